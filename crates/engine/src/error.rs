@@ -1,0 +1,127 @@
+//! The one error type of the engine: every variant names its file and says what to do.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Result of an engine operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What can go wrong. Each message names the file (and the offset, where there is one) and ends with what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused: no space, no permission, no such file, a device error.
+    #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
+    Io {
+        /// What was tried, as a verb phrase: "read", "create", "sync the directory of".
+        action: &'static str,
+        /// The file or directory it was tried on.
+        path: PathBuf,
+        /// The system's own word.
+        source: io::Error,
+    },
+    /// A checksum, a length or a promise of the format does not hold.
+    #[error("{} is damaged at byte {offset}: {detail}; run `ogive verify` on it, and restore it from a copy", path.display())]
+    Damaged {
+        /// The damaged file.
+        path: PathBuf,
+        /// Where the damage was noticed, in bytes from the start of the file.
+        offset: u64,
+        /// What did not hold.
+        detail: String,
+    },
+    /// The file is none of ours.
+    #[error("{} is not an Ogive table: {detail}", path.display())]
+    NotATable {
+        /// The file.
+        path: PathBuf,
+        /// What was missing.
+        detail: String,
+    },
+    /// The file was written by a newer version of the format.
+    #[error("{} has format version {found}; this program reads up to version {supported}: use a newer ogive", path.display())]
+    UnknownVersion {
+        /// The file.
+        path: PathBuf,
+        /// The version that the file states.
+        found: u32,
+        /// The newest version known here.
+        supported: u32,
+    },
+    /// A sorted writer was given a record that belongs before the last one.
+    #[error("record {record} of {} is out of order: its key lies before the one ahead of it; sort the input, or use the sorting writer", path.display())]
+    Unsorted {
+        /// The table that was being written.
+        path: PathBuf,
+        /// Number of the offending record, counted from 0.
+        record: u64,
+    },
+    /// A key is longer than the format takes, or not of the table's fixed width.
+    #[error("a key of {length} bytes does not fit {}: {detail}", path.display())]
+    KeyLength {
+        /// The table.
+        path: PathBuf,
+        /// Length of the offending key in bytes.
+        length: u64,
+        /// What the table takes.
+        detail: String,
+    },
+    /// A value is longer than the format or the memory budget allows.
+    #[error("a value of {length} bytes exceeds the {limit} bytes that {} allows here; read it as a stream with `value_reader`, or raise the budget", path.display())]
+    ValueTooLarge {
+        /// The table.
+        path: PathBuf,
+        /// Length of the value in bytes.
+        length: u64,
+        /// The limit that it exceeds, in bytes.
+        limit: u64,
+    },
+    /// An argument makes no sense; the message says which values do.
+    #[error("{0}")]
+    InvalidArgument(String),
+    /// The file that an index refers to has changed since the index was made.
+    #[error("{} has changed since its index was built: {detail}; build the index again", path.display())]
+    Changed {
+        /// The data file.
+        path: PathBuf,
+        /// What is different.
+        detail: String,
+    },
+    /// An earlier write or sync failed; what reached the disk is not known, so the handle takes no more.
+    #[error("{} is closed to writes after a failed write or sync; discard it and start again", path.display())]
+    Poisoned {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else holds the lock.
+    #[error("{} is locked by another process; wait for it to finish", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted; nothing was left under the final name")]
+    Interrupted,
+}
+
+impl Error {
+    /// An [`Error::Io`] for `action` on `path`.
+    pub fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        Self::Io { action, path: path.into(), source }
+    }
+
+    /// An [`Error::Damaged`] at `offset` of `path`.
+    pub fn damaged(path: impl Into<PathBuf>, offset: u64, detail: impl Into<String>) -> Self {
+        Self::Damaged { path: path.into(), offset, detail: detail.into() }
+    }
+}
+
+/// What a person can do about the usual refusals of the operating system.
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => " (check the path)",
+        io::ErrorKind::PermissionDenied => " (check the permissions)",
+        io::ErrorKind::StorageFull => " (free some space and try again; nothing half-made was left)",
+        _ => "",
+    }
+}

@@ -1,0 +1,128 @@
+//! The traits of the seam.
+
+use crate::error::Result;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a read is for, so that meters and receipts can tell reads apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Purpose {
+    /// The one read that opens a file.
+    Open,
+    /// Part of an index layer; 1 is the layer next to the data.
+    Layer(u8),
+    /// Data blocks.
+    Data,
+    /// Chunks of a long value.
+    Value,
+    /// Cumulative record counts, for rank and position.
+    Counts,
+    /// A filter for absent keys.
+    Filter,
+    /// A walk over everything, such as `verify`.
+    Walk,
+    /// Input that is being imported, or runs of an external sort.
+    Input,
+}
+
+/// One range of a file to be read: `buffer` is filled from `offset`.
+#[derive(Debug)]
+pub struct ReadRequest<'a> {
+    /// First byte, from the start of the file.
+    pub offset: u64,
+    /// Where the bytes go; its length is the length of the range.
+    pub buffer: &'a mut [u8],
+    /// What the range is for.
+    pub purpose: Purpose,
+}
+
+/// A flat directory of named files: the only way in which the engine touches the outside.
+///
+/// Names are plain file names without separators. All methods may be called from many threads. A file becomes durable
+/// under its name only after [`WritableFile::sync`] *and* [`Storage::sync_directory`].
+pub trait Storage: Debug + Send + Sync {
+    /// Opens an existing file for reading.
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>>;
+
+    /// Creates a new, empty file for writing; an existing one is an error of kind `AlreadyExists`.
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>>;
+
+    /// Gives a file another name, replacing what had it, atomically.
+    fn rename(&self, from: &str, to: &str) -> Result<()>;
+
+    /// Removes a file.
+    fn remove(&self, name: &str) -> Result<()>;
+
+    /// Whether a file of this name exists.
+    fn exists(&self, name: &str) -> Result<bool>;
+
+    /// The names of all files, sorted.
+    fn list(&self) -> Result<Vec<String>>;
+
+    /// Makes creations, renames and removals durable.
+    fn sync_directory(&self) -> Result<()>;
+
+    /// Takes an exclusive lock, creating the lock file if needed; held until the returned guard is dropped.
+    ///
+    /// # Errors
+    /// [`crate::Error::Locked`] when somebody, in this process or another, holds it.
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>>;
+
+    /// The full path of a name, for messages.
+    fn path(&self, name: &str) -> PathBuf;
+}
+
+/// A file open for reading. Its length does not change while it is open.
+pub trait ReadableFile: Debug + Send + Sync {
+    /// Length in bytes.
+    fn len(&self) -> u64;
+
+    /// Whether the file has no bytes.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills the request's buffer; a range that passes the end of the file is an error of kind `UnexpectedEof`.
+    fn read(&self, request: ReadRequest<'_>) -> Result<()>;
+
+    /// Fills many ranges, as many at a time as the storage serves at once; on an error some may have been filled.
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        requests.into_iter().try_for_each(|request| self.read(request))
+    }
+
+    /// Whether reads reach the device rather than a cache of the operating system.
+    fn is_direct(&self) -> bool {
+        false
+    }
+
+    /// The full path, for messages.
+    fn path(&self) -> &Path;
+}
+
+/// A file open for writing. After a failed write or sync it refuses everything with [`crate::Error::Poisoned`].
+pub trait WritableFile: Debug + Send {
+    /// Bytes written so far, by appending or past the end.
+    fn len(&self) -> u64;
+
+    /// Whether nothing was written yet.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes `bytes` at the end.
+    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Writes `bytes` at `offset`, which must not lie past the end.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
+
+    /// Makes everything written so far durable.
+    fn sync(&mut self) -> Result<()>;
+
+    /// The full path, for messages.
+    fn path(&self) -> &Path;
+}
+
+/// A lock that is released when the guard is dropped.
+pub trait FileLock: Debug + Send + Sync {}

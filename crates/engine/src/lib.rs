@@ -1,0 +1,9 @@
+//! # Ogive
+//!
+//! A storage engine that learns the cumulative curve of its keys and uses it to turn a key into the fewest bytes read
+//! from wherever the data lives.
+
+mod error;
+pub mod io;
+
+pub use error::{Error, Result};

@@ -1,0 +1,14 @@
+//! Learning a position from a key: nodes of learned and exact indexes as pure functions, without I/O or dependencies.
+//!
+//! A sorted file is a row of *children* (blocks of data, or units of an index layer), and between two neighbours lies a
+//! [`Fence`]. A node answers one question: which children may hold coordinate `x`? Two kinds of node answer it:
+//!
+//! * **proofs** ([`step`], [`coded`]): exact separators; a look-up trusts them, for absent keys too;
+//! * **hints** ([`line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
+//!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
+
+mod fence;
+pub mod line;
+pub mod step;
+
+pub use fence::Fence;
