@@ -3,6 +3,7 @@
 //! A storage engine that learns the cumulative curve of its keys and uses it to turn a key into the fewest bytes read
 //! from wherever the data lives.
 
+pub mod block;
 mod error;
 pub mod io;
 
