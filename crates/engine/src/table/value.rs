@@ -268,7 +268,6 @@ impl Read for ValueReader {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
     use super::*;
     use proptest::prelude::*;
     use std::path::Path;
