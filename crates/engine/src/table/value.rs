@@ -227,6 +227,7 @@ impl ValueReader {
         if loaded.is_err() {
             self.failed = true;
             self.chunk.clear();
+            self.taken_bytes = 0;
         }
         loaded.map(|()| true)
     }
