@@ -174,12 +174,8 @@ impl Chooser {
         }
         let cost = (HEADER_BITS + f64::from(count - 1) * f64::from(self.width)) / weight;
         if cost < self.best.cost {
-            self.best = Best {
-                cost,
-                header: GroupHeader { count, ..pass.header },
-                lowest: pass.lowest,
-                highest: pass.highest,
-            };
+            self.best =
+                Best { cost, header: GroupHeader { count, ..pass.header }, lowest: pass.lowest, highest: pass.highest };
         }
         count < PATIENCE || cost < GIVE_UP * self.best.cost
     }
