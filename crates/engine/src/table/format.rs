@@ -165,6 +165,11 @@ fn thousandths(value: f64) -> u64 {
     (value * 1000.0).round() as u64
 }
 
+/// A mean size as it can be stored.
+pub(super) fn storable_mean(bytes: f64) -> f64 {
+    thousandths(bytes) as f64 / 1000.0
+}
+
 fn put_section(encoder: &mut Encoder, section: Section) {
     encoder.int(section.offset).int(section.bytes);
 }

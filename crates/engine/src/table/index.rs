@@ -1,6 +1,6 @@
 //! The index of a table: designed when all blocks are written, then stored layer by layer.
 
-use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes};
+use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
 use super::options::WriteOptions;
 use super::unit::{UNIT_TRAILER_BYTES, encode_unit};
 use super::writer::Output;
@@ -28,8 +28,9 @@ pub(super) enum Bottom {
 #[derive(Debug)]
 pub(super) struct IndexInput {
     pub(super) bottom: Bottom,
-    pub(super) block_bytes: u64,
     pub(super) data_bytes: u64,
+    /// Bytes of all blocks, without what lies between them.
+    pub(super) stored_block_bytes: u64,
     pub(super) blocks: u64,
     pub(super) records: u64,
     pub(super) location_bytes: u64,
@@ -84,7 +85,7 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     if input.blocks == 0 || options.design == DesignRequest::None {
         return none;
     }
-    let mean_block = input.data_bytes as f64 / input.blocks as f64;
+    let mean_block = input.stored_block_bytes as f64 / input.blocks as f64;
     match input.bottom {
         Bottom::Numbers { first, fences, coded } => {
             let mut row = Row { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
@@ -157,7 +158,7 @@ impl BuiltIndex {
                 Ok(WrittenIndex {
                     layers: metas,
                     root,
-                    mean_read_bytes: block_mean_bytes,
+                    mean_read_bytes: storable_mean(block_mean_bytes),
                     max_read_bytes: block_max_bytes,
                 })
             }
@@ -204,7 +205,7 @@ fn write_numbers(design: &Design, out: &mut Output) -> Result<WrittenIndex> {
     Ok(WrittenIndex {
         layers: metas,
         root: payload,
-        mean_read_bytes: design.reads[0].mean_bytes(),
+        mean_read_bytes: storable_mean(design.reads[0].mean_bytes()),
         max_read_bytes: design.reads[0].max_bytes(),
     })
 }
@@ -219,7 +220,7 @@ fn layer_meta(layer: &Layer, units: u64, unit_bytes: u64, offset: u64, reads: &R
         unit_bytes,
         units,
         offset,
-        mean_read_bytes: reads.mean_bytes(),
+        mean_read_bytes: storable_mean(reads.mean_bytes()),
         max_read_bytes: reads.max_bytes(),
     }
 }

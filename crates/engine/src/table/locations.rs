@@ -12,6 +12,7 @@ use ogive_model::coded::{CodedLayer, Effort, encode_row, separator_at};
 pub(super) struct LocationWriter {
     block_bytes: u64,
     blocks: u64,
+    bytes: u64,
     end: u64,
     /// Offset and length of each block, once one of them is out of line.
     irregular: Option<Vec<(u64, u32)>>,
@@ -19,7 +20,7 @@ pub(super) struct LocationWriter {
 
 impl LocationWriter {
     pub(super) fn new(block_bytes: u64) -> Self {
-        Self { block_bytes, blocks: 0, end: 0, irregular: None }
+        Self { block_bytes, blocks: 0, bytes: 0, end: 0, irregular: None }
     }
 
     pub(super) fn push(&mut self, offset: u64, bytes: usize) {
@@ -32,11 +33,17 @@ impl LocationWriter {
             blocks.push((offset, bytes as u32));
         }
         self.blocks += 1;
+        self.bytes += bytes as u64;
         self.end = offset + bytes as u64;
     }
 
     pub(super) fn blocks(&self) -> u64 {
         self.blocks
+    }
+
+    /// Bytes of all blocks, without what lies between them.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Where the last block ends.

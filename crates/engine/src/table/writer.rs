@@ -131,6 +131,7 @@ impl TableWriter {
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Result<Self> {
         let block_bytes = options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
         check_options(&options, block_bytes)?;
+        index::check_design(&options)?;
         check_replaced(&storage, name, options.replace)?;
         remove_leftovers(&*storage, name)?;
         let file_id = random_u64();
@@ -394,8 +395,8 @@ impl TableWriter {
         };
         let input = IndexInput {
             bottom,
-            block_bytes: self.block_bytes as u64,
             data_bytes: self.locations.end(),
+            stored_block_bytes: self.locations.block_bytes(),
             blocks: self.locations.blocks(),
             records: self.records,
             location_bytes: locations.len() as u64,
@@ -415,7 +416,7 @@ impl TableWriter {
             },
             tagged: self.options.tagged,
             distinct: self.distinct,
-            compression: self.options.compression.to_string(),
+            compression: self.options.compression.name().to_owned(),
             records: self.records,
             blocks: self.locations.blocks(),
             block_bytes: self.block_bytes as u64,
