@@ -8,14 +8,18 @@
     reason = "this is the seam: files, clock and threads are reached here and nowhere else"
 )]
 
+mod clock;
 mod local;
 mod memory;
+mod meter;
 mod positional;
 mod profile;
 mod storage;
 
+pub use clock::{ModelledClock, Timer, random_u64};
 pub use local::LocalStorage;
 pub use memory::MemoryStorage;
+pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts};
 pub use profile::{Profile, ProfilePoint};
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, write_past_end,
