@@ -7,5 +7,6 @@ pub mod block;
 mod error;
 pub mod io;
 pub mod table;
+pub mod tune;
 
 pub use error::{Error, Result};

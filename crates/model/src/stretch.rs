@@ -242,16 +242,14 @@ impl Stretch<'_> {
         })
     }
 
-    /// A flat line over the children up to the first border.
+    /// A flat line over the children up to the first border: one fence, or a run of equal keys, which is at home in its
+    /// first child.
     fn shortest(&self, part: Part) -> (LineNode, usize) {
         let end = self.run.border_from(part.from + 1);
-        let flat = LineNode {
-            start: part.start,
-            first_child: self.run.first_child + part.from as u64,
-            slope: 0.0,
-            window: 2,
-            drop: (MAX_WINDOW / 2 - 1) as u16,
-        };
-        (self.fit(part, end, 0.0, 0.5).unwrap_or(flat), end)
+        let span = part.span(self.run, end);
+        let gap = u16::from(span.fences.iter().any(|fence| span.needs_right(fence)));
+        let drop = if gap == 0 { MAX_WINDOW / 2 - 1 } else { MAX_WINDOW / 4 - 1 };
+        let first_child = self.run.first_child + part.from as u64;
+        (LineNode { start: part.start, first_child, slope: 0.0, window: 1 + gap, drop: drop as u16 }, end)
     }
 }

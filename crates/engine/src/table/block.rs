@@ -154,9 +154,7 @@ impl<'a> BlockView<'a> {
                 let (key, value) = self.body.get(at..at + key + value)?.split_at(key);
                 Some((key, Stored::Inline(value)))
             }
-            Layout::Slotted => {
-                split_entry(self.body.get(self.start(i)?..self.start(i + 1)?)?)
-            }
+            Layout::Slotted => split_entry(self.body.get(self.start(i)?..self.start(i + 1)?)?),
         }
     }
 

@@ -168,6 +168,12 @@ impl ValueReader {
         Ok(Self { file, file_id, pointer, chunk: Vec::new(), taken_bytes: 0, read_bytes: 0, failed: false })
     }
 
+    /// A reader of a value that is in memory already.
+    pub(super) fn of_bytes(file: Arc<dyn ReadableFile>, value: Vec<u8>) -> Self {
+        let pointer = ValuePointer { offset: 0, length: value.len() as u64 };
+        Self { file, file_id: 0, pointer, read_bytes: pointer.length, chunk: value, taken_bytes: 0, failed: false }
+    }
+
     /// Length of the whole value in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
