@@ -1,4 +1,5 @@
 //! Immutable sorted tables: what a writer and a reader are made of.
 
 pub mod filter;
+pub mod sort;
 pub mod value;
