@@ -185,7 +185,6 @@ impl Sorter {
         self.runs.push(writer.finish()?);
         self.buffer.clear();
         if self.runs.len() >= self.limits.runs_max {
-            self.buffer.release();
             self.merge_some()?;
         }
         Ok(())
@@ -196,8 +195,9 @@ impl Sorter {
         RunWriter::create(&self.storage, &self.prefix, self.runs_written, self.limits.chunk_bytes)
     }
 
-    /// Merges some neighbouring runs into one that takes their place.
+    /// Merges some neighbouring runs into one that takes their place, in the memory of the buffer, which is empty.
     fn merge_some(&mut self) -> Result<()> {
+        self.buffer.release();
         let (start, count) = self.choose_neighbours();
         let runs: Vec<Run> = self.runs.drain(start..start + count).collect();
         let buffer_chunks = self.limits.buffer_chunks(&runs);

@@ -207,6 +207,7 @@ fn leftovers_of_a_killed_sort_are_removed_and_nothing_else() {
     let others = [
         "table",
         "table.ogive-sort",
+        "table..ogive-sort",
         "table.1.copy",
         "table.x1.ogive-sort",
         "table2.000001.ogive-sort",
