@@ -117,7 +117,10 @@ impl Compression {
     }
 
     /// The codec byte and the packed length; `packed` may be longer. `None` where the codec gave up.
-    #[cfg_attr(not(any(feature = "lz4", feature = "zstd")), expect(unused_variables, reason = "no codec uses them"))]
+    #[cfg_attr(
+        not(any(feature = "lz4", feature = "zstd")),
+        expect(unused_variables, clippy::ptr_arg, reason = "no codec uses them")
+    )]
     fn pack(&self, raw: &[u8], packed: &mut Vec<u8>) -> Option<(u8, usize)> {
         match *self {
             Self::None => None,

@@ -21,6 +21,7 @@ mod reader;
 mod receipt;
 mod report;
 mod search;
+pub mod sort;
 mod unit;
 pub mod value;
 mod wire;
