@@ -9,11 +9,12 @@
 //! division and square root, and [`random`] nothing but integers.
 
 pub mod error;
-
+pub mod experiments;
 pub mod keys;
 pub mod math;
-
+pub mod output;
 pub mod random;
+pub mod workload;
 
 pub use error::{Error, Result};
 pub use keys::{KeySet, open};

@@ -9,6 +9,27 @@ use std::f64::consts::{LN_2, SQRT_2};
 const LN_2_HIGH: f64 = 6.931_471_803_691_238e-1;
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 
+/// 1 / k! for k from 0 to 13.
+const INVERSE_FACTORIALS: [f64; 14] = {
+    let (mut inverse, mut factorial, mut term) = ([1.0; 14], 1.0, 1);
+    while term < inverse.len() {
+        factorial *= term as f64;
+        inverse[term] = 1.0 / factorial;
+        term += 1;
+    }
+    inverse
+};
+
+/// 1 / k for odd k from 1 to 21.
+const INVERSE_ODD: [f64; 11] = {
+    let (mut inverse, mut term) = ([1.0; 11], 0);
+    while term < inverse.len() {
+        inverse[term] = 1.0 / (2 * term + 1) as f64;
+        term += 1;
+    }
+    inverse
+};
+
 /// e to the power `x`; 0 below -700 and infinite above 709.
 pub fn exp(x: f64) -> f64 {
     if x > 709.0 {
@@ -20,10 +41,7 @@ pub fn exp(x: f64) -> f64 {
     let octaves = (x / LN_2).round();
     let rest = (x - octaves * LN_2_HIGH) - octaves * LN_2_LOW;
     // Taylor series by Horner's rule; |rest| is at most 0.35, so the term after the 13th is below 1e-17.
-    let mut sum = 1.0;
-    for term in (1..=13).rev() {
-        sum = 1.0 + sum * rest / f64::from(term);
-    }
+    let sum = INVERSE_FACTORIALS.iter().rev().fold(0.0, |sum, coefficient| sum * rest + coefficient);
     // -700 <= x <= 709 keeps the exponent within the normal numbers.
     sum * f64::from_bits(((octaves as i64 + 1023) as u64) << 52)
 }
@@ -46,10 +64,7 @@ pub fn ln(x: f64) -> f64 {
     // ln m = 2 artanh((m - 1) / (m + 1)), with an argument of at most 0.1716: the term left out is below 1e-18.
     let s = (mantissa - 1.0) / (mantissa + 1.0);
     let square = s * s;
-    let mut sum = 0.0;
-    for power in (1..=21).rev().step_by(2) {
-        sum = sum * square + 1.0 / f64::from(power);
-    }
+    let sum = INVERSE_ODD.iter().rev().fold(0.0, |sum, coefficient| sum * square + coefficient);
     octaves * LN_2_HIGH + (octaves * LN_2_LOW + 2.0 * s * sum)
 }
 

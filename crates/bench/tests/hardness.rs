@@ -59,9 +59,7 @@ fn the_reference_counts_segments_of_known_sets() -> Result<()> {
 
 #[test]
 fn segments_per_million_keys_are_as_asked() -> Result<()> {
-    for (local, global) in
-        [(815.0, 18.0), (5_858.0, 28.0), (3_260.0, 72.0), (10_000.0, 100.0), (100.0, 1.0)]
-    {
+    for (local, global) in [(815.0, 18.0), (5_858.0, 28.0), (3_260.0, 72.0), (10_000.0, 100.0), (100.0, 1.0)] {
         let keys = keys::open(&format!("hardness:{local},{global}:300k"))?.load()?;
         let expected = |per_million: f64| (per_million * 0.3).round().max(1.0) as usize;
         assert_eq!(segments(&keys, 4_096.0), expected(global), "global, of {local},{global}");

@@ -62,7 +62,7 @@ pub(super) fn staircase(plan: &Plan) -> Made {
     if plan.count / width >= 1 << 44 {
         return Err(plan.too_many("the keys would exceed 64 bits"));
     }
-    Ok(Counted::boxed(plan.count, move |index| (index / width << 20) + index % width))
+    Ok(Counted::boxed(plan.count, move |index| ((index / width) << 20) + index % width))
 }
 
 /// One key, repeated.
