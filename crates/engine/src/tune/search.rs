@@ -13,8 +13,9 @@ use super::row::{Row, Shares};
 /// so. It bounds the depth of the search by log2 of the size.
 const LEAST_SHRINKING: u64 = 2;
 
-/// Where builders were judged by stretches, only those are built whole whose estimate is within this factor of the best.
-const ESTIMATE_SLACK: f64 = 1.10;
+/// Where builders were judged by stretches, only those are built whole that promise to cost, above what an ideal index costs,
+/// at most this many times as much as the most promising.
+const ESTIMATE_SLACK: f64 = 1.25;
 
 /// A band may read less than a finer one did, by luck; so many in a row that cannot win end a ladder of granularities.
 const MISSES: usize = 2;
@@ -105,7 +106,7 @@ fn above(vertex: &Vertex, row: &Row, problem: &Problem<'_>, bound: Option<Score>
     } else {
         let glasses = Glasses::over(row, problem.options.lambda_high_bytes / row.child_bytes);
         let mut judged = rank(vertex, &Scale::Judged(&glasses), problem, bound, threads);
-        keep_promising(&mut judged, problem);
+        keep_promising(&mut judged, ideal_us + problem.least_opening_us(), problem);
         build_whole(vertex, row, judged, &shares, problem, threads)
     };
     let (root, bound) = best_root(&ranked, problem, bound);
@@ -214,9 +215,9 @@ fn tighter(bound: Option<Score>, score: Score) -> Option<Score> {
 }
 
 /// Of candidates that were judged, in order of promise, keeps the `top_k` best that come near the best of all.
-fn keep_promising(judged: &mut Vec<Ranked>, problem: &Problem<'_>) {
+fn keep_promising(judged: &mut Vec<Ranked>, ideal_us: f64, problem: &Problem<'_>) {
     let best_us = judged.first().map_or(0.0, |first| first.promised_us);
-    judged.retain(|ranked| ranked.promised_us <= best_us * ESTIMATE_SLACK);
+    judged.retain(|ranked| ranked.promised_us - ideal_us <= (best_us - ideal_us) * ESTIMATE_SLACK);
     judged.truncate(problem.options.top_k.max(1));
 }
 
