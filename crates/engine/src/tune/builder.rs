@@ -5,13 +5,13 @@ use super::parallel;
 use super::problem::{BuilderKind, Options};
 use super::row::Row;
 use ogive_model::coded::{self, CodedLayer, Effort};
-use ogive_model::{FenceRun, band, pla, step};
+use ogive_model::{FenceRun, band, pla, plr, step};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes means so many whole children, at least one.
 ///
-/// Source: AirIndex, Section 5.2 and Appendix A.1; [`Builder::Coded`] is our own, [`Builder::Pla`] that of the PGM-index. RMI, radix spline
-/// and others would be further variants.
+/// Source: AirIndex, Section 5.2 and Appendix A.1; [`Builder::Coded`] is our own, [`Builder::Pla`] that of the
+/// PGM-index, [`Builder::Plr`] that of Bourbon. RMI, radix spline and others would be further variants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Builder {
@@ -42,6 +42,11 @@ pub enum Builder {
         /// How far the right child may lie from its prediction.
         error_children: u64,
     },
+    /// Greedy piecewise linear regression.
+    Plr {
+        /// How far the right child may lie from its prediction.
+        error_children: u64,
+    },
 }
 
 impl fmt::Display for Builder {
@@ -52,6 +57,7 @@ impl fmt::Display for Builder {
             Self::EBand { lambda_bytes } => write!(f, "eband({lambda_bytes})"),
             Self::Coded { lambda_bytes } => write!(f, "coded({lambda_bytes})"),
             Self::Pla { error_children } => write!(f, "pla({error_children})"),
+            Self::Plr { error_children } => write!(f, "plr({error_children})"),
         }
     }
 }
@@ -90,6 +96,9 @@ impl Builder {
             }
             Self::Pla { error_children } => {
                 LayerNodes::Line(over_parts(row, parts, options.threads, |run| pla::optimal(run, error_children)))
+            }
+            Self::Plr { error_children } => {
+                LayerNodes::Line(over_parts(row, parts, options.threads, |run| plr::greedy(run, error_children)))
             }
             Self::Coded { lambda_bytes } => {
                 let granule = granule(lambda_bytes, row);

@@ -40,8 +40,8 @@ impl Candidate {
 
 /// Stretches of a row, seen through glasses of several coarseness, that stand for the whole of it.
 ///
-/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged on
-/// a coarse row, at a cost that does not grow with the row.
+/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged
+/// on a coarse row, at a cost that does not grow with the row.
 #[derive(Debug)]
 pub(super) struct Glasses {
     by_factor: Vec<Glass>,
@@ -114,7 +114,8 @@ impl Glass {
             windows.merge(&layer.windows(&stretch.row, &stretch.shares), stretch.mass);
             payload_bytes += (layer.root_bytes() - UNIT_HEADER_BYTES) as f64;
         }
-        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where they would anyway.
+        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where
+        // they would anyway.
         if self.stretches.len() > 1 && matches!(builder, Builder::GBand { .. }) {
             payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.stretches.len() as f64;
         }
