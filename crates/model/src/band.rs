@@ -1,7 +1,7 @@
 //! Bands: lines with a window, as long as a window allows, or as narrow as a group allows.
 
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW, fit, offset_step};
+use crate::line::{LineNode, MAX_WINDOW, OFFSET_WINDOWS, fit, offset_step, storable_window};
 use crate::stretch::{Part, Rule, stretch};
 
 /// Greedy band: as many fences a node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
@@ -10,9 +10,8 @@ use crate::stretch::{Part, Rule, stretch};
 ///   fences   o  o  o  o       o      o      o           one line for the first four, another for the rest
 /// ```
 ///
-/// A line must lead to both children of a fence from every coordinate in the gap between them, so the least window is 2
-/// wherever a gap has room for an absent key, and 1 only where keys are dense. A node covers at least one fence,
-/// whatever window that takes (never more than 2).
+/// A line must lead to both children of a fence from every coordinate in the gap between them, so a window of 1 bridges no
+/// gap that has room for an absent key: it makes a node of each run of dense keys. A node covers at least one fence.
 ///
 /// Whether a line exists is decided exactly, in integers; then slope and offset are rounded to their stored form and
 /// measured again, and a node that the rounding broke is cut where it broke.
@@ -27,7 +26,9 @@ use crate::stretch::{Part, Rule, stretch};
 /// assert_eq!((nodes.len(), nodes[0].window), (1, 2));
 /// ```
 pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
-    stretch(run, Rule::Window(window_children.clamp(1, MAX_WINDOW)))
+    let window = window_children.clamp(1, MAX_WINDOW);
+    let storable = (1..=window).rev().find(|&shorter| storable_window(shorter) <= window);
+    stretch(run, Rule::Window(storable.unwrap_or(1)))
 }
 
 /// Equal band: groups of `children_per_node` children, and for each the line whose window is least.
@@ -66,34 +67,31 @@ pub fn equal(run: &FenceRun<'_>, children_per_node: u64) -> Vec<LineNode> {
 /// The line of least width between two chains of corners.
 #[derive(Debug, Default)]
 struct Narrowest {
-    /// Distances from the start at which child `k` must still be in the window.
+    /// Distances from the start at which child `k` must still be in the window; it always is for the last.
     lefts: Vec<f64>,
     /// Distances at which child `k + 1` must already be; fewer, if the next node answers for the last ones.
     rights: Vec<f64>,
 }
 
-/// The width of the window along a slope is `right.rise - right.x * slope + left.x * slope - left.rise` for the two corners
-/// that touch it there, and at least that for every other slope.
+/// A lower bound of the window, linear in the slope.
 #[derive(Clone, Copy, Debug)]
-struct Contact {
-    left: (f64, f64),
-    right: (f64, f64),
+struct Cut {
+    base: f64,
+    gradient: f64,
 }
 
-impl Contact {
-    fn width(&self, slope: f64) -> f64 {
-        (self.right.1 - self.right.0 * slope) + (self.left.0 * slope - self.left.1)
+impl Cut {
+    /// From the two corners, each distance and rise, that touch the parallel lines around all.
+    fn between(left: (f64, f64), right: (f64, f64)) -> Self {
+        Cut { base: right.1 - left.1, gradient: left.0 - right.0 }
     }
 
-    /// Whether the width falls as the slope rises.
-    fn falls(&self) -> bool {
-        self.left.0 < self.right.0
+    fn at(self, slope: f64) -> f64 {
+        self.base + self.gradient * slope
     }
 
-    /// The slope at which two such bounds, one falling and one rising, are equal.
-    fn meets(&self, other: &Contact) -> f64 {
-        let run = (self.right.0 - self.left.0) - (other.right.0 - other.left.0);
-        ((self.right.1 - self.left.1) - (other.right.1 - other.left.1)) / run
+    fn meets(self, other: Cut) -> f64 {
+        (self.base - other.base) / (other.gradient - self.gradient)
     }
 }
 
@@ -103,53 +101,67 @@ impl Narrowest {
         let span = part.span(run, end);
         let distance = |x: u64| x.saturating_sub(span.start) as f64;
         self.lefts.clear();
-        self.lefts.extend(span.fences.iter().map(|fence| distance(fence.last_left())));
-        let needed = span.fences.iter().rposition(|fence| span.needs_right(fence)).map_or(0, |last| last + 1);
+        let before_last = span.fences.split_last().map_or(&[][..], |(_, before)| before);
+        self.lefts.extend(before_last.iter().map(|fence| distance(fence.last_left())));
+        let needed = span.fences_with_right();
         self.rights.clear();
         self.rights.extend(span.fences[..needed].iter().map(|fence| distance(fence.first_right())));
         let (slope, offset, width) = self.least_width();
-        let hint = (width + 1.0).ceil().clamp(1.0, MAX_WINDOW as f64) as u64;
+        let hint = (width as u64 + 1).min(MAX_WINDOW);
         let offset = 1.0 - offset - offset_step(hint) / 2.0;
-        fit(&span, run.first_child + part.from as u64, slope as f32, offset, hint, MAX_WINDOW).ok()
+        fit(&span, part.first_child(run), slope as f32, offset, hint, MAX_WINDOW).ok()
     }
 
     /// The slope, not negative, with the closest parallel lines around all corners; how far the lower line lies above
     /// the first child's floor at the start; and their distance.
     ///
-    /// The width is a convex function of the slope, made of pieces that are each a lower bound of it everywhere. The two
-    /// pieces that are known best, one that falls and one that rises, meet at the next slope to look at, until the width
+    /// The distance is a convex function of the slope, made of linear pieces that are each a lower bound of it everywhere.
+    /// Of those known, the last that falls and the last that rises meet at the next slope to look at, until the distance
     /// there is no more than they say: cutting planes (Kelley, 1960). Few passes are needed, which read memory in order.
     fn least_width(&self) -> (f64, f64, f64) {
-        let (&[first_left, .., last_left], &[first_right, .., last_right]) = (&self.lefts[..], &self.rights[..]) else {
-            return (0.0, 0.0, self.rights.len() as f64);
+        let (Some(&first_right), Some(&last_right)) = (self.rights.first(), self.rights.last()) else {
+            return (0.0, 0.0, 0.0);
         };
-        let corner = |x: f64, rise: usize| (x, rise as f64);
-        let mut falling = Contact { left: corner(first_left, 0), right: corner(last_right, self.rights.len()) };
-        let mut rising = Contact { left: corner(last_left, self.lefts.len() - 1), right: corner(first_right, 1) };
-        let mut best = (0.0, falling.left.1, falling.width(0.0));
+        let (Some(&first_left), Some(&last_left)) = (self.lefts.first(), self.lefts.last()) else {
+            // One fence: the line need only reach the second child behind it.
+            return if first_right > 0.0 { (1.5 / first_right, 0.0, 0.0) } else { (0.0, 0.0, 1.0) };
+        };
+        let mut falling = Cut::between((first_left, 0.0), (last_right, self.rights.len() as f64));
+        let mut rising = Cut::between((last_left, self.lefts.len() as f64 - 1.0), (first_right, 1.0));
+        let mut best = (0.0, 0.0, falling.at(0.0));
         for _ in 0..MOST_CUTS {
-            let slope = falling.meets(&rising).max(0.0);
-            let contact = self.contact(slope);
-            let width = contact.width(slope);
-            if width < best.2 {
-                best = (slope, contact.left.0 * slope - contact.left.1, width);
-            }
-            if !slope.is_finite() || width <= falling.width(slope) + 1e-9 {
+            let slope = falling.meets(rising);
+            if !slope.is_finite() || slope < 0.0 {
                 break;
             }
-            if contact.falls() {
-                falling = contact;
+            let (cut, height) = self.cut(slope);
+            let width = cut.at(slope);
+            if width < best.2 {
+                best = (slope, height, width);
+            }
+            if width <= falling.at(slope) + 1e-9 {
+                break;
+            }
+            if cut.gradient < 0.0 {
+                falling = cut;
             } else {
-                rising = contact;
+                rising = cut;
             }
         }
         best
     }
 
-    fn contact(&self, slope: f64) -> Contact {
+    /// The greatest lower bound at this slope, and how far its lower line lies above the first child's floor at the start.
+    fn cut(&self, slope: f64) -> (Cut, f64) {
         let left = highest(&self.lefts, |x, rise| x * slope - rise);
         let right = highest(&self.rights, |x, rise| rise - x * slope);
-        Contact { left: (self.lefts[left], left as f64), right: (self.rights[right], right as f64 + 1.0) }
+        let (left, right) = ((self.lefts[left], left as f64), (self.rights[right], right as f64 + 1.0));
+        let height = left.0 * slope - left.1;
+        let width = Cut::between(left, right);
+        // A line far below the first child at its start can be stored only with a long window.
+        let windows = OFFSET_WINDOWS as f64;
+        let depth = Cut { base: -left.1 / windows, gradient: left.0 / windows };
+        (if depth.at(slope) > width.at(slope) { depth } else { width }, height)
     }
 }
 

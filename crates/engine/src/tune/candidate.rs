@@ -3,7 +3,7 @@
 use super::builder::Builder;
 use super::design::LINE_NODE_BYTES;
 use super::layer::{Layer, UNIT_HEADER_BYTES};
-use super::problem::Options;
+use super::problem::{Options, Problem};
 use super::reads::{ReadSizes, Windows};
 use super::row::{Row, Shares};
 use ogive_model::coded::Effort;
@@ -31,8 +31,8 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Builds the layer over the whole row.
-    pub(super) fn whole(builder: Builder, row: &Row, shares: &Shares, options: &Options) -> Self {
-        let layer = builder.build(row, options);
+    pub(super) fn whole(builder: Builder, row: &Row, shares: &Shares, depth: usize, problem: &Problem<'_>) -> Self {
+        let layer = problem.build(builder, row, depth, &problem.options);
         let reads = layer.windows(row, shares).sizes(row.child_bytes);
         Self { builder, root_bytes: layer.root_bytes(), reads, layer: Some(layer) }
     }

@@ -1,9 +1,14 @@
 //! What a search is to find: storage, workload, limits, and how hard to look.
 
+use super::builder::Builder;
+use super::candidate::Candidate;
 use super::complexity::step_complexity_by;
 use super::design::STEP_PIECE_BYTES;
+use super::layer::{Layer, LayerNodes, UNIT_HEADER_BYTES};
 use super::reads::ReadSizes;
+use super::row::Row;
 use crate::io::Profile;
+use ogive_model::coded::CodedLayer;
 
 /// What the best design minimises.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,6 +118,9 @@ pub struct Problem<'a> {
     pub opening_holds_data: bool,
     /// Mean number of keys in a data block, which turns an error in keys into one in blocks.
     pub keys_per_child: f64,
+    /// Coded separators of every data block, where the writer chose the ends of blocks by them: better than any that could be
+    /// coded afterwards.
+    pub prepared: Option<&'a CodedLayer>,
     /// How to search.
     pub options: Options,
 }
@@ -144,7 +152,31 @@ impl<'a> Problem<'a> {
             open_bytes: &just_the_root,
             opening_holds_data: false,
             keys_per_child: 1.0,
+            prepared: None,
             options: Options::default(),
+        }
+    }
+
+    /// Whether builders of this kind need no estimate at `depth`, at the finest granularity.
+    pub(super) fn is_prepared(&self, kind: BuilderKind, depth: usize) -> bool {
+        self.prepared.is_some() && kind == BuilderKind::Coded && depth == 0
+    }
+
+    /// The prepared layer as a candidate that is still to be built.
+    pub(super) fn prepared_candidate(&self, builder: Builder, child_bytes: u64) -> Option<Candidate> {
+        let root_bytes = UNIT_HEADER_BYTES + self.prepared?.total_len() as u64;
+        Some(Candidate { builder, root_bytes, reads: ReadSizes::constant(child_bytes), layer: None })
+    }
+
+    /// The layer at `depth` (0 lies over the data) that a builder makes of a row: the prepared one, where it is that.
+    pub(super) fn build(&self, builder: Builder, row: &Row, depth: usize, options: &Options) -> Layer {
+        let finest = matches!(builder, Builder::Coded { lambda_bytes } if lambda_bytes < 2 * row.child_bytes);
+        match self.prepared.filter(|_| finest && depth == 0) {
+            None => builder.build(row, options),
+            Some(prepared) => {
+                let nodes = LayerNodes::Coded { layer: prepared.clone(), granule: 1 };
+                Layer { builder, nodes, unit_bytes: options.unit_bytes, children: row.children() }
+            }
         }
     }
 

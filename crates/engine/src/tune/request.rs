@@ -110,7 +110,7 @@ fn pile(
                 top.shares()
             }
         };
-        let layer = builder.build(&top, options);
+        let layer = problem.build(builder, &top, layers.len(), options);
         reads.push(layer.windows(&top, &shares).sizes(top.child_bytes));
         layers.push(layer);
     }

@@ -178,7 +178,10 @@ fn climb(
         }
         let builder = Builder::of_kind(kind, window * vertex.child_bytes, &problem.options);
         let candidate = match scale {
-            Scale::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, &problem.options)),
+            Scale::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, vertex.depth, problem)),
+            Scale::Judged(_) if window == 1 && problem.is_prepared(kind, vertex.depth) => {
+                problem.prepared_candidate(builder, vertex.child_bytes)
+            }
             Scale::Judged(glasses) => glasses.judge(builder, window, &problem.options),
         };
         let Some(candidate) = candidate else { continue };
@@ -230,7 +233,7 @@ fn build_whole(
     threads: usize,
 ) -> Vec<Ranked> {
     let build = |i: usize| {
-        let candidate = Candidate::whole(judged[i].candidate.builder, row, shares, &problem.options);
+        let candidate = Candidate::whole(judged[i].candidate.builder, row, shares, vertex.depth, problem);
         weigh(vertex, candidate, problem)
     };
     let mut ranked = parallel::map(threads, judged.len(), build);
