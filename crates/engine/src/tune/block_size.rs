@@ -12,8 +12,9 @@ use std::ops::RangeInclusive;
 const BLOCK_SIZE_LOG2: RangeInclusive<u32> = 9..=20;
 /// Most data blocks, so that their fences take at most 32 MiB: of a larger table, small blocks are not considered.
 const MOST_CHILDREN: f64 = (1 << 21) as f64;
-/// The largest block size whose cost is this near to the best is taken: fewer blocks have fewer headers and checksums.
-const INDIFFERENCE: f64 = 1.002;
+/// The largest block size is taken whose cost, above that of an opening and a read that are as short as can be, is at
+/// most this many times the least: fewer blocks have fewer headers and checksums.
+const INDIFFERENCE: f64 = 1.05;
 /// Where the sample is everything, so many sizes are tuned in earnest.
 const FINALISTS: usize = 3;
 
@@ -44,8 +45,8 @@ pub struct BlockSizeChoice {
 /// Chooses the block size under which the best design found is fastest.
 ///
 /// Each size is judged as a candidate layer is: builders run over the sampled stretches, node counts are extrapolated
-/// by the share sampled, and the step index complexity stands for the layers above (AirIndex, Equation 9). Where the sample is
-/// everything, the best few sizes are then tuned in earnest.
+/// by the share sampled, and the step index complexity stands for the layers above (AirIndex, Equation 9). Where the
+/// sample is everything, the best few sizes are then tuned in earnest.
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] when the sample makes no sense: no records, unsorted stretches, a record size that is not
@@ -66,7 +67,9 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
         refine(sample, problem, &mut considered);
     }
     let best_us = considered.iter().map(|&(_, cost_us)| cost_us).fold(f64::INFINITY, f64::min);
-    let near = considered.iter().rev().find(|&&(_, cost_us)| cost_us <= best_us * INDIFFERENCE);
+    let floor_us = problem.least_opening_us() + problem.single_read_us(0, 1 << BLOCK_SIZE_LOG2.start());
+    let limit_us = best_us + (best_us - floor_us).max(0.0) * (INDIFFERENCE - 1.0);
+    let near = considered.iter().rev().find(|&&(_, cost_us)| cost_us <= limit_us);
     Ok(BlockSizeChoice { block_size_bytes: near.map_or(4096, |&(size, _)| size), considered })
 }
 
@@ -132,4 +135,85 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>) -> Option<f64> {
     let bound = Some(problem.score(whole_us, 0));
     let ranked = rank(&vertex, &Scale::Judged(&glasses), problem, bound, problem.options.threads);
     Some(ranked.first().map_or(whole_us, |best| best.promised_us.min(whole_us)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::Profile;
+
+    /// Keys whose steps vary by a factor of a thousand, in no order that a line could follow.
+    fn keys(count: u64) -> Vec<u64> {
+        let step = |i: u64| 1 + (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54);
+        (0..count).scan(0, |at, i| Some(std::mem::replace(at, *at + step(i)))).collect()
+    }
+
+    fn sample(keys: &[u64], stretches: usize, share: usize) -> Sample {
+        let length = keys.len() / stretches;
+        let stretch = |i: usize| keys[i * length..][..length / share].to_vec();
+        Sample {
+            stretches: (0..stretches).map(stretch).collect(),
+            records: keys.len() as u64,
+            record_bytes: 16.0,
+            block_overhead_bytes: 8,
+        }
+    }
+
+    #[test]
+    fn a_sample_chooses_as_well_as_everything_does() -> Result<()> {
+        let keys = keys(400_000);
+        for name in Profile::names() {
+            let profile = Profile::named(name)?;
+            let problem = Problem::new(&profile);
+            let sampled = choose_block_size(&sample(&keys, 8, 4), &problem)?;
+            let everything = sample(&keys, 1, 1);
+            let cost_us = |size| {
+                let row = rows(&everything, size).and_then(|(mut rows, _)| rows.pop());
+                row.map_or(f64::INFINITY, |row| tune(&row, &problem).cost.total_us)
+            };
+            let exact = choose_block_size(&everything, &problem)?;
+            let best_us = BLOCK_SIZE_LOG2.map(|log2| cost_us(1 << log2)).fold(f64::INFINITY, f64::min);
+            for choice in [sampled, exact] {
+                let chosen_us = cost_us(choice.block_size_bytes);
+                assert!(chosen_us <= best_us * 1.03, "{name}: {choice:?} costs {chosen_us} us, the best {best_us} us");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_large_table_gets_no_more_blocks_than_fences_may_take_memory() -> Result<()> {
+        let profile = Profile::named("optane")?;
+        let few = Sample { records: 1 << 33, ..sample(&keys(10_000), 2, 1) };
+        let choice = choose_block_size(&few, &Problem::new(&profile))?;
+        let smallest = choice.considered.iter().map(|&(size, _)| size).min();
+        assert_eq!(smallest, Some(1 << 17), "2^33 records of 16 bytes in at most 2^21 blocks");
+        Ok(())
+    }
+
+    #[test]
+    fn records_larger_than_every_block_get_the_largest() -> Result<()> {
+        let profile = Profile::named("ssd")?;
+        let wide = Sample { record_bytes: 3e6, ..sample(&keys(100), 1, 1) };
+        assert_eq!(choose_block_size(&wide, &Problem::new(&profile))?.block_size_bytes, 1 << 20);
+        Ok(())
+    }
+
+    #[test]
+    fn a_sample_without_sense_is_refused() -> Result<()> {
+        let profile = Profile::named("ssd")?;
+        let good = sample(&keys(100), 1, 1);
+        let cases = [
+            Sample::default(),
+            Sample { records: 99, ..good.clone() },
+            Sample { record_bytes: f64::NAN, ..good.clone() },
+            Sample { record_bytes: 0.0, ..good.clone() },
+            Sample { stretches: vec![vec![3, 2]], ..good },
+        ];
+        for case in cases {
+            let refused = choose_block_size(&case, &Problem::new(&profile));
+            assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{case:?}");
+        }
+        Ok(())
+    }
 }
