@@ -3,14 +3,25 @@
 //! [`Storage`] is a flat directory of named files, narrow enough that an object store, a simulated disk, a fault
 //! injector and a meter are each one implementation of it. `io` knows no format.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the seam: files, clock and threads are reached here and nowhere else"
+)]
+
+mod clock;
 mod local;
+mod measure;
 mod memory;
+mod meter;
 mod positional;
 mod profile;
 mod storage;
 
+pub use clock::{ModelledClock, Timer, random_u64};
 pub use local::LocalStorage;
+pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;
+pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts};
 pub use profile::{Profile, ProfilePoint};
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, write_past_end,

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::path::Path;
 
 /// Version of the JSON form.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// Longest time, and so smallest rate, that a profile may state: beyond 11 days a read is a typing error, and the
 /// limit keeps every sum of times finite.
@@ -67,6 +67,14 @@ pub struct Profile {
     name: String,
     curve: Curve,
     parallel: u32,
+}
+
+impl Default for Profile {
+    /// The profile named `nvme`: the storage that most tables lie on.
+    fn default() -> Self {
+        let (name, latency_us, bandwidth_mb_per_s, parallel) = NAMED[1];
+        Self { name: name.to_owned(), curve: Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel }
+    }
 }
 
 impl Profile {
