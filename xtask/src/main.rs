@@ -1,1 +1,82 @@
-fn main() {}
+//! The project's own checks and chores, run as `cargo xtask COMMAND`.
+//!
+//! It has no dependencies, so that it compiles in a moment and runs before anything else is built.
+
+mod fuzz;
+mod long;
+mod process;
+mod source;
+mod test;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+The project's own checks and chores.
+
+Usage: cargo xtask COMMAND
+
+Commands:
+  test [--long]                 run every check, in this order, and stop at the first that fails:
+                                format, clippy, tidy, unit + property + crash tests, doc tests, fuzz
+                                targets on fixed inputs, documentation without warnings
+                                --long runs the long tests too; each is listed with its minutes first
+  tidy                          check the rules of the house that no compiler knows (a second)
+  fuzz [TARGET] [--seconds N]   fuzz one decoder, or all in turn, for N seconds each (60 unless said);
+                                without cargo-fuzz, installs it
+  help                          print this
+
+What is missing is installed: rustfmt, clippy, cargo-fuzz.
+Exit codes: 0 all is well, 1 a check failed, 2 wrong usage.
+";
+
+/// Why a command did not succeed.
+enum Failure {
+    /// The command line makes no sense.
+    Usage(String),
+    /// A check or a tool failed; the message says which and what to do.
+    Check(String),
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match dispatch(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Check(message)) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+        Err(Failure::Usage(message)) => {
+            eprintln!("{message}\n\n{HELP}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(words: &[&str]) -> Result<(), Failure> {
+    let root = repository_root()?;
+    match words {
+        ["test"] => test::run(&root, false),
+        ["test", "--long"] => test::run(&root, true),
+        ["tidy"] => tidy::run(&root),
+        ["fuzz", rest @ ..] => fuzz::run(&root, rest),
+        ["help" | "--help" | "-h", ..] | [_, "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        [] => Err(Failure::Usage("no command given".to_owned())),
+        _ => Err(Failure::Usage(format!("unknown command or option: {}", words.join(" ")))),
+    }
+}
+
+/// The folder above this crate. Cargo names the crate's folder when it runs us; a bare binary remembers where it was built.
+fn repository_root() -> Result<PathBuf, Failure> {
+    let here =
+        std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    match here.parent() {
+        Some(root) if root.join("xtask").is_dir() => Ok(root.to_path_buf()),
+        _ => Err(Failure::Check(format!("{} is not inside the repository; run `cargo xtask` there", here.display()))),
+    }
+}

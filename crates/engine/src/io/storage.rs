@@ -1,7 +1,8 @@
 //! The traits of the seam.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::fmt::Debug;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -126,3 +127,35 @@ pub trait WritableFile: Debug + Send {
 
 /// A lock that is released when the guard is dropped.
 pub trait FileLock: Debug + Send + Sync {}
+
+/// Refuses a name that is not a plain file name, for every implementation of [`Storage`].
+///
+/// # Errors
+/// [`Error::InvalidArgument`] when `name` is empty, `.`, `..`, or holds a separator or a zero byte.
+pub fn check_name(name: &str) -> Result<()> {
+    if matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0']) {
+        return Err(Error::InvalidArgument(format!(
+            "{name:?} is not a plain file name; give one without separators, other than \".\" and \"..\""
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses a read that passes the end of a file of `length_bytes`, for every implementation of [`ReadableFile`].
+///
+/// # Errors
+/// [`Error::Io`] of kind `UnexpectedEof`.
+pub fn check_range(path: &Path, length_bytes: u64, request: &ReadRequest<'_>) -> Result<()> {
+    match request.offset.checked_add(request.buffer.len() as u64) {
+        Some(end) if end <= length_bytes => Ok(()),
+        _ => Err(Error::io("read", path, ErrorKind::UnexpectedEof.into())),
+    }
+}
+
+/// The error of [`WritableFile::write_at`] for an `offset` past the end.
+pub fn write_past_end(path: &Path, offset: u64, length_bytes: u64) -> Error {
+    Error::InvalidArgument(format!(
+        "cannot write at byte {offset} of {}: it has {length_bytes} bytes; write at most at its end",
+        path.display()
+    ))
+}

@@ -1,0 +1,135 @@
+//! The checksum of everything on disk: CRC-32C, seeded with the place where the bytes belong.
+//!
+//! A checksum of the bytes alone cannot see a *misplaced* or *stale* block: one that is whole, but that a confused disk
+//! or a bad copy put where another belongs. So the identity of the file and the offset in it go into the sum first:
+//!
+//! ```text
+//! CRC-32C( file_id: u64 LE | offset: u64 LE | bytes )
+//! ```
+//!
+//! Guarantee: for one file and one offset, every change of up to 32 consecutive bits is found, and every block moved by
+//! less than 4 GiB within its file; any other damage passes with a probability of 2^-32. It is no protection against an
+//! adversary, who can compute the sum himself.
+//!
+//! CRC-32C (Castagnoli) is the polynomial of iSCSI, RFC 3720, and of SSE 4.2 and ARMv8.
+
+/// Bytes that a stored checksum takes.
+pub const CHECKSUM_BYTES: usize = 4;
+
+/// The checksum of `bytes` that belong at `offset` (in bytes) of the file `file_id`.
+pub fn checksum(file_id: u64, offset: u64, bytes: &[u8]) -> u32 {
+    let mut place = [0; 16];
+    place[..8].copy_from_slice(&file_id.to_le_bytes());
+    place[8..].copy_from_slice(&offset.to_le_bytes());
+    crc32c::crc32c_append(crc32c::crc32c(&place), bytes)
+}
+
+/// Writes the checksum of all but the last four bytes of `block` into those four, little-endian.
+///
+/// `offset` is where the block's first byte belongs in the file. A block of less than four bytes has no room for a
+/// checksum: it stays as it is, and [`check`] refuses it.
+pub fn seal(file_id: u64, offset: u64, block: &mut [u8]) {
+    if let Some((bytes, stored)) = block.split_last_chunk_mut::<CHECKSUM_BYTES>() {
+        *stored = checksum(file_id, offset, bytes).to_le_bytes();
+    }
+}
+
+/// Whether `block`, read from `offset` of the file `file_id`, is what [`seal`] left there.
+#[must_use]
+pub fn check(file_id: u64, offset: u64, block: &[u8]) -> bool {
+    block
+        .split_last_chunk::<CHECKSUM_BYTES>()
+        .is_some_and(|(bytes, stored)| checksum(file_id, offset, bytes) == u32::from_le_bytes(*stored))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const FILE_ID: u64 = 0x0123_4567_89ab_cdef;
+
+    fn sealed(file_id: u64, offset: u64, length: usize) -> Vec<u8> {
+        let mut block: Vec<u8> = (0..length).map(|i| (i * 31 % 251) as u8).collect();
+        seal(file_id, offset, &mut block);
+        block
+    }
+
+    #[test]
+    fn the_sum_is_the_standard_one_over_place_and_bytes() {
+        assert_eq!(crc32c::crc32c(b"123456789"), 0xe306_9283, "the check value of the CRC-32C standard");
+        let mut whole = FILE_ID.to_le_bytes().to_vec();
+        whole.extend_from_slice(&4096_u64.to_le_bytes());
+        whole.extend_from_slice(b"some bytes");
+        assert_eq!(checksum(FILE_ID, 4096, b"some bytes"), crc32c::crc32c(&whole));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_found() {
+        for length in [4, 5, 64, 512] {
+            let block = sealed(FILE_ID, 8192, length);
+            assert!(check(FILE_ID, 8192, &block));
+            for bit in 0..length * 8 {
+                let mut damaged = block.clone();
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                assert!(!check(FILE_ID, 8192, &damaged), "bit {bit} of {length} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_in_the_place_of_another_is_found() {
+        let block = sealed(FILE_ID, 0, 512);
+        for offset in (512..1 << 22).step_by(512) {
+            assert!(!check(FILE_ID, offset, &block), "a block of offset 0 at {offset}");
+        }
+    }
+
+    #[test]
+    fn a_block_of_another_file_is_found() {
+        let block = sealed(FILE_ID, 4096, 512);
+        for bit in 0..64 {
+            assert!(!check(FILE_ID ^ (1 << bit), 4096, &block));
+        }
+    }
+
+    #[test]
+    fn what_is_too_short_for_a_checksum_never_passes() {
+        for length in 0..CHECKSUM_BYTES {
+            let mut block = vec![0; length];
+            seal(FILE_ID, 0, &mut block);
+            assert!(!check(FILE_ID, 0, &block));
+        }
+    }
+
+    #[test]
+    fn a_block_of_zeros_never_passes_at_a_block_boundary() {
+        for offset in (0..1_u64 << 26).step_by(512) {
+            assert!(!check(0, offset, &[0; 512]), "a hole in the file at {offset} passed for a block");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_burst_of_up_to_32_bits_is_found(
+            bytes in proptest::collection::vec(any::<u8>(), 8..600), start in any::<prop::sample::Index>(), burst in 1_u32..,
+        ) {
+            let mut block = bytes;
+            seal(FILE_ID, 77, &mut block);
+            let start = start.index(block.len() - 3);
+            for (byte, flips) in block[start..start + 4].iter_mut().zip(burst.to_le_bytes()) {
+                *byte ^= flips;
+            }
+            prop_assert!(!check(FILE_ID, 77, &block));
+        }
+
+        #[test]
+        fn what_was_sealed_passes_in_its_place_only(
+            mut block in proptest::collection::vec(any::<u8>(), 4..600), offset: u64, moved in 1_u64..1 << 32,
+        ) {
+            seal(FILE_ID, offset, &mut block);
+            prop_assert!(check(FILE_ID, offset, &block));
+            prop_assert!(!check(FILE_ID, offset ^ moved, &block));
+        }
+    }
+}

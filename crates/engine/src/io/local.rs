@@ -1,0 +1,397 @@
+//! Files of the local file system: through the page cache, or past it with O_DIRECT.
+
+use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
+use super::storage::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range};
+use crate::error::{Error, Result};
+use std::cell::RefCell;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Direct reads in flight at once in one call of [`ReadableFile::read_many`].
+const DIRECT_READS_AT_ONCE: usize = 16;
+
+/// A thread keeps its scratch buffer for the next direct read up to this size.
+const KEPT_SCRATCH_BYTES: usize = 1 << 20;
+
+/// A directory of the local file system.
+///
+/// Every file is read in one mode, which the constructor chooses: mixing the page cache and direct reads on one file
+/// is not defined by the operating system. Direct reads see only what was synced, so sync a file before opening it.
+#[derive(Clone, Debug)]
+pub struct LocalStorage {
+    root: PathBuf,
+    direct: bool,
+    refused_direct: Arc<AtomicBool>,
+}
+
+impl LocalStorage {
+    /// Files under the directory `root`, read through the page cache. Nothing is touched until the first use.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
+        let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
+        Self { root, direct: false, refused_direct: Arc::default() }
+    }
+
+    /// Files under the directory `root`, read past the page cache (O_DIRECT). Where the system or the file system
+    /// refuses that, reads go through the page cache, and [`LocalStorage::refused_direct`] says so.
+    pub fn direct(root: impl Into<PathBuf>) -> Self {
+        Self { direct: true, ..Self::new(root) }
+    }
+
+    /// The directory that `path` names a file in, and the name: what a command line needs to open a file by its path.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when `path` does not end in a file name of valid Unicode.
+    pub fn split_path(path: &Path) -> Result<(PathBuf, String)> {
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
+            Error::InvalidArgument(format!("{} does not name a file; give a path that ends in a name", path.display()))
+        })?;
+        Ok((path.parent().map(Path::to_path_buf).unwrap_or_default(), name.to_owned()))
+    }
+
+    /// Whether some file opened here so far had to be read through the page cache although direct reads were asked for.
+    pub fn refused_direct(&self) -> bool {
+        self.refused_direct.load(Ordering::Relaxed)
+    }
+
+    fn full_path(&self, name: &str) -> Result<PathBuf> {
+        check_name(name)?;
+        Ok(self.root.join(name))
+    }
+
+    fn open_reader(&self, path: &Path) -> io::Result<Reader> {
+        if self.direct {
+            if let Some((file, alignment)) = direct::open(path)? {
+                return Ok(Reader::Direct { file, alignment, fallback: OnceLock::new() });
+            }
+            self.refused_direct.store(true, Ordering::Relaxed);
+        }
+        File::open(path).map(Reader::Buffered)
+    }
+}
+
+impl Storage for LocalStorage {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let path = self.full_path(name)?;
+        let failed = |source| Error::io("open", &path, source);
+        let reader = self.open_reader(&path).map_err(failed)?;
+        let metadata = reader.file().metadata().map_err(failed)?;
+        if metadata.is_dir() {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        }
+        let refused_direct = Arc::clone(&self.refused_direct);
+        Ok(Arc::new(LocalReader { reader, length_bytes: metadata.len(), path, refused_direct }))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        let path = self.full_path(name)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|source| Error::io("create", &path, source))?;
+        Ok(Box::new(LocalWriter { file, length_bytes: 0, poisoned: false, path }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let source = self.full_path(from)?;
+        let target = self.full_path(to)?;
+        fs::rename(&source, target).map_err(|error| Error::io("rename", source, error))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        let path = self.full_path(name)?;
+        fs::remove_file(&path).map_err(|source| Error::io("remove", path, source))
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        let path = self.full_path(name)?;
+        path.try_exists().map_err(|source| Error::io("look for", path, source))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let failed = |source| Error::io("list", &self.root, source);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.root).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            // A name that is not Unicode is none of ours, and neither is a directory.
+            if let (Ok(name), false) = (entry.file_name().into_string(), entry.file_type().map_err(failed)?.is_dir()) {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        // Elsewhere a directory cannot be opened as a file, and its entries are durable with the files themselves.
+        #[cfg(unix)]
+        File::open(&self.root)
+            .and_then(|directory| directory.sync_all())
+            .map_err(|source| Error::io("sync the directory", &self.root, source))?;
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        let path = self.full_path(name)?;
+        let failed = |source| Error::io("lock", &path, source);
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+        // The lock belongs to this open file (flock), not to the process: a second open in the same process conflicts,
+        // and closing another descriptor of the file releases nothing.
+        match file.try_lock() {
+            Ok(()) => Ok(Box::new(LocalLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Err(Error::Locked { path }),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+}
+
+/// Held for as long as the file is open.
+#[derive(Debug)]
+struct LocalLock {
+    _file: File,
+}
+
+impl FileLock for LocalLock {}
+
+#[derive(Debug)]
+enum Reader {
+    Buffered(File),
+    /// `fallback` is the same file through the page cache, opened once a direct read has been refused.
+    Direct {
+        file: File,
+        alignment: usize,
+        fallback: OnceLock<File>,
+    },
+}
+
+impl Reader {
+    fn file(&self) -> &File {
+        match self {
+            Self::Buffered(file) | Self::Direct { file, .. } => file,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct LocalReader {
+    reader: Reader,
+    length_bytes: u64,
+    path: PathBuf,
+    refused_direct: Arc<AtomicBool>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<AlignedBuffer> = RefCell::default();
+}
+
+impl LocalReader {
+    fn fill(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let (file, alignment, fallback) = match &self.reader {
+            Reader::Buffered(file) => return read_exactly(file, buffer, offset),
+            Reader::Direct { file, alignment, fallback } => (file, *alignment, fallback),
+        };
+        if let Some(buffered) = fallback.get() {
+            return read_exactly(buffered, buffer, offset);
+        }
+        let outcome = SCRATCH.with_borrow_mut(|scratch| {
+            let outcome = read_aligned(file, scratch, buffer, offset, alignment);
+            if scratch.capacity_bytes() > KEPT_SCRATCH_BYTES {
+                *scratch = AlignedBuffer::default();
+            }
+            outcome
+        });
+        match outcome {
+            // Some file systems accept the flag when a file is opened and refuse it when it is read.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                self.refused_direct.store(true, Ordering::Relaxed);
+                let buffered = File::open(&self.path)?;
+                read_exactly(fallback.get_or_init(|| buffered), buffer, offset)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn read_in_parallel(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        let threads = requests.len().min(DIRECT_READS_AT_ONCE);
+        let slots: Vec<_> = requests.into_iter().map(|request| Mutex::new(Some(request))).collect();
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<()> {
+            while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let request = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if let Some(request) = request {
+                    self.read(request)?;
+                }
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            workers.into_iter().fold(own, |outcome, worker| match worker.join() {
+                Ok(theirs) => outcome.and(theirs),
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })
+    }
+}
+
+impl ReadableFile for LocalReader {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        check_range(&self.path, self.length_bytes, &request)?;
+        self.fill(request.buffer, request.offset).map_err(|source| Error::io("read", &self.path, source))
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        // The page cache answers faster than a thread starts; a device is kept busy only by many reads at once.
+        if self.is_direct() && requests.len() > 1 {
+            return self.read_in_parallel(requests);
+        }
+        requests.into_iter().try_for_each(|request| self.read(request))
+    }
+
+    fn is_direct(&self) -> bool {
+        matches!(&self.reader, Reader::Direct { fallback, .. } if fallback.get().is_none())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[derive(Debug)]
+struct LocalWriter {
+    file: File,
+    length_bytes: u64,
+    poisoned: bool,
+    path: PathBuf,
+}
+
+impl LocalWriter {
+    /// Runs `work` on the file unless an earlier call failed. A failed sync may have dropped the dirty pages and
+    /// would succeed when tried again, so the first failure is final.
+    fn guarded(&mut self, action: &'static str, work: impl FnOnce(&File) -> io::Result<()>) -> Result<()> {
+        if self.poisoned {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        work(&self.file).map_err(|source| {
+            self.poisoned = true;
+            Error::io(action, &self.path, source)
+        })
+    }
+}
+
+impl WritableFile for LocalWriter {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_at(self.length_bytes, bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if offset > self.length_bytes {
+            return Err(super::storage::write_past_end(&self.path, offset, self.length_bytes));
+        }
+        self.guarded("write", |file| write_exactly(file, bytes, offset))?;
+        self.length_bytes = self.length_bytes.max(offset + bytes.len() as u64);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.guarded("sync", File::sync_all)
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Opening a file so that reads reach the device.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) mod direct {
+    use rustix::fs::{AtFlags, OFlags, StatxFlags};
+    use std::fs::{File, OpenOptions};
+    use std::io;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::path::Path;
+
+    /// An alignment that suits every device in use.
+    const SAFE_ALIGNMENT: usize = 4096;
+
+    /// File systems that live in memory: they take the flag, but no read of theirs reaches a device.
+    const MEMORY_FILE_SYSTEMS: [u32; 2] = [0x0102_1994 /* tmpfs */, 0x8584_58f6 /* ramfs */];
+
+    /// The file and the alignment its reads need, or nothing where direct reads are refused.
+    pub(in crate::io) fn open(path: &Path) -> io::Result<Option<(File, usize)>> {
+        let flags = OFlags::DIRECT.bits() as i32;
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(file) => file,
+            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let in_memory =
+            rustix::fs::fstatfs(&file).is_ok_and(|status| MEMORY_FILE_SYSTEMS.contains(&(status.f_type as u32)));
+        let alignment = alignment(&file);
+        Ok((!in_memory).then_some((file, alignment)))
+    }
+
+    /// What the device asks for, where the kernel tells (Linux 6.1 and later).
+    fn alignment(file: &File) -> usize {
+        let Ok(status) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
+            return SAFE_ALIGNMENT;
+        };
+        let needed = status.stx_dio_offset_align.max(status.stx_dio_mem_align) as usize;
+        let told = status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && needed.is_power_of_two();
+        if told { needed.max(512) } else { SAFE_ALIGNMENT }
+    }
+}
+
+/// Elsewhere every read goes through the page cache.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) mod direct {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    /// Never direct.
+    pub(in crate::io) fn open(_path: &Path) -> io::Result<Option<(File, usize)>> {
+        Ok(None)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Pitfalls: a sync that fails once and then succeeds; a write that stops for want of space and leaves a garbage
+    /// tail that later writes build on.
+    #[test]
+    fn a_writer_that_failed_takes_nothing_more() {
+        let file = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut writer = LocalWriter { file, length_bytes: 0, poisoned: false, path: "/dev/full".into() };
+        assert!(matches!(
+            writer.append(b"x"),
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull
+        ));
+        assert!(matches!(writer.append(b"x"), Err(Error::Poisoned { .. })));
+        assert!(matches!(writer.write_at(0, b"x"), Err(Error::Poisoned { .. })));
+        assert!(matches!(writer.sync(), Err(Error::Poisoned { .. })));
+        assert_eq!(writer.len(), 0);
+    }
+}

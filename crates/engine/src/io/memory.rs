@@ -1,0 +1,198 @@
+//! Files in memory, for tests and for tables that need no disk.
+
+use super::storage::{
+    FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, write_past_end,
+};
+use crate::error::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+type Content = Arc<RwLock<Vec<u8>>>;
+
+/// A directory in memory. Clones share the files; nothing outlives the last clone and its open files.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStorage {
+    files: Arc<Mutex<BTreeMap<String, Content>>>,
+    locks: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl MemoryStorage {
+    /// An empty directory.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Puts a whole file in place, replacing what had the name; how a test hands over a damaged file.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when the name has separators.
+    pub fn put(&self, name: &str, content: Vec<u8>) -> Result<()> {
+        check_name(name)?;
+        self.files().insert(name.to_owned(), Arc::new(RwLock::new(content)));
+        Ok(())
+    }
+
+    /// A copy of a whole file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when there is no such file.
+    pub fn content(&self, name: &str) -> Result<Vec<u8>> {
+        let content = self.find("read", name)?;
+        let bytes = content.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(bytes.clone())
+    }
+
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Content>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, action: &'static str, name: &str) -> Result<Content> {
+        check_name(name)?;
+        self.files().get(name).cloned().ok_or_else(|| self.failed(action, name, ErrorKind::NotFound))
+    }
+
+    fn failed(&self, action: &'static str, name: &str, kind: ErrorKind) -> Error {
+        Error::io(action, self.path(name), kind.into())
+    }
+}
+
+impl Storage for MemoryStorage {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let content = self.find("open", name)?;
+        let length_bytes = content.read().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        Ok(Arc::new(MemoryReader { content, length_bytes, path: self.path(name) }))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        check_name(name)?;
+        let mut files = self.files();
+        if files.contains_key(name) {
+            return Err(self.failed("create", name, ErrorKind::AlreadyExists));
+        }
+        let content = Content::default();
+        files.insert(name.to_owned(), Arc::clone(&content));
+        Ok(Box::new(MemoryWriter { content, length_bytes: 0, path: self.path(name) }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        check_name(from)?;
+        check_name(to)?;
+        let mut files = self.files();
+        let content = files.remove(from).ok_or_else(|| self.failed("rename", from, ErrorKind::NotFound))?;
+        files.insert(to.to_owned(), content);
+        Ok(())
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        check_name(name)?;
+        match self.files().remove(name) {
+            Some(_) => Ok(()),
+            None => Err(self.failed("remove", name, ErrorKind::NotFound)),
+        }
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        check_name(name)?;
+        Ok(self.files().contains_key(name))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        Ok(self.files().keys().cloned().collect())
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        check_name(name)?;
+        self.files().entry(name.to_owned()).or_default();
+        if !self.locks.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned()) {
+            return Err(Error::Locked { path: self.path(name) });
+        }
+        Ok(Box::new(MemoryLock { locks: Arc::clone(&self.locks), name: name.to_owned() }))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        Path::new("memory:").join(name)
+    }
+}
+
+#[derive(Debug)]
+struct MemoryLock {
+    locks: Arc<Mutex<BTreeSet<String>>>,
+    name: String,
+}
+
+impl FileLock for MemoryLock {}
+
+impl Drop for MemoryLock {
+    fn drop(&mut self) {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.name);
+    }
+}
+
+#[derive(Debug)]
+struct MemoryReader {
+    content: Content,
+    length_bytes: u64,
+    path: PathBuf,
+}
+
+impl ReadableFile for MemoryReader {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        check_range(&self.path, self.length_bytes, &request)?;
+        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
+        let start = request.offset as usize;
+        request.buffer.copy_from_slice(&content[start..start + request.buffer.len()]);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[derive(Debug)]
+struct MemoryWriter {
+    content: Content,
+    length_bytes: u64,
+    path: PathBuf,
+}
+
+impl WritableFile for MemoryWriter {
+    fn len(&self) -> u64 {
+        self.length_bytes
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_at(self.length_bytes, bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        if offset > self.length_bytes {
+            return Err(write_past_end(&self.path, offset, self.length_bytes));
+        }
+        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let start = offset as usize;
+        let over = bytes.len().min(content.len() - start);
+        content[start..start + over].copy_from_slice(&bytes[..over]);
+        content.extend_from_slice(&bytes[over..]);
+        self.length_bytes = content.len() as u64;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,419 @@
+//! Storage profiles: how long a device takes to read n consecutive bytes, and how many reads it serves at once.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::Path;
+
+/// Version of the JSON form.
+const FORMAT_VERSION: u32 = 1;
+
+/// Longest time, and so smallest rate, that a profile may state: beyond 11 days a read is a typing error, and the
+/// limit keeps every sum of times finite.
+const MAX_TIME_US: f64 = 1e12;
+const MIN_BANDWIDTH_MB_PER_S: f64 = 1e-6;
+const MAX_BANDWIDTH_MB_PER_S: f64 = 1e9;
+const MAX_PARALLEL: u32 = 1 << 16;
+
+/// Name, latency in us, bandwidth in MB/s, reads at once.
+///
+/// Latencies and bandwidths are those of the AirIndex paper's storage profiles and their usual neighbours. For a local
+/// device the number of reads at once is about the number of 4 KiB reads whose sum fills its bandwidth (6, 19 and 12,
+/// taken to a power of two near by); a disk has one arm; an NFS mount has 16 request slots; against an object store
+/// a client holds some 64 connections, each with the bandwidth stated.
+const NAMED: [(&str, f64, f64, u32); 6] = [
+    ("optane", 10.0, 2200.0, 8),
+    ("nvme", 60.0, 1200.0, 16),
+    ("ssd", 250.0, 175.0, 8),
+    ("hdd", 8_000.0, 150.0, 1),
+    ("nfs", 50_000.0, 12.0, 16),
+    ("s3", 40_000.0, 90.0, 64),
+];
+
+/// One point of a measured T(n).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProfilePoint {
+    /// n: consecutive bytes read.
+    pub size_bytes: u64,
+    /// T(n) in microseconds.
+    pub time_us: f64,
+}
+
+/// The shape of T(n).
+#[derive(Clone, Debug, PartialEq)]
+enum Curve {
+    /// latency + bytes / bandwidth; one MB/s is one byte per microsecond.
+    Affine { latency_us: f64, bandwidth_mb_per_s: f64 },
+    /// Straight lines between points.
+    Points(Vec<ProfilePoint>),
+}
+
+/// What a storage device costs: T(n), the time to read n consecutive bytes (AirIndex, Section 4), and P, the number of
+/// reads that it serves at once (the PDAM model).
+///
+/// T may be any function that never falls as n grows. The JSON form is
+/// `{"ogive_profile": 1, "name": "nvme", "parallel": 16, "latency_us": 60.0, "bandwidth_mb_per_s": 1200.0}`
+/// or, in place of latency and bandwidth, `"points": [{"size_bytes": 4096, "time_us": 63.4}, ...]`. MB is 10^6 bytes.
+///
+/// ```
+/// let ssd = ogive::io::Profile::affine("mine", 100.0, 1000.0, 8)?;
+/// assert_eq!(ssd.time_us(4_000), 104.0);
+/// # Ok::<(), ogive::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "ProfileForm", into = "ProfileForm")]
+pub struct Profile {
+    name: String,
+    curve: Curve,
+    parallel: u32,
+}
+
+impl Profile {
+    /// T(n) = `latency_us` + n / bandwidth, `parallel` reads at once; one MB is 10^6 bytes.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a zero, negative, NaN, infinite or absurdly large value.
+    pub fn affine(name: &str, latency_us: f64, bandwidth_mb_per_s: f64, parallel: u32) -> Result<Self> {
+        check_time(name, "latency_us", latency_us)?;
+        if !(MIN_BANDWIDTH_MB_PER_S..=MAX_BANDWIDTH_MB_PER_S).contains(&bandwidth_mb_per_s) {
+            return Err(Error::InvalidArgument(format!(
+                "profile {name}: bandwidth_mb_per_s is {bandwidth_mb_per_s}; give a number from \
+                 {MIN_BANDWIDTH_MB_PER_S} to {MAX_BANDWIDTH_MB_PER_S}"
+            )));
+        }
+        check_parallel(name, parallel)?;
+        Ok(Self { name: name.to_owned(), curve: Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel })
+    }
+
+    /// T(n) by straight lines between `points`; below the first the time of the first, beyond the last the last slope.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when there is no point, when a time is zero, negative, NaN, infinite or absurdly
+    /// large, when sizes do not rise, or when times fall.
+    pub fn from_points(name: &str, points: Vec<ProfilePoint>, parallel: u32) -> Result<Self> {
+        if points.is_empty() {
+            return Err(Error::InvalidArgument(format!("profile {name}: it has no points; give at least one")));
+        }
+        for point in &points {
+            check_time(name, &format!("time_us at {} bytes", point.size_bytes), point.time_us)?;
+        }
+        for pair in points.windows(2) {
+            if pair[1].size_bytes <= pair[0].size_bytes || pair[1].time_us < pair[0].time_us {
+                return Err(Error::InvalidArgument(format!(
+                    "profile {name}: the point ({} bytes, {} us) follows ({} bytes, {} us); give sizes that rise and \
+                     times that never fall",
+                    pair[1].size_bytes, pair[1].time_us, pair[0].size_bytes, pair[0].time_us
+                )));
+            }
+        }
+        check_parallel(name, parallel)?;
+        Ok(Self { name: name.to_owned(), curve: Curve::Points(points), parallel })
+    }
+
+    /// One of the profiles known by name: `optane`, `nvme`, `ssd`, `hdd`, `nfs`, `s3`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for any other name; the message lists the known ones.
+    pub fn named(name: &str) -> Result<Self> {
+        let Some(&(name, latency_us, bandwidth_mb_per_s, parallel)) = NAMED.iter().find(|known| known.0 == name) else {
+            return Err(Error::InvalidArgument(format!(
+                "there is no storage profile named {name:?}; the known ones are {}",
+                Self::names().collect::<Vec<_>>().join(", ")
+            )));
+        };
+        Self::affine(name, latency_us, bandwidth_mb_per_s, parallel)
+    }
+
+    /// The names that [`Profile::named`] knows, fastest device first.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|known| known.0)
+    }
+
+    /// A named profile, or the one in the JSON file of that path.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when `text` is neither, or the file holds no valid profile; [`Error::Io`] when the
+    /// file cannot be read.
+    pub fn by_name_or_file(text: &str) -> Result<Self> {
+        if Self::names().any(|name| name == text) {
+            return Self::named(text);
+        }
+        let path = Path::new(text);
+        if !path.exists() {
+            return Err(Error::InvalidArgument(format!(
+                "{text:?} is neither a storage profile ({}) nor a file; `ogive profile PATH -o FILE` makes one",
+                Self::names().collect::<Vec<_>>().join(", ")
+            )));
+        }
+        Self::load(path)
+    }
+
+    /// Reads a profile from a JSON file, such as `ogive profile -o FILE` writes.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be read, [`Error::InvalidArgument`] when it holds no valid profile.
+    pub fn load(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::io("read", path, source))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Error::InvalidArgument(format!("{} is not a storage profile: {error}", path.display())))
+    }
+
+    /// Writes the profile as JSON, replacing what is at `path`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        save_json(self, path)
+    }
+
+    /// The profile's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// P: how many reads the storage serves at once.
+    pub fn parallel(&self) -> u32 {
+        self.parallel
+    }
+
+    /// T(`bytes`) in microseconds: the time of one read of so many consecutive bytes. T(0) is the latency.
+    pub fn time_us(&self, bytes: u64) -> f64 {
+        match &self.curve {
+            Curve::Affine { latency_us, bandwidth_mb_per_s } => latency_us + bytes as f64 / bandwidth_mb_per_s,
+            Curve::Points(points) => interpolate(points, bytes),
+        }
+    }
+
+    /// Time in microseconds until reads of the given `sizes_bytes`, all wanted at once, are done: they start in the
+    /// order given, each as soon as one of the P places is free.
+    pub fn batch_us(&self, sizes_bytes: &[u64]) -> f64 {
+        let mut finished_us = 0.0_f64;
+        // Times are positive, and positive floats order as their bits do.
+        let mut places: BinaryHeap<Reverse<u64>> = BinaryHeap::new();
+        for &size_bytes in sizes_bytes {
+            let start_us = if places.len() < self.parallel as usize {
+                0.0
+            } else {
+                places.pop().map_or(0.0, |Reverse(bits)| f64::from_bits(bits))
+            };
+            let end_us = start_us + self.time_us(size_bytes);
+            finished_us = finished_us.max(end_us);
+            places.push(Reverse(end_us.to_bits()));
+        }
+        finished_us
+    }
+}
+
+/// Straight lines between the points, the first time below them, the last slope beyond them.
+fn interpolate(points: &[ProfilePoint], bytes: u64) -> f64 {
+    let right = points.partition_point(|point| point.size_bytes < bytes);
+    let (left, right) = match points {
+        [only] => return only.time_us,
+        _ if right == 0 => (0, 0),
+        _ => (right.min(points.len() - 1) - 1, right.min(points.len() - 1)),
+    };
+    let (left, right) = (points[left], points[right]);
+    if left.size_bytes == right.size_bytes || bytes == right.size_bytes {
+        return right.time_us;
+    }
+    let share = (bytes - left.size_bytes) as f64 / (right.size_bytes - left.size_bytes) as f64;
+    left.time_us + (right.time_us - left.time_us) * share
+}
+
+fn check_time(name: &str, field: &str, time_us: f64) -> Result<()> {
+    if time_us > 0.0 && time_us <= MAX_TIME_US {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(format!(
+        "profile {name}: {field} is {time_us}; give a number of microseconds above 0 and up to {MAX_TIME_US}"
+    )))
+}
+
+fn check_parallel(name: &str, parallel: u32) -> Result<()> {
+    if (1..=MAX_PARALLEL).contains(&parallel) {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(format!(
+        "profile {name}: parallel is {parallel}; give the number of reads served at once, from 1 to {MAX_PARALLEL}"
+    )))
+}
+
+/// Writes any of this crate's documents as readable JSON.
+pub(super) fn save_json(document: &impl Serialize, path: &Path) -> Result<()> {
+    let mut text = serde_json::to_string_pretty(document)
+        .map_err(|error| Error::InvalidArgument(format!("cannot express {} as JSON: {error}", path.display())))?;
+    text.push('\n');
+    std::fs::write(path, text).map_err(|source| Error::io("write", path, source))
+}
+
+/// The JSON form: readable, versioned, with either latency and bandwidth or points. Further fields are ignored, so
+/// that a measurement is a profile too.
+#[derive(Serialize, Deserialize)]
+struct ProfileForm {
+    ogive_profile: u32,
+    name: String,
+    parallel: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    latency_us: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bandwidth_mb_per_s: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    points: Option<Vec<ProfilePoint>>,
+}
+
+impl From<Profile> for ProfileForm {
+    fn from(profile: Profile) -> Self {
+        let (latency_us, bandwidth_mb_per_s, points) = match profile.curve {
+            Curve::Affine { latency_us, bandwidth_mb_per_s } => (Some(latency_us), Some(bandwidth_mb_per_s), None),
+            Curve::Points(points) => (None, None, Some(points)),
+        };
+        Self {
+            ogive_profile: FORMAT_VERSION,
+            name: profile.name,
+            parallel: profile.parallel,
+            latency_us,
+            bandwidth_mb_per_s,
+            points,
+        }
+    }
+}
+
+impl TryFrom<ProfileForm> for Profile {
+    type Error = Error;
+
+    fn try_from(form: ProfileForm) -> Result<Self> {
+        if form.ogive_profile != FORMAT_VERSION {
+            return Err(Error::InvalidArgument(format!(
+                "profile {}: it has version {}; this program reads version {FORMAT_VERSION}",
+                form.name, form.ogive_profile
+            )));
+        }
+        match (form.latency_us, form.bandwidth_mb_per_s, form.points) {
+            (Some(latency_us), Some(bandwidth), None) => Self::affine(&form.name, latency_us, bandwidth, form.parallel),
+            (None, None, Some(points)) => Self::from_points(&form.name, points, form.parallel),
+            _ => Err(Error::InvalidArgument(format!(
+                "profile {}: give either latency_us and bandwidth_mb_per_s, or points",
+                form.name
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(left: f64, right: f64) -> bool {
+        (left - right).abs() <= 1e-9 * right.abs()
+    }
+
+    /// AirIndex, Section 2.1: B200 reads three nodes of 4 KB and a page of 4 KB, B5000 two nodes of 100 KB and the
+    /// page.
+    #[test]
+    fn the_example_of_section_2_1_comes_out() {
+        let look_up_us = |profile: &Profile, nodes: u32, node_bytes| {
+            f64::from(nodes) * profile.time_us(node_bytes) + profile.time_us(4_000)
+        };
+        let ssd = Profile::affine("paper-ssd", 100.0, 1000.0, 1).unwrap();
+        assert!(close(look_up_us(&ssd, 3, 4_000), 416.0));
+        assert!(close(look_up_us(&ssd, 2, 100_000), 504.0));
+        let cloud = Profile::affine("paper-cloud", 100_000.0, 100.0, 1).unwrap();
+        assert!(close(look_up_us(&cloud, 3, 4_000), 400_160.0));
+        assert!(close(look_up_us(&cloud, 2, 100_000), 302_040.0));
+    }
+
+    #[test]
+    fn named_profiles_have_their_stated_times() {
+        let expected_us = [(10.0, 1e6 / 2200.0), (60.0, 1e6 / 1200.0), (250.0, 1e6 / 175.0)];
+        let slow_us = [(8_000.0, 1e6 / 150.0), (50_000.0, 1e6 / 12.0), (40_000.0, 1e6 / 90.0)];
+        for (name, (latency_us, megabyte_us)) in Profile::names().zip(expected_us.into_iter().chain(slow_us)) {
+            let profile = Profile::named(name).unwrap();
+            assert!(close(profile.time_us(0), latency_us), "{name}");
+            assert!(close(profile.time_us(1_000_000), latency_us + megabyte_us), "{name}");
+            assert!(profile.parallel() >= 1);
+        }
+        assert!(matches!(Profile::named("floppy"), Err(Error::InvalidArgument(text)) if text.contains("nvme")));
+    }
+
+    #[test]
+    fn senseless_values_are_refused_with_the_sensible_ones_named() {
+        for wrong in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300] {
+            let outcomes = [
+                Profile::affine("x", wrong, 100.0, 1),
+                Profile::affine("x", 100.0, wrong, 1),
+                Profile::from_points("x", vec![ProfilePoint { size_bytes: 512, time_us: wrong }], 1),
+            ];
+            for outcome in outcomes {
+                assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text.contains("give")), "{wrong}");
+            }
+        }
+        for parallel in [0, u32::MAX] {
+            assert!(matches!(Profile::affine("x", 1.0, 1.0, parallel), Err(Error::InvalidArgument(_))));
+        }
+        for wrong in [&[][..], &[(512, 2.0), (1024, 1.0)], &[(512, 1.0), (512, 2.0)], &[(1024, 1.0), (512, 2.0)]] {
+            let points = wrong.iter().map(|&(size_bytes, time_us)| ProfilePoint { size_bytes, time_us }).collect();
+            let outcome = Profile::from_points("x", points, 1);
+            assert!(matches!(outcome, Err(Error::InvalidArgument(_))), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_points_is_straight_between_and_beyond_them() {
+        let point = |size_bytes, time_us| ProfilePoint { size_bytes, time_us };
+        let curve =
+            Profile::from_points("x", vec![point(1000, 10.0), point(2000, 20.0), point(4000, 30.0)], 4).unwrap();
+        for (bytes, time_us) in
+            [(0, 10.0), (1000, 10.0), (1500, 15.0), (2000, 20.0), (3000, 25.0), (4000, 30.0), (6000, 40.0)]
+        {
+            assert!(close(curve.time_us(bytes), time_us), "{bytes}");
+        }
+        assert!(curve.time_us(u64::MAX).is_finite());
+        let flat = Profile::from_points("x", vec![point(4096, 7.0)], 1).unwrap();
+        assert_eq!((flat.time_us(0), flat.time_us(u64::MAX)), (7.0, 7.0));
+    }
+
+    #[test]
+    fn a_batch_runs_as_many_reads_at_a_time_as_the_storage_serves() {
+        let profile = Profile::affine("x", 100.0, 1.0, 2).unwrap();
+        assert_eq!(profile.batch_us(&[]), 0.0);
+        assert_eq!(profile.batch_us(&[10]), 110.0);
+        assert_eq!(profile.batch_us(&[10, 50]), 150.0);
+        assert_eq!(profile.batch_us(&[10, 50, 0]), 210.0);
+        assert_eq!(profile.batch_us(&[0; 5]), 300.0);
+    }
+
+    #[test]
+    fn json_gives_back_the_same_profile_and_refuses_wrong_ones() {
+        let points = vec![
+            ProfilePoint { size_bytes: 512, time_us: 50.25 },
+            ProfilePoint { size_bytes: 4096, time_us: 0.1 + 61.0 },
+        ];
+        for profile in [Profile::named("nvme").unwrap(), Profile::from_points("mine", points, 32).unwrap()] {
+            let text = serde_json::to_string(&profile).unwrap();
+            assert_eq!(serde_json::from_str::<Profile>(&text).unwrap(), profile, "{text}");
+        }
+        for wrong in [
+            r#"{"ogive_profile": 2, "name": "x", "parallel": 1, "latency_us": 1, "bandwidth_mb_per_s": 1}"#,
+            r#"{"ogive_profile": 1, "name": "x", "parallel": 1, "latency_us": 0, "bandwidth_mb_per_s": 1}"#,
+            r#"{"ogive_profile": 1, "name": "x", "parallel": 1, "latency_us": 1}"#,
+            r#"{"ogive_profile": 1, "name": "x", "parallel": 1, "points": []}"#,
+            r#"{"name": "x"}"#,
+        ] {
+            assert!(serde_json::from_str::<Profile>(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_profile_is_found_by_name_or_by_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mine.json");
+        let mine = Profile::affine("mine", 3.0, 4.0, 5).unwrap();
+        mine.save(&path).unwrap();
+        assert_eq!(Profile::by_name_or_file(path.to_str().unwrap()).unwrap(), mine);
+        assert_eq!(Profile::by_name_or_file("s3").unwrap(), Profile::named("s3").unwrap());
+        assert!(matches!(Profile::by_name_or_file("no-such-thing"), Err(Error::InvalidArgument(_))));
+        std::fs::write(&path, "{").unwrap();
+        assert!(matches!(Profile::by_name_or_file(path.to_str().unwrap()), Err(Error::InvalidArgument(_))));
+    }
+}

@@ -1,0 +1,184 @@
+//! What every storage promises, held against each of the implementations.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use ogive::Error;
+use ogive::io::{LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, Storage};
+use std::io::ErrorKind;
+
+/// Runs `check` against an empty directory of every kind of storage.
+fn on_each_storage(check: impl Fn(&dyn Storage)) {
+    check(&MemoryStorage::new());
+    // Next to the build's output rather than under /tmp, which may live in memory and refuse direct reads.
+    for direct in [false, true] {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let storage = if direct { LocalStorage::direct(folder.path()) } else { LocalStorage::new(folder.path()) };
+        check(&storage);
+    }
+}
+
+fn write(storage: &dyn Storage, name: &str, content: &[u8]) {
+    let mut file = storage.create(name).unwrap();
+    file.append(content).unwrap();
+    file.sync().unwrap();
+    storage.sync_directory().unwrap();
+}
+
+fn read(file: &dyn ReadableFile, offset: u64, length: usize) -> Result<Vec<u8>, Error> {
+    let mut buffer = vec![0; length];
+    file.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Data })?;
+    Ok(buffer)
+}
+
+fn kind(error: &Error) -> ErrorKind {
+    match error {
+        Error::Io { source, .. } => source.kind(),
+        other => panic!("not an error of the system: {other}"),
+    }
+}
+
+fn pattern(length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i * 31 % 253) as u8).collect()
+}
+
+#[test]
+fn every_range_reads_back_as_written() {
+    on_each_storage(|storage| {
+        let content = pattern(20_011);
+        write(storage, "a", &content);
+        let file = storage.open("a").unwrap();
+        assert_eq!(file.len(), 20_011);
+        for (offset, length) in [(0, 20_011), (0, 4096), (4096, 8192), (1, 1), (4095, 2), (20_010, 1), (16_384, 3_627)]
+        {
+            assert_eq!(read(&*file, offset, length).unwrap(), content[offset as usize..offset as usize + length]);
+        }
+        assert!(read(&*file, 20_011, 0).unwrap().is_empty());
+        for (offset, length) in [(20_011, 1), (20_010, 2), (u64::MAX, 1), (u64::MAX, 0)] {
+            assert_eq!(kind(&read(&*file, offset, length).unwrap_err()), ErrorKind::UnexpectedEof, "{offset}");
+        }
+    });
+}
+
+#[test]
+fn many_ranges_read_at_once_land_each_in_its_buffer() {
+    on_each_storage(|storage| {
+        let content = pattern(300_000);
+        write(storage, "a", &content);
+        let file = storage.open("a").unwrap();
+        let mut buffers: Vec<Vec<u8>> = (0..50).map(|i| vec![0; 1 + i * 97]).collect();
+        let requests = buffers.iter_mut().enumerate();
+        let requests = requests
+            .map(|(i, buffer)| ReadRequest { offset: i as u64 * 5_000, buffer, purpose: Purpose::Data })
+            .collect();
+        file.read_many(requests).unwrap();
+        for (i, buffer) in buffers.iter().enumerate() {
+            assert_eq!(buffer, &content[i * 5_000..i * 5_000 + buffer.len()], "range {i}");
+        }
+        let mut wrong = [vec![0; 10], vec![0; 10]];
+        let requests = wrong.iter_mut().enumerate();
+        let requests = requests
+            .map(|(i, buffer)| ReadRequest { offset: i as u64 * 299_999, buffer, purpose: Purpose::Data })
+            .collect();
+        assert_eq!(kind(&file.read_many(requests).unwrap_err()), ErrorKind::UnexpectedEof);
+        file.read_many(Vec::new()).unwrap();
+    });
+}
+
+#[test]
+fn a_write_overwrites_or_extends_but_leaves_no_hole() {
+    on_each_storage(|storage| {
+        let mut file = storage.create("a").unwrap();
+        assert!(file.is_empty());
+        file.append(b"hello").unwrap();
+        file.write_at(4, b"p me").unwrap();
+        file.append(b"!").unwrap();
+        file.write_at(0, b"H").unwrap();
+        assert!(matches!(file.write_at(10, b"x"), Err(Error::InvalidArgument(_))));
+        assert_eq!(file.len(), 9);
+        file.sync().unwrap();
+        assert_eq!(read(&*storage.open("a").unwrap(), 0, 9).unwrap(), b"Hellp me!");
+    });
+}
+
+#[test]
+fn names_come_and_go_as_in_a_directory() {
+    on_each_storage(|storage| {
+        write(storage, "b", b"1");
+        write(storage, "a", b"22");
+        assert_eq!(kind(&storage.create("a").map(|_| ()).unwrap_err()), ErrorKind::AlreadyExists);
+        assert_eq!(storage.list().unwrap(), ["a", "b"]);
+        storage.rename("b", "a").unwrap();
+        assert_eq!(storage.list().unwrap(), ["a"]);
+        assert_eq!(storage.open("a").unwrap().len(), 1);
+        assert!(storage.exists("a").unwrap() && !storage.exists("b").unwrap());
+        storage.remove("a").unwrap();
+        assert_eq!(kind(&storage.remove("a").unwrap_err()), ErrorKind::NotFound);
+        assert_eq!(kind(&storage.rename("a", "b").unwrap_err()), ErrorKind::NotFound);
+        assert_eq!(kind(&storage.open("a").map(|_| ()).unwrap_err()), ErrorKind::NotFound);
+        assert!(storage.list().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_file_stays_readable_while_it_is_replaced_or_removed() {
+    on_each_storage(|storage| {
+        write(storage, "a", b"old");
+        write(storage, "b", b"new");
+        let old = storage.open("a").unwrap();
+        storage.rename("b", "a").unwrap();
+        assert_eq!(read(&*old, 0, 3).unwrap(), b"old");
+        let new = storage.open("a").unwrap();
+        storage.remove("a").unwrap();
+        assert_eq!(read(&*new, 0, 3).unwrap(), b"new");
+    });
+}
+
+#[test]
+fn a_name_that_would_leave_the_directory_is_refused() {
+    on_each_storage(|storage| {
+        for name in ["", ".", "..", "../a", "a/b", "/a", "a\0b", "a\\b"] {
+            assert!(matches!(storage.create(name), Err(Error::InvalidArgument(_))), "{name:?}");
+            assert!(matches!(storage.open(name), Err(Error::InvalidArgument(_))), "{name:?}");
+            assert!(matches!(storage.exists(name), Err(Error::InvalidArgument(_))), "{name:?}");
+            assert!(matches!(storage.remove(name), Err(Error::InvalidArgument(_))), "{name:?}");
+            assert!(matches!(storage.rename(name, "x"), Err(Error::InvalidArgument(_))), "{name:?}");
+            assert!(matches!(storage.lock(name), Err(Error::InvalidArgument(_))), "{name:?}");
+        }
+    });
+}
+
+/// Pitfall: POSIX locks let a second open in the same process through, and drop when any descriptor is closed.
+#[test]
+fn two_opens_in_one_process_conflict_on_a_lock() {
+    on_each_storage(|storage| {
+        let held = storage.lock("LOCK").unwrap();
+        assert!(matches!(storage.lock("LOCK"), Err(Error::Locked { .. })));
+        drop(storage.open("LOCK").unwrap());
+        assert!(matches!(storage.lock("LOCK"), Err(Error::Locked { .. })));
+        drop(held);
+        storage.lock("LOCK").unwrap();
+    });
+}
+
+#[test]
+fn direct_reads_are_direct_or_say_that_they_are_not() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let storage = LocalStorage::direct(folder.path());
+    write(&storage, "a", &pattern(10_000));
+    let file = storage.open("a").unwrap();
+    assert_eq!(read(&*file, 9_000, 1_000).unwrap(), pattern(10_000)[9_000..]);
+    assert_eq!(file.is_direct(), !storage.refused_direct());
+    assert!(!LocalStorage::new(folder.path()).open("a").unwrap().is_direct());
+}
+
+/// Pitfall: O_DIRECT is refused by file systems that live in memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_system_in_memory_is_read_buffered_and_says_so() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+    let storage = LocalStorage::direct(folder.path());
+    write(&storage, "a", b"content");
+    let file = storage.open("a").unwrap();
+    assert_eq!(read(&*file, 1, 3).unwrap(), b"ont");
+    assert!(storage.refused_direct() && !file.is_direct());
+}

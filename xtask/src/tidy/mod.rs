@@ -1,0 +1,11 @@
+//! The rules of the house that no compiler knows, checked by `cargo xtask tidy`. One file for each kind of rule.
+
+mod check;
+mod direction;
+mod manifest;
+mod reach;
+mod rust;
+mod size;
+mod text;
+
+pub(crate) use check::run;
