@@ -81,7 +81,9 @@ pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
 /// A key in JSON: a number where JSON's readers take it for one, text as a string, other bytes as `{"hex": ...}`.
 pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
     match decoded(key_type, key) {
-        Some(Number::Unsigned(number)) => u64::try_from(number).map_or_else(|_| json!(number.to_string()), |n| json!(n)),
+        Some(Number::Unsigned(number)) => {
+            u64::try_from(number).map_or_else(|_| json!(number.to_string()), |n| json!(n))
+        }
         Some(Number::Signed(number)) => json!(number),
         Some(Number::Float(number)) if number.is_finite() => json!(number),
         Some(Number::Float(number)) => json!(number.to_string()),
@@ -239,7 +241,9 @@ mod tests {
 
     #[test]
     fn any_bytes_survive_escaping() {
-        for bytes in [&b""[..], b"/usr/bin", "größer".as_bytes(), b"a\tb\n\\c\r", b"\xff\x00x\\", b"\xe2\x82", b"\x1b[31m"] {
+        for bytes in
+            [&b""[..], b"/usr/bin", "größer".as_bytes(), b"a\tb\n\\c\r", b"\xff\x00x\\", b"\xe2\x82", b"\x1b[31m"]
+        {
             let text = escaped(bytes);
             assert!(!text.chars().any(char::is_control));
             assert_eq!(unescaped(text.as_bytes()).as_deref(), Some(bytes), "{text}");

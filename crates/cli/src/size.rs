@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in ["", "k", "-1", "1x", "1kk", "1..5k", "nan", "1e300", "99999999999G", "18446744073709551616", "é"] {
+        for text in ["", "k", "-1", "1x", "1kk", "1..5k", "nan", "1e300", "99999999999G", "18446744073709551616", "é"]
+        {
             assert!(text.parse::<ByteSize>().is_err(), "{text}");
         }
     }

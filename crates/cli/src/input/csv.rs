@@ -1,9 +1,9 @@
 //! Comma-separated values, and files like them with another delimiter.
 
+use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
-use super::InputError;
 use crate::key::KeyType;
 use std::cell::Cell;
 use std::fs::File;

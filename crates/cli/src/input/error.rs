@@ -84,11 +84,9 @@ impl InputError {
                 _ => return None,
             },
             Self::Empty { .. } => "a table needs at least one record; check that this is the right file".into(),
-            Self::NotSosd { .. } => {
-                "such a file is a little-endian u64 count, then that many little-endian keys; \
+            Self::NotSosd { .. } => "such a file is a little-endian u64 count, then that many little-endian keys; \
                  if it is another kind of file, say so with --format"
-                    .into()
-            }
+                .into(),
             Self::NoSuchColumn { available, .. } => format!(
                 "its columns are {}; columns also go by number, from 1 to {}",
                 available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),

@@ -120,6 +120,9 @@ mod tests {
         let mut keys = KeyReader::new(Path::new("ids.csv"), KeyType::U64);
         assert_eq!(keys.read(b" 7 ").unwrap(), 7_u64.to_be_bytes());
         let message = keys.read(&[b'x'; 100]).unwrap_err().to_string();
-        assert!(message.contains("record 2 of ids.csv") && message.contains("xxx...") && message.len() < 150, "{message}");
+        assert!(
+            message.contains("record 2 of ids.csv") && message.contains("xxx...") && message.len() < 150,
+            "{message}"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! Lines of text: every line is a key without a value.
 
+use super::InputError;
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
-use super::InputError;
 use crate::key::KeyType;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -68,7 +68,11 @@ impl Input for LinesInput {
             }
         } else if read as u64 == LINE_LIMIT_BYTES {
             let record = self.keys.records() + 1;
-            return Err(InputError::RecordTooLong { path: self.path.clone(), record, limit_bytes: LINE_LIMIT_BYTES - 2 });
+            return Err(InputError::RecordTooLong {
+                path: self.path.clone(),
+                record,
+                limit_bytes: LINE_LIMIT_BYTES - 2,
+            });
         }
         let key = self.keys.read(&self.line)?;
         Ok(Some(Record { key, value: &[] }))

@@ -16,5 +16,8 @@ mod record;
 mod sosd;
 
 pub(crate) use error::InputError;
-pub(crate) use options::{Format, InputOptions};
+pub(crate) use options::{Format, InputOptions, may_retry_as_text};
 pub(crate) use record::{Facts, Input, Record};
+
+#[cfg(test)]
+mod tests;

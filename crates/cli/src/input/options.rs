@@ -121,7 +121,8 @@ impl InputOptions {
 
     #[cfg(feature = "parquet")]
     fn open_parquet(&self) -> Result<Box<dyn Input>> {
-        let input = super::parquet::ParquetInput::open(&self.path, self.key_type, self.key.as_ref(), self.value.as_ref())?;
+        let input =
+            super::parquet::ParquetInput::open(&self.path, self.key_type, self.key.as_ref(), self.value.as_ref())?;
         Ok(Box::new(input))
     }
 
@@ -191,7 +192,10 @@ fn name(format: Format) -> &'static str {
 
 #[cfg(not(feature = "parquet"))]
 fn no_parquet() -> Failure {
-    Failure::usage("this ogive was built without Parquet", "build it with `--features parquet`, or convert the file to CSV")
+    Failure::usage(
+        "this ogive was built without Parquet",
+        "build it with `--features parquet`, or convert the file to CSV",
+    )
 }
 
 /// Whether another, wider key type may be tried after `error`, because nobody asked for a certain one.

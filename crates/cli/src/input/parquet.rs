@@ -1,9 +1,9 @@
 //! Parquet files: one column for the keys, one for the values.
 
+use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
-use super::InputError;
 use crate::key::{self, KeyType};
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::ParquetError;
@@ -33,7 +33,11 @@ pub(crate) struct ParquetInput {
 
 impl fmt::Debug for ParquetInput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("ParquetInput").field("path", &self.path).field("done", &self.done).finish_non_exhaustive()
+        formatter
+            .debug_struct("ParquetInput")
+            .field("path", &self.path)
+            .field("done", &self.done)
+            .finish_non_exhaustive()
     }
 }
 
@@ -93,7 +97,9 @@ impl ParquetInput {
         let record = self.done + 1;
         let unfit = |name: &str, field: &Field| InputError::Malformed {
             path: self.path.clone(),
-            detail: format!("column '{name}' holds {field} in record {record}, which is neither number, text nor bytes"),
+            detail: format!(
+                "column '{name}' holds {field} in record {record}, which is neither number, text nor bytes"
+            ),
         };
         for (index, bytes) in [(Some(self.key_index), &mut self.key), (self.value_index, &mut self.value)] {
             if let Some((name, field)) = index.and_then(field) {
@@ -131,7 +137,10 @@ impl Input for ParquetInput {
 fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
     let unfit = |what: String| InputError::Malformed {
         path: path.to_owned(),
-        detail: format!("column '{}' is {what}; keys are numbers, text or bytes: choose another column with --key", field.name()),
+        detail: format!(
+            "column '{}' is {what}; keys are numbers, text or bytes: choose another column with --key",
+            field.name()
+        ),
     };
     if field.is_group() {
         return Err(unfit("nested".into()));
@@ -175,5 +184,8 @@ fn write_field(field: &Field, bytes: &mut Vec<u8>) -> Option<()> {
 }
 
 fn malformed(path: &Path, error: &ParquetError) -> InputError {
-    InputError::Malformed { path: path.to_owned(), detail: format!("not a readable Parquet file: {}", key::escaped(error.to_string().as_bytes())) }
+    InputError::Malformed {
+        path: path.to_owned(),
+        detail: format!("not a readable Parquet file: {}", key::escaped(error.to_string().as_bytes())),
+    }
 }

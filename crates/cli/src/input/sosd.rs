@@ -1,7 +1,7 @@
 //! SOSD files: a little-endian u64 count, then that many sorted little-endian integers.
 
-use super::record::{Facts, Input, Record};
 use super::InputError;
+use super::record::{Facts, Input, Record};
 use crate::key::KeyType;
 use std::fs::File;
 use std::io::{BufReader, Read};

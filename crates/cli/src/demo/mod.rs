@@ -1,0 +1,5 @@
+//! Parts of `ogive demo`: real data that every machine has.
+
+mod walk;
+
+pub(crate) use walk::{Found, Walk};
