@@ -8,5 +8,6 @@
 pub mod block;
 mod error;
 pub mod io;
+pub mod table;
 
 pub use error::{Error, Result};

@@ -7,6 +7,8 @@
 //! * **hints** ([`line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
 //!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
 
+pub mod bits;
+pub mod coded;
 mod fence;
 pub mod line;
 pub mod step;

@@ -2,7 +2,9 @@
 //!
 //! `block` knows bytes and places, not records.
 
+pub mod cache;
 pub mod checksum;
 pub mod compress;
 
+pub use cache::{BlockCache, BlockKey};
 pub use compress::{CodecError, Compression};

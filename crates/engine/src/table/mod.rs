@@ -1,0 +1,3 @@
+//! Immutable sorted tables: what a writer and a reader are made of.
+
+pub mod value;

@@ -1,0 +1,554 @@
+//! Long values: runs of checksummed chunks, written and read as streams.
+//!
+//! A value that does not fit a data block lies elsewhere in the file, as consecutive *chunks* of 64 KiB, the last one
+//! shorter. The record in the data block holds a [`ValuePointer`] in its place.
+//!
+//! ```text
+//! offset                 + 64 KiB               + 128 KiB
+//! | 65,532 bytes | CRC   | 65,532 bytes | CRC   | rest | CRC |
+//! ```
+//!
+//! Each CRC is that of [`checksum`](crate::block::checksum): it covers the chunk's bytes, the file, and the chunk's
+//! offset. A reader holds one chunk at a time, whatever the length of the value. That the value has the length that the
+//! pointer states is held by the checksum of the data block with the pointer in it.
+
+use crate::block::checksum::{CHECKSUM_BYTES, check, seal};
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest, ReadableFile};
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Stored size of a full chunk in bytes, its checksum included.
+pub const CHUNK_BYTES: usize = 64 << 10;
+/// Bytes of the value in a full chunk.
+pub const CHUNK_PAYLOAD_BYTES: usize = CHUNK_BYTES - CHECKSUM_BYTES;
+/// The longest value that the format takes, in bytes: 1 GiB.
+pub const MAX_VALUE_BYTES: u64 = 1 << 30;
+
+/// Where a long value lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValuePointer {
+    /// Offset of its first chunk in the file, in bytes.
+    pub offset: u64,
+    /// Length of the value in bytes, without checksums.
+    pub length: u64,
+}
+
+impl ValuePointer {
+    /// Stored size of a pointer in bytes.
+    pub const BYTES: usize = 16;
+
+    /// The stored form: offset and length, little-endian.
+    #[must_use]
+    pub fn encode(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// Takes a stored pointer apart. `None` when `bytes` are not 16; the values are checked by [`ValueReader::new`].
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (offset, length) = bytes.split_first_chunk::<8>()?;
+        let length: &[u8; 8] = length.try_into().ok()?;
+        Some(Self { offset: u64::from_le_bytes(*offset), length: u64::from_le_bytes(*length) })
+    }
+
+    /// Bytes that the value takes in the file, checksums included.
+    #[must_use]
+    pub fn stored_bytes(self) -> u64 {
+        let checksums = self.length.div_ceil(CHUNK_PAYLOAD_BYTES as u64).saturating_mul(CHECKSUM_BYTES as u64);
+        self.length.saturating_add(checksums)
+    }
+}
+
+/// Where a [`ValueWriter`] puts its chunks: it appends the bytes to the file.
+pub type Sink<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
+
+/// Writes values as chunks; it holds one chunk and serves any number of values.
+#[derive(Debug)]
+pub struct ValueWriter {
+    file_id: u64,
+    path: PathBuf,
+    chunk: Vec<u8>,
+}
+
+impl ValueWriter {
+    /// A writer for the file `file_id`; `path` is for messages.
+    #[must_use]
+    pub fn new(file_id: u64, path: impl Into<PathBuf>) -> Self {
+        Self { file_id, path: path.into(), chunk: Vec::new() }
+    }
+
+    /// Writes `value` to `sink`, whose next byte lies at `offset` of the file. It takes
+    /// [`ValuePointer::stored_bytes`] there.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLarge`] before anything is written; and those of the sink.
+    pub fn write(&mut self, offset: u64, value: &[u8], sink: &mut Sink<'_>) -> Result<ValuePointer> {
+        if value.len() as u64 > MAX_VALUE_BYTES {
+            return Err(self.too_large(value.len() as u64));
+        }
+        self.write_stream(offset, &mut &value[..], sink)
+    }
+
+    /// Writes all of `source` to `sink`, whose next byte lies at `offset` of the file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the source fails, [`Error::ValueTooLarge`] when it gives more than [`MAX_VALUE_BYTES`], and
+    /// those of the sink. Chunks may have been written then: the file holds bytes that no pointer leads to.
+    pub fn write_stream(&mut self, offset: u64, source: &mut dyn Read, sink: &mut Sink<'_>) -> Result<ValuePointer> {
+        let mut pointer = ValuePointer { offset, length: 0 };
+        loop {
+            let payload_bytes = self.fill(source)?;
+            if payload_bytes == 0 {
+                return Ok(pointer);
+            }
+            if pointer.length + payload_bytes as u64 > MAX_VALUE_BYTES {
+                return Err(self.too_large(pointer.length + payload_bytes as u64));
+            }
+            seal(self.file_id, offset + pointer.stored_bytes(), &mut self.chunk);
+            sink(&self.chunk)?;
+            pointer.length += payload_bytes as u64;
+            if payload_bytes < CHUNK_PAYLOAD_BYTES {
+                return Ok(pointer);
+            }
+        }
+    }
+
+    /// Fills the chunk from the source and leaves room for its checksum; returns how many bytes came.
+    fn fill(&mut self, source: &mut dyn Read) -> Result<usize> {
+        self.chunk.clear();
+        let filled = source.take(CHUNK_PAYLOAD_BYTES as u64).read_to_end(&mut self.chunk);
+        let payload_bytes =
+            filled.map_err(|error| Error::io("read the source of a long value for", &self.path, error))?;
+        self.chunk.extend_from_slice(&[0; CHECKSUM_BYTES]);
+        Ok(payload_bytes)
+    }
+
+    fn too_large(&self, length: u64) -> Error {
+        Error::ValueTooLarge { path: self.path.clone(), length, limit: MAX_VALUE_BYTES }
+    }
+}
+
+/// Reads one long value as a stream, one checked chunk at a time.
+///
+/// Through [`Read`] its errors come as [`io::Error`]s that hold the engine's own; [`ValueReader::next_chunk`] gives
+/// these directly. After an error every further call is an error: a damaged value never looks like a short one.
+#[derive(Debug)]
+pub struct ValueReader {
+    file: Arc<dyn ReadableFile>,
+    file_id: u64,
+    pointer: ValuePointer,
+    /// The chunk at hand, cut to its payload, and how much of it was taken.
+    chunk: Vec<u8>,
+    taken_bytes: usize,
+    /// Bytes of the value in this and all earlier chunks.
+    read_bytes: u64,
+    failed: bool,
+}
+
+impl ValueReader {
+    /// A reader of the value at `pointer`; it reads nothing yet.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] when the pointer leads past the end of the file, or states a length that no value has.
+    pub fn new(file: Arc<dyn ReadableFile>, file_id: u64, pointer: ValuePointer) -> Result<Self> {
+        let end = pointer.offset.checked_add(pointer.stored_bytes());
+        if pointer.length > MAX_VALUE_BYTES || end.is_none_or(|end| end > file.len()) {
+            let detail = format!(
+                "a value of {} bytes is said to lie here, and the file ends at byte {}",
+                pointer.length,
+                file.len()
+            );
+            return Err(Error::damaged(file.path(), pointer.offset, detail));
+        }
+        Ok(Self { file, file_id, pointer, chunk: Vec::new(), taken_bytes: 0, read_bytes: 0, failed: false })
+    }
+
+    /// Length of the whole value in bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.pointer.length
+    }
+
+    /// Whether the value has no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes that come next, at most one chunk of them; `None` at the end of the value.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for a chunk whose checksum does not hold, and those of the file.
+    pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
+        if !self.load()? {
+            return Ok(None);
+        }
+        let from = self.taken_bytes;
+        self.taken_bytes = self.chunk.len();
+        Ok(self.chunk.get(from..))
+    }
+
+    /// What has not been read yet, as one piece of memory.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLarge`] when that is more than `limit_bytes`, before anything is allocated or read; and those of
+    /// [`ValueReader::next_chunk`].
+    pub fn read_to_vec(mut self, limit_bytes: u64) -> Result<Vec<u8>> {
+        let rest = self.pointer.length - self.read_bytes + (self.chunk.len() - self.taken_bytes) as u64;
+        let too_large = || Error::ValueTooLarge { path: self.file.path().into(), length: rest, limit: limit_bytes };
+        if rest > limit_bytes {
+            return Err(too_large());
+        }
+        let mut value = Vec::new();
+        value.try_reserve_exact(rest as usize).map_err(|_| too_large())?;
+        while let Some(bytes) = self.next_chunk()? {
+            value.extend_from_slice(bytes);
+        }
+        Ok(value)
+    }
+
+    /// Makes sure that there are bytes to take; `false` at the end of the value.
+    fn load(&mut self) -> Result<bool> {
+        if self.failed {
+            return Err(self.damaged("an earlier read of this value failed"));
+        }
+        if self.taken_bytes < self.chunk.len() {
+            return Ok(true);
+        }
+        if self.read_bytes == self.pointer.length {
+            return Ok(false);
+        }
+        let loaded = self.read_chunk();
+        if loaded.is_err() {
+            self.failed = true;
+            self.chunk.clear();
+        }
+        loaded.map(|()| true)
+    }
+
+    fn read_chunk(&mut self) -> Result<()> {
+        let payload_bytes = (self.pointer.length - self.read_bytes).min(CHUNK_PAYLOAD_BYTES as u64) as usize;
+        let offset = self.chunk_offset();
+        self.chunk.resize(payload_bytes + CHECKSUM_BYTES, 0);
+        self.file.read(ReadRequest { offset, buffer: &mut self.chunk, purpose: Purpose::Value })?;
+        if !check(self.file_id, offset, &self.chunk) {
+            return Err(self.damaged("the checksum of a chunk of a long value does not hold"));
+        }
+        self.chunk.truncate(payload_bytes);
+        self.taken_bytes = 0;
+        self.read_bytes += payload_bytes as u64;
+        Ok(())
+    }
+
+    /// Where the chunk after the `read_bytes` lies. All chunks before it are full ones.
+    fn chunk_offset(&self) -> u64 {
+        self.pointer.offset + self.read_bytes / CHUNK_PAYLOAD_BYTES as u64 * CHUNK_BYTES as u64
+    }
+
+    fn damaged(&self, detail: &str) -> Error {
+        Error::damaged(self.file.path(), self.chunk_offset(), detail)
+    }
+}
+
+impl Read for ValueReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() || !self.load().map_err(io::Error::other)? {
+            return Ok(0);
+        }
+        let taken = (&self.chunk[self.taken_bytes..]).read(buffer)?;
+        self.taken_bytes += taken;
+        Ok(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
+    use super::*;
+    use proptest::prelude::*;
+    use std::path::Path;
+
+    const FILE_ID: u64 = 99;
+
+    /// A file in memory that notes the longest read.
+    #[derive(Debug, Default)]
+    struct Bytes {
+        content: Vec<u8>,
+        longest_read: std::sync::atomic::AtomicUsize,
+    }
+
+    impl ReadableFile for Bytes {
+        fn len(&self) -> u64 {
+            self.content.len() as u64
+        }
+
+        fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+            assert_eq!(request.purpose, Purpose::Value);
+            self.longest_read.fetch_max(request.buffer.len(), std::sync::atomic::Ordering::Relaxed);
+            let start = usize::try_from(request.offset).unwrap();
+            let found = self.content.get(start..start + request.buffer.len());
+            let found = found.ok_or_else(|| Error::io("read", self.path(), io::ErrorKind::UnexpectedEof.into()))?;
+            request.buffer.copy_from_slice(found);
+            Ok(())
+        }
+
+        fn path(&self) -> &Path {
+            Path::new("values")
+        }
+    }
+
+    fn file(content: Vec<u8>) -> Arc<Bytes> {
+        Arc::new(Bytes { content, ..Bytes::default() })
+    }
+
+    fn value_of(length: usize) -> Vec<u8> {
+        (0..length).map(|i| (i * 7 + i / 65_000) as u8).collect()
+    }
+
+    /// A file with `before` other bytes and then the value.
+    fn stored(before: usize, value: &[u8]) -> (Vec<u8>, ValuePointer) {
+        let mut content = vec![0xaa; before];
+        let mut writer = ValueWriter::new(FILE_ID, "values");
+        let mut sink = |bytes: &[u8]| {
+            content.extend_from_slice(bytes);
+            Ok(())
+        };
+        let pointer = writer.write(before as u64, value, &mut sink).unwrap();
+        (content, pointer)
+    }
+
+    fn read(content: Vec<u8>, pointer: ValuePointer) -> Result<Vec<u8>> {
+        ValueReader::new(file(content), FILE_ID, pointer)?.read_to_vec(MAX_VALUE_BYTES)
+    }
+
+    #[test]
+    fn lengths_around_the_chunks_come_back_and_take_what_was_computed() {
+        let full = CHUNK_PAYLOAD_BYTES;
+        for length in
+            [0, 1, 100, full - 1, full, full + 1, CHUNK_BYTES, 2 * full - 1, 2 * full, 2 * full + 1, 5 * full + 17]
+        {
+            for before in [0, 1, 4096] {
+                let value = value_of(length);
+                let (content, pointer) = stored(before, &value);
+                assert_eq!(content.len() as u64, before as u64 + pointer.stored_bytes());
+                assert_eq!(pointer, ValuePointer { offset: before as u64, length: length as u64 });
+                assert_eq!(read(content, pointer).unwrap(), value);
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_is_read_as_a_stream_one_chunk_at_a_time() {
+        let value = value_of(300_000);
+        let (content, pointer) = stored(10, &value);
+        let file = file(content);
+        let mut reader = ValueReader::new(Arc::clone(&file) as Arc<dyn ReadableFile>, FILE_ID, pointer).unwrap();
+        let mut read = Vec::new();
+        let mut small = [0; 1000];
+        loop {
+            let taken = reader.read(&mut small).unwrap();
+            if taken == 0 {
+                break;
+            }
+            read.extend_from_slice(&small[..taken]);
+            assert!(reader.chunk.capacity() <= CHUNK_BYTES);
+        }
+        assert_eq!(read, value);
+        assert_eq!(file.longest_read.load(std::sync::atomic::Ordering::Relaxed), CHUNK_BYTES);
+    }
+
+    #[test]
+    fn reading_on_in_another_way_goes_on_where_the_first_stopped() {
+        let value = value_of(150_000);
+        let (content, pointer) = stored(0, &value);
+        let mut reader = ValueReader::new(file(content), FILE_ID, pointer).unwrap();
+        let mut start = [0; 70_000];
+        reader.read_exact(&mut start).unwrap();
+        assert_eq!(start[..], value[..70_000]);
+        assert_eq!(reader.next_chunk().unwrap().unwrap(), &value[70_000..2 * CHUNK_PAYLOAD_BYTES]);
+        assert_eq!(reader.read_to_vec(1 << 20).unwrap(), &value[2 * CHUNK_PAYLOAD_BYTES..]);
+    }
+
+    #[test]
+    fn a_value_above_the_limit_is_refused_before_it_is_read() {
+        let (content, pointer) = stored(0, &value_of(1000));
+        let file = file(content);
+        let reader = ValueReader::new(Arc::clone(&file) as Arc<dyn ReadableFile>, FILE_ID, pointer).unwrap();
+        let refused = reader.read_to_vec(999);
+        assert!(matches!(refused, Err(Error::ValueTooLarge { length: 1000, limit: 999, .. })));
+        assert_eq!(file.longest_read.load(std::sync::atomic::Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_source_longer_than_the_format_takes_is_refused() {
+        let mut writer = ValueWriter::new(FILE_ID, "values");
+        let mut written = 0;
+        let mut sink = |bytes: &[u8]| {
+            written += bytes.len() as u64;
+            Ok(())
+        };
+        let refused = writer.write_stream(0, &mut io::repeat(1).take(MAX_VALUE_BYTES + 1), &mut sink);
+        assert!(matches!(refused, Err(Error::ValueTooLarge { limit: MAX_VALUE_BYTES, .. })));
+        assert!(written <= MAX_VALUE_BYTES + (1 << 20));
+        assert!(writer.chunk.capacity() <= 2 * CHUNK_BYTES, "the writer holds {} bytes", writer.chunk.capacity());
+    }
+
+    #[test]
+    fn a_failing_source_and_a_full_disk_are_typed_errors() {
+        #[derive(Debug)]
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+        }
+        let mut writer = ValueWriter::new(FILE_ID, "values");
+        let failed = writer.write_stream(0, &mut Broken, &mut |_| Ok(()));
+        assert!(matches!(failed, Err(Error::Io { .. })));
+        let mut full = |_: &[u8]| Err(Error::io("write", "values", io::ErrorKind::StorageFull.into()));
+        let failed = writer.write(0, b"value", &mut full);
+        assert!(matches!(failed, Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull));
+    }
+
+    #[test]
+    fn a_source_that_gives_a_byte_at_a_time_or_is_interrupted_is_read_whole() {
+        struct Trickle(Vec<u8>, bool);
+        impl Read for Trickle {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.1 = !self.1;
+                if self.1 {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                let taken = self.0.len().min(1).min(buffer.len());
+                buffer[..taken].copy_from_slice(&self.0[..taken]);
+                self.0.drain(..taken);
+                Ok(taken)
+            }
+        }
+        let mut content = Vec::new();
+        let value = value_of(3000);
+        let mut sink = |bytes: &[u8]| {
+            content.extend_from_slice(bytes);
+            Ok(())
+        };
+        let mut writer = ValueWriter::new(FILE_ID, "values");
+        let pointer = writer.write_stream(0, &mut Trickle(value.clone(), false), &mut sink).unwrap();
+        assert_eq!(read(content, pointer).unwrap(), value);
+    }
+
+    #[test]
+    fn pointers_past_the_file_or_of_absurd_length_are_damage() {
+        let (content, good) = stored(100, &value_of(70_000));
+        let ends = content.len() as u64;
+        let bad = [
+            ValuePointer { length: good.length + 1, ..good },
+            ValuePointer { offset: good.offset + 1, ..good },
+            ValuePointer { offset: ends, length: 1 },
+            ValuePointer { offset: ends + 1, length: 0 },
+            ValuePointer { offset: u64::MAX, length: 1 },
+            ValuePointer { offset: u64::MAX, length: 0 },
+            ValuePointer { offset: 0, length: u64::MAX },
+            ValuePointer { offset: u64::MAX, length: u64::MAX },
+            ValuePointer { offset: 0, length: MAX_VALUE_BYTES + 1 },
+            ValuePointer { offset: 0, length: MAX_VALUE_BYTES },
+        ];
+        for pointer in bad {
+            let refused = ValueReader::new(file(content.clone()), FILE_ID, pointer);
+            assert!(matches!(refused, Err(Error::Damaged { offset, .. }) if offset == pointer.offset), "{pointer:?}");
+        }
+    }
+
+    #[test]
+    fn a_value_longer_than_the_format_takes_is_damage_even_where_the_file_is_long_enough() {
+        #[derive(Debug)]
+        struct Huge;
+        impl ReadableFile for Huge {
+            fn len(&self) -> u64 {
+                u64::MAX
+            }
+            fn read(&self, _: ReadRequest<'_>) -> Result<()> {
+                Ok(())
+            }
+            fn path(&self) -> &Path {
+                Path::new("huge")
+            }
+        }
+        let at = |length| ValueReader::new(Arc::new(Huge), FILE_ID, ValuePointer { offset: 0, length });
+        assert!(at(MAX_VALUE_BYTES).is_ok());
+        assert!(matches!(at(MAX_VALUE_BYTES + 1), Err(Error::Damaged { .. })));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_damage_at_its_chunk() {
+        let value = value_of(200);
+        let (content, pointer) = stored(3, &value);
+        for bit in 3 * 8..content.len() * 8 {
+            let mut damaged = content.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(matches!(read(damaged, pointer), Err(Error::Damaged { offset: 3, .. })), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn chunks_swapped_or_of_another_file_are_damage() {
+        let (content, pointer) = stored(0, &vec![5; 2 * CHUNK_PAYLOAD_BYTES]);
+        let mut swapped = content[CHUNK_BYTES..].to_vec();
+        swapped.extend_from_slice(&content[..CHUNK_BYTES]);
+        assert!(matches!(read(swapped, pointer), Err(Error::Damaged { offset: 0, .. })));
+        let other = ValueReader::new(file(content), FILE_ID + 1, pointer).unwrap();
+        assert!(matches!(other.read_to_vec(1 << 20), Err(Error::Damaged { offset: 0, .. })));
+    }
+
+    #[test]
+    fn a_damaged_value_stays_damaged_and_never_looks_short() {
+        let (mut content, pointer) = stored(0, &value_of(3 * CHUNK_PAYLOAD_BYTES));
+        content[CHUNK_BYTES + 5] ^= 1;
+        let mut reader = ValueReader::new(file(content), FILE_ID, pointer).unwrap();
+        assert_eq!(reader.next_chunk().unwrap().unwrap().len(), CHUNK_PAYLOAD_BYTES);
+        for _ in 0..3 {
+            let error = reader.read(&mut [0; 100]).unwrap_err();
+            let error = error.get_ref().unwrap().downcast_ref::<Error>();
+            assert!(matches!(error, Some(Error::Damaged { offset, .. }) if *offset == CHUNK_BYTES as u64));
+            assert!(reader.next_chunk().is_err());
+        }
+        assert!(reader.read_to_vec(1 << 20).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn pointers_come_back(offset: u64, length: u64, bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let pointer = ValuePointer { offset, length };
+            prop_assert_eq!(ValuePointer::decode(&pointer.encode()), Some(pointer));
+            prop_assert_eq!(ValuePointer::decode(&bytes).is_some(), bytes.len() == ValuePointer::BYTES);
+        }
+
+        #[test]
+        fn hostile_pointers_into_any_file_give_an_error_and_no_bytes(
+            content in proptest::collection::vec(any::<u8>(), 0..5000), offset in 0_u64..6000, length in 1_u64..6000,
+        ) {
+            let refused = read(content, ValuePointer { offset, length });
+            let is_damage = matches!(refused, Err(Error::Damaged { .. }));
+            prop_assert!(is_damage);
+        }
+
+        #[test]
+        fn values_written_one_after_another_come_back(lengths in proptest::collection::vec(0_usize..200_000, 1..6)) {
+            let mut content = Vec::new();
+            let mut writer = ValueWriter::new(FILE_ID, "values");
+            let mut pointers = Vec::new();
+            for &length in &lengths {
+                let offset = content.len() as u64;
+                let mut sink = |bytes: &[u8]| { content.extend_from_slice(bytes); Ok(()) };
+                pointers.push(writer.write(offset, &value_of(length), &mut sink).unwrap());
+            }
+            for (pointer, length) in pointers.into_iter().zip(lengths) {
+                prop_assert_eq!(read(content.clone(), pointer).unwrap(), value_of(length));
+            }
+        }
+    }
+}

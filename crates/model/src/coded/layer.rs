@@ -1,0 +1,282 @@
+//! A layer of coded groups in memory, its stored form, and the search in the stored form.
+//!
+//! Stored form of `n` groups (all integers little-endian):
+//!
+//! ```text
+//! n x { start u64, parameters u64 }            the headers: searched by bisection on `start`
+//! ceil(n / 16) x { first_child u40, bits u32 }  where every 16th group begins, in children and in bits of residuals
+//! residuals, bit-packed without gaps
+//! ```
+
+use super::fit::{Effort, fit_fences};
+use super::group::GroupHeader;
+use crate::Fence;
+use crate::bits::{self, BitWriter};
+
+/// Stored bytes of a group beside its residuals and its share of the checkpoints.
+pub const GROUP_BYTES: usize = 16;
+/// Groups from one checkpoint to the next: a look-up adds up at most this many headers.
+const CHECKPOINT_EVERY: usize = 16;
+const CHECKPOINT_BYTES: usize = 9;
+
+/// One group with its residuals.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    header: GroupHeader,
+    first_child: u64,
+    residuals: Vec<u64>,
+}
+
+/// A layer of coded groups over the children of a row, or over every `granule`-th of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodedLayer {
+    groups: Vec<Group>,
+    children: u64,
+    residual_bits: u64,
+}
+
+impl CodedLayer {
+    /// A layer without children.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends a group; its first child follows the last child of the layer.
+    pub fn push(&mut self, header: GroupHeader, residuals: Vec<u64>) {
+        self.residual_bits += header.residual_bits();
+        self.groups.push(Group { header, first_child: self.children, residuals });
+        self.children += u64::from(header.count);
+    }
+
+    /// Appends the groups of a layer over the children that follow.
+    pub fn append(&mut self, other: Self) {
+        for group in other.groups {
+            self.push(group.header, group.residuals);
+        }
+    }
+
+    /// Children that the layer leads to, in granules.
+    pub fn children(&self) -> u64 {
+        self.children
+    }
+
+    /// Groups of the layer.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Separator of a group's first child.
+    pub fn start(&self, group: usize) -> u64 {
+        self.groups[group].header.start
+    }
+
+    /// Stored bytes of the groups in `range`.
+    pub fn encoded_len(&self, range: std::ops::Range<usize>) -> usize {
+        let bits: u64 = self.groups[range.clone()].iter().map(|group| group.header.residual_bits()).sum();
+        stored_bytes(range.len(), bits)
+    }
+
+    /// Stored bytes of the whole layer as one piece.
+    pub fn total_len(&self) -> usize {
+        stored_bytes(self.groups.len(), self.residual_bits)
+    }
+
+    /// Cuts the layer into runs of groups that take at most `room` stored bytes each; a group that is larger alone
+    /// stands alone, which the caller rules out by a `room` of at least [`Self::largest_group_len`].
+    pub fn pack(&self, room: usize) -> Vec<std::ops::Range<usize>> {
+        let mut runs = Vec::new();
+        let (mut first, mut bits) = (0, 0);
+        for (i, group) in self.groups.iter().enumerate() {
+            let grown = bits + group.header.residual_bits();
+            if i > first && stored_bytes(i + 1 - first, grown) > room {
+                runs.push(first..i);
+                first = i;
+                bits = 0;
+            }
+            bits += group.header.residual_bits();
+        }
+        if first < self.groups.len() {
+            runs.push(first..self.groups.len());
+        }
+        runs
+    }
+
+    /// Stored bytes of the largest group.
+    pub fn largest_group_len(&self) -> usize {
+        self.groups.iter().map(|group| stored_bytes(1, group.header.residual_bits())).max().unwrap_or(0)
+    }
+
+    /// Splits groups until none takes more than `room` stored bytes, so that each fits a unit.
+    pub fn limit_groups(self, room: usize) -> Self {
+        if self.largest_group_len() <= room {
+            return self;
+        }
+        let mut limited = Self::new();
+        for group in self.groups {
+            let header = group.header;
+            let spare = room.saturating_sub(stored_bytes(1, 0)) as u64 * 8;
+            let most = (spare / u64::from(header.width.max(1))) as u32 + 1;
+            let separators: Vec<u64> = std::iter::once(header.start)
+                .chain(group.residuals.iter().zip(1..).map(|(&residual, j)| header.separator(j, residual)))
+                .collect();
+            for part in separators.chunks(most.max(1) as usize) {
+                limited.push_exact(part);
+            }
+        }
+        limited
+    }
+
+    /// Appends groups that code exactly these separators.
+    fn push_exact(&mut self, separators: &[u64]) {
+        let mut rest = separators;
+        while let Some((&start, tail)) = rest.split_first() {
+            let fences: Vec<Fence> = tail.iter().map(|&s| Fence { low: s.wrapping_sub(1), high: s }).collect();
+            let (header, residuals) = fit_fences(start, &fences, 1, Effort::Quick);
+            rest = &rest[header.count as usize..];
+            self.push(header, residuals);
+        }
+    }
+
+    /// The stored form of the groups in `range`.
+    pub fn encode(&self, range: std::ops::Range<usize>, out: &mut Vec<u8>) {
+        let groups = &self.groups[range];
+        for group in groups {
+            out.extend_from_slice(&group.header.start.to_le_bytes());
+            out.extend_from_slice(&group.header.pack().to_le_bytes());
+        }
+        let mut bits = BitWriter::new();
+        for (i, group) in groups.iter().enumerate() {
+            if i % CHECKPOINT_EVERY == 0 {
+                out.extend_from_slice(&group.first_child.to_le_bytes()[..5]);
+                out.extend_from_slice(&(bits.bit_len() as u32).to_le_bytes());
+            }
+            for &residual in &group.residuals {
+                bits.push(residual, group.header.width);
+            }
+        }
+        out.extend_from_slice(bits.as_bytes());
+    }
+}
+
+fn stored_bytes(groups: usize, residual_bits: u64) -> usize {
+    groups * GROUP_BYTES + groups.div_ceil(CHECKPOINT_EVERY) * CHECKPOINT_BYTES + residual_bits.div_ceil(8) as usize
+}
+
+/// Codes the separators of every `granule`-th child of a row of `fences.len() + 1` children whose first begins with
+/// separator `start`. Children behind a fence that no coordinate can cross are left out: they hold nothing but repeats.
+pub fn encode_row(start: u64, fences: &[Fence], granule: usize, effort: Effort) -> CodedLayer {
+    let granule = granule.max(1);
+    let mut layer = CodedLayer::new();
+    let (mut start, mut rest) = (start, fences);
+    loop {
+        let (header, residuals) = fit_fences(start, rest, granule, effort);
+        layer.push(header, residuals);
+        let used = header.count as usize * granule;
+        if used > rest.len() {
+            return layer;
+        }
+        let border = rest[used - 1];
+        start = if border.separates() {
+            border.high
+        } else if border.low < u64::MAX {
+            border.low + 1
+        } else {
+            return layer;
+        };
+        rest = &rest[used..];
+    }
+}
+
+fn word(payload: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(payload.get(at..at.checked_add(8)?)?.try_into().ok()?))
+}
+
+fn header(payload: &[u8], group: usize) -> Option<GroupHeader> {
+    let at = group.checked_mul(GROUP_BYTES)?;
+    GroupHeader::unpack(word(payload, at)?, word(payload, at + 8)?)
+}
+
+/// A group of a stored layer, ready to be searched in place.
+struct Located {
+    header: GroupHeader,
+    first_child: u64,
+    bits: u64,
+    residuals_at: usize,
+}
+
+fn locate(payload: &[u8], groups: usize, group: usize) -> Option<Located> {
+    let headers = groups.checked_mul(GROUP_BYTES)?;
+    let checkpoint = group / CHECKPOINT_EVERY;
+    let at = headers.checked_add(checkpoint * CHECKPOINT_BYTES)?;
+    let stored = payload.get(at..at.checked_add(CHECKPOINT_BYTES)?)?;
+    let mut child = [0_u8; 8];
+    child[..5].copy_from_slice(&stored[..5]);
+    let mut first_child = u64::from_le_bytes(child);
+    let mut bits = u64::from(u32::from_le_bytes(stored[5..].try_into().ok()?));
+    for before in checkpoint * CHECKPOINT_EVERY..group {
+        let header = header(payload, before)?;
+        first_child += u64::from(header.count);
+        bits += header.residual_bits();
+    }
+    let residuals_at = headers.checked_add(groups.div_ceil(CHECKPOINT_EVERY).checked_mul(CHECKPOINT_BYTES)?)?;
+    Some(Located { header: header(payload, group)?, first_child, bits, residuals_at })
+}
+
+impl Located {
+    fn separator(&self, payload: &[u8], j: u32) -> Option<u64> {
+        if j == 0 {
+            return Some(self.header.start);
+        }
+        let at = self.bits + u64::from(j - 1) * u64::from(self.header.width);
+        let residual = bits::read(payload.get(self.residuals_at..)?, at, self.header.width)?;
+        Some(self.header.separator(j, residual))
+    }
+}
+
+/// The child, in granules, that holds coordinate `x` if it is present: the last whose separator is not above `x`, or
+/// the first of all. Searched in place in the stored form of `groups` groups; `None` when that is malformed.
+pub fn search(payload: &[u8], groups: usize, x: u64) -> Option<u64> {
+    if groups == 0 || payload.len() / GROUP_BYTES < groups {
+        return None;
+    }
+    let (mut low, mut high) = (0, groups - 1);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if word(payload, middle * GROUP_BYTES)? <= x {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    let located = locate(payload, groups, low)?;
+    let (mut first, mut last) = (0, located.header.count - 1);
+    while first < last {
+        let middle = first + (last - first).div_ceil(2);
+        if located.separator(payload, middle)? <= x {
+            first = middle;
+        } else {
+            last = middle - 1;
+        }
+    }
+    Some(located.first_child + u64::from(first))
+}
+
+/// The separator of child `child` (in granules); `None` when the stored form has no such child or is malformed.
+pub fn separator_at(payload: &[u8], groups: usize, child: u64) -> Option<u64> {
+    let mut group = 0;
+    for checkpoint in 0..groups.div_ceil(CHECKPOINT_EVERY) {
+        if locate(payload, groups, checkpoint * CHECKPOINT_EVERY)?.first_child > child {
+            break;
+        }
+        group = checkpoint * CHECKPOINT_EVERY;
+    }
+    while group < groups {
+        let located = locate(payload, groups, group)?;
+        let j = child.checked_sub(located.first_child)?;
+        if j < u64::from(located.header.count) {
+            return located.separator(payload, j as u32);
+        }
+        group += 1;
+    }
+    None
+}
