@@ -7,10 +7,17 @@
 //! * **hints** ([`line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
 //!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
 
+pub mod band;
 pub mod bits;
+mod bytes;
 pub mod coded;
+mod corridor;
 mod fence;
 pub mod line;
+pub mod pla;
+mod run;
 pub mod step;
+mod stretch;
 
 pub use fence::Fence;
+pub use run::FenceRun;

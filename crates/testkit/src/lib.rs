@@ -1,1 +1,23 @@
-//! Test support.
+//! # Test support for Ogive
+//!
+//! A [`SimulatedDisk`] that forgets, reorders and tears what was not synced, with [`enumerate_crashes`] to try every
+//! point at which the power can go; a [`FaultInjector`] that fails the k-th call; the [`ReferenceTable`] that says what
+//! a table must answer; the [`key_sets`] that have broken learned indexes; and [`PeakAlloc`], an allocator that counts.
+
+mod crash;
+mod disk;
+mod fault;
+mod image;
+pub mod key_sets;
+mod model;
+mod random;
+
+pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, enumerate_crashes};
+pub use disk::SimulatedDisk;
+pub use fault::{Fault, FaultInjector, Operation, enumerate_faults};
+pub use image::Survival;
+pub use model::{Record, ReferenceTable};
+/// Counts the bytes allocated now and at most. In a test binary of its own:
+/// `#[global_allocator] static ALLOCATOR: PeakAlloc = PeakAlloc;`, then `reset_peak_usage` and `peak_usage`.
+pub use peak_alloc::PeakAlloc;
+pub use random::Random;

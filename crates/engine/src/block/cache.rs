@@ -121,7 +121,6 @@ impl BlockCache {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
     use super::*;
     use proptest::prelude::*;
     use std::sync::Weak;

@@ -191,7 +191,6 @@ fn unpack(codec: u8, body: &[u8], raw: &mut [u8]) -> Result<usize, CodecError> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
     use super::*;
     use proptest::prelude::*;
 

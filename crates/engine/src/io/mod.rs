@@ -3,14 +3,18 @@
 //! [`Storage`] is a flat directory of named files, narrow enough that an object store, a simulated disk, a fault
 //! injector and a meter are each one implementation of it. `io` knows no format.
 
+mod clock;
 mod local;
 mod memory;
+mod meter;
 mod positional;
 mod profile;
 mod storage;
 
+pub use clock::{ModelledClock, Timer, random_u64};
 pub use local::LocalStorage;
 pub use memory::MemoryStorage;
+pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts};
 pub use profile::{Profile, ProfilePoint};
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, write_past_end,

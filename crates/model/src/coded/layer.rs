@@ -261,22 +261,32 @@ pub fn search(payload: &[u8], groups: usize, x: u64) -> Option<u64> {
     Some(located.first_child + u64::from(first))
 }
 
+/// Stored length in bytes of `groups` groups at the beginning of `stored`, and the children that they lead to; `None` when
+/// there is not that much, or when it is malformed.
+pub fn stored_len(stored: &[u8], groups: usize) -> Option<(usize, u64)> {
+    let last = locate(stored, groups, groups.checked_sub(1)?)?;
+    let bits = last.bits.checked_add(last.header.residual_bits())?;
+    let length = last.residuals_at.checked_add(usize::try_from(bits.div_ceil(8)).ok()?)?;
+    (length <= stored.len()).then_some((length, last.first_child.checked_add(u64::from(last.header.count))?))
+}
+
 /// The separator of child `child` (in granules); `None` when the stored form has no such child or is malformed.
 pub fn separator_at(payload: &[u8], groups: usize, child: u64) -> Option<u64> {
-    let mut group = 0;
-    for checkpoint in 0..groups.div_ceil(CHECKPOINT_EVERY) {
-        if locate(payload, groups, checkpoint * CHECKPOINT_EVERY)?.first_child > child {
-            break;
+    let (mut low, mut high) = (0, groups.div_ceil(CHECKPOINT_EVERY).checked_sub(1)?);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if locate(payload, groups, middle * CHECKPOINT_EVERY)?.first_child <= child {
+            low = middle;
+        } else {
+            high = middle - 1;
         }
-        group = checkpoint * CHECKPOINT_EVERY;
     }
-    while group < groups {
+    for group in low * CHECKPOINT_EVERY..groups {
         let located = locate(payload, groups, group)?;
         let j = child.checked_sub(located.first_child)?;
         if j < u64::from(located.header.count) {
             return located.separator(payload, j as u32);
         }
-        group += 1;
     }
     None
 }

@@ -1,0 +1,157 @@
+//! Time and chance: a modelled clock that prices reads by a profile, the real clock, and random numbers.
+
+use super::profile::Profile;
+use super::storage::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile};
+use crate::error::Result;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// A storage that behaves as the one inside it and adds up how long its reads would take on the device of a profile:
+/// T(n) for each read, up to P at once for [`ReadableFile::read_many`]. Nothing is slowed down.
+///
+/// Writes, syncs and directory calls cost nothing. Reads of several threads add up as if one followed the other.
+/// Clones share the time.
+#[derive(Clone, Debug)]
+pub struct ModelledClock {
+    inner: Arc<dyn Storage>,
+    meter: Arc<Elapsed>,
+}
+
+#[derive(Debug)]
+struct Elapsed {
+    profile: Profile,
+    nanoseconds: AtomicU64,
+}
+
+impl Elapsed {
+    fn add(&self, time_us: f64) {
+        self.nanoseconds.fetch_add((time_us * 1e3).round() as u64, Ordering::Relaxed);
+    }
+}
+
+impl ModelledClock {
+    /// Prices the reads of `inner` by `profile`, starting at zero.
+    pub fn new(inner: Arc<dyn Storage>, profile: Profile) -> Self {
+        Self { inner, meter: Arc::new(Elapsed { profile, nanoseconds: AtomicU64::new(0) }) }
+    }
+
+    /// Modelled microseconds since the start or the last reset. Each call of a read is rounded to a nanosecond.
+    pub fn elapsed_us(&self) -> f64 {
+        self.meter.nanoseconds.load(Ordering::Relaxed) as f64 / 1e3
+    }
+
+    /// Sets the clock back to zero and returns the microseconds that it showed.
+    pub fn reset(&self) -> f64 {
+        self.meter.nanoseconds.swap(0, Ordering::Relaxed) as f64 / 1e3
+    }
+
+    /// The profile that prices the reads.
+    pub fn profile(&self) -> &Profile {
+        &self.meter.profile
+    }
+}
+
+impl Storage for ModelledClock {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let inner = self.inner.open(name)?;
+        Ok(Arc::new(ClockedFile { inner, meter: Arc::clone(&self.meter) }))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.inner.create(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.inner.exists(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.inner.list()
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        self.inner.sync_directory()
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        self.inner.lock(name)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.inner.path(name)
+    }
+}
+
+#[derive(Debug)]
+struct ClockedFile {
+    inner: Arc<dyn ReadableFile>,
+    meter: Arc<Elapsed>,
+}
+
+impl ReadableFile for ClockedFile {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let size_bytes = request.buffer.len() as u64;
+        self.inner.read(request)?;
+        self.meter.add(self.meter.profile.time_us(size_bytes));
+        Ok(())
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        let sizes_bytes: Vec<u64> = requests.iter().map(|request| request.buffer.len() as u64).collect();
+        self.inner.read_many(requests)?;
+        self.meter.add(self.meter.profile.batch_us(&sizes_bytes));
+        Ok(())
+    }
+
+    fn is_direct(&self) -> bool {
+        self.inner.is_direct()
+    }
+
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+/// A monotonic stopwatch: how the engine and its tools measure real time.
+#[derive(Clone, Copy, Debug)]
+pub struct Timer {
+    start: Instant,
+}
+
+impl Timer {
+    /// Starts now.
+    pub fn start() -> Self {
+        Self { start: Instant::now() }
+    }
+
+    /// Microseconds since the start.
+    pub fn elapsed_us(&self) -> f64 {
+        self.start.elapsed().as_secs_f64() * 1e6
+    }
+
+    /// Seconds since the start.
+    pub fn elapsed_s(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}
+
+/// A number that differs from call to call and from run to run; not for cryptography.
+pub fn random_u64() -> u64 {
+    // Each `RandomState` has its own keys, seeded by the operating system.
+    RandomState::new().build_hasher().finish()
+}

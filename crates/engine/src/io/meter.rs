@@ -1,0 +1,321 @@
+//! A meter: counts what passes between the engine and a storage.
+
+use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile};
+use crate::error::{Error, Result};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Size of the blocks that [`Meter::new`] counts.
+const DEFAULT_BLOCK_BYTES: u64 = 4096;
+
+/// Counts of reads. Failed reads are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Ranges asked for.
+    pub requests: u64,
+    /// Bytes in those ranges.
+    pub bytes: u64,
+    /// Distinct block-aligned ranges that the requests overlap, each counted once however often it was read. Reset
+    /// the meter before an operation, and this is its *blocks fetched*.
+    pub blocks: u64,
+}
+
+/// Counts of everything that changes the storage. Failed calls are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteCounts {
+    /// Calls of append and write.
+    pub requests: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Syncs of files.
+    pub file_syncs: u64,
+    /// Syncs of the directory.
+    pub directory_syncs: u64,
+}
+
+/// What a [`Meter`] has counted since the start or the last reset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeterSnapshot {
+    /// All reads. A block that was read for two purposes counts once here.
+    pub reads: ReadCounts,
+    /// Reads of each purpose that occurred.
+    pub reads_by_purpose: BTreeMap<Purpose, ReadCounts>,
+    /// Writes and syncs.
+    pub writes: WriteCounts,
+}
+
+/// A storage that behaves as the one inside it and counts requests, bytes and distinct blocks, in total and by
+/// purpose. Clones share the counts.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    inner: Arc<dyn Storage>,
+    tally: Arc<Tally>,
+}
+
+impl Meter {
+    /// Counts what passes to and from `inner`, in blocks of 4 KiB.
+    pub fn new(inner: Arc<dyn Storage>) -> Self {
+        Self::build(inner, DEFAULT_BLOCK_BYTES)
+    }
+
+    /// Counts blocks of another size.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when `block_bytes` is zero.
+    pub fn with_block_bytes(inner: Arc<dyn Storage>, block_bytes: u64) -> Result<Self> {
+        if block_bytes == 0 {
+            return Err(Error::InvalidArgument("a meter cannot count blocks of 0 bytes; give a size above 0".into()));
+        }
+        Ok(Self::build(inner, block_bytes))
+    }
+
+    fn build(inner: Arc<dyn Storage>, block_bytes: u64) -> Self {
+        Self { inner, tally: Arc::new(Tally { block_bytes, counts: Mutex::default() }) }
+    }
+
+    /// What was counted since the start or the last reset.
+    pub fn snapshot(&self) -> MeterSnapshot {
+        self.tally.counts().snapshot()
+    }
+
+    /// Sets all counts back to zero and returns what they were. Nothing is lost between the two.
+    pub fn reset(&self) -> MeterSnapshot {
+        std::mem::take(&mut *self.tally.counts()).snapshot()
+    }
+}
+
+impl Storage for Meter {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(MeteredReader { inner: self.inner.open(name)?, tally: Arc::clone(&self.tally) }))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        Ok(Box::new(MeteredWriter { inner: self.inner.create(name)?, tally: Arc::clone(&self.tally) }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.inner.exists(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.inner.list()
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        self.inner.sync_directory()?;
+        self.tally.counts().writes.directory_syncs += 1;
+        Ok(())
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        self.inner.lock(name)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.inner.path(name)
+    }
+}
+
+#[derive(Debug)]
+struct Tally {
+    block_bytes: u64,
+    counts: Mutex<Counts>,
+}
+
+impl Tally {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts reads that have been done: purpose, offset and length of each.
+    fn add(&self, path: &Path, reads: &[(Purpose, u64, u64)]) {
+        let mut counts = self.counts();
+        for &(purpose, offset, length) in reads {
+            counts.total.add(path, offset, length, self.block_bytes);
+            counts.by_purpose.entry(purpose).or_default().add(path, offset, length, self.block_bytes);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    total: Reads,
+    by_purpose: BTreeMap<Purpose, Reads>,
+    writes: WriteCounts,
+}
+
+impl Counts {
+    fn snapshot(&self) -> MeterSnapshot {
+        MeterSnapshot {
+            reads: self.total.counts(),
+            reads_by_purpose: self.by_purpose.iter().map(|(&purpose, reads)| (purpose, reads.counts())).collect(),
+            writes: self.writes,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Reads {
+    requests: u64,
+    bytes: u64,
+    blocks: BTreeMap<PathBuf, BlockSet>,
+}
+
+impl Reads {
+    fn add(&mut self, path: &Path, offset: u64, length: u64, block_bytes: u64) {
+        self.requests += 1;
+        self.bytes += length;
+        if length == 0 {
+            return;
+        }
+        let (first, end) = (offset / block_bytes, (offset + length).div_ceil(block_bytes));
+        match self.blocks.get_mut(path) {
+            Some(blocks) => blocks.insert(first, end),
+            None => self.blocks.entry(path.to_path_buf()).or_default().insert(first, end),
+        }
+    }
+
+    fn counts(&self) -> ReadCounts {
+        let blocks = self.blocks.values().map(|blocks| blocks.count).sum();
+        ReadCounts { requests: self.requests, bytes: self.bytes, blocks }
+    }
+}
+
+/// A set of block numbers as disjoint runs, first to end, so that a walk over a large file stays one entry.
+#[derive(Debug, Default)]
+struct BlockSet {
+    runs: BTreeMap<u64, u64>,
+    count: u64,
+}
+
+impl BlockSet {
+    fn insert(&mut self, mut first: u64, mut end: u64) {
+        // Every run that overlaps or touches the new one melts into it; the last such run starts at or before `end`.
+        while let Some((&start, &stop)) = self.runs.range(..=end).next_back() {
+            if stop < first {
+                break;
+            }
+            self.runs.remove(&start);
+            self.count -= stop - start;
+            first = first.min(start);
+            end = end.max(stop);
+        }
+        self.runs.insert(first, end);
+        self.count += end - first;
+    }
+}
+
+#[derive(Debug)]
+struct MeteredReader {
+    inner: Arc<dyn ReadableFile>,
+    tally: Arc<Tally>,
+}
+
+fn describe(request: &ReadRequest<'_>) -> (Purpose, u64, u64) {
+    (request.purpose, request.offset, request.buffer.len() as u64)
+}
+
+impl ReadableFile for MeteredReader {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let read = describe(&request);
+        self.inner.read(request)?;
+        self.tally.add(self.path(), &[read]);
+        Ok(())
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        let reads: Vec<_> = requests.iter().map(describe).collect();
+        self.inner.read_many(requests)?;
+        self.tally.add(self.path(), &reads);
+        Ok(())
+    }
+
+    fn is_direct(&self) -> bool {
+        self.inner.is_direct()
+    }
+
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+#[derive(Debug)]
+struct MeteredWriter {
+    inner: Box<dyn WritableFile>,
+    tally: Arc<Tally>,
+}
+
+impl MeteredWriter {
+    fn count(&self, bytes: &[u8]) {
+        let writes = &mut self.tally.counts().writes;
+        writes.requests += 1;
+        writes.bytes += bytes.len() as u64;
+    }
+}
+
+impl WritableFile for MeteredWriter {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.inner.append(bytes)?;
+        self.count(bytes);
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.inner.write_at(offset, bytes)?;
+        self.count(bytes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.inner.sync()?;
+        self.tally.counts().writes.file_syncs += 1;
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn a_block_set_counts_as_a_plain_set_does() {
+        let mut state = 7_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let (mut runs, mut plain) = (BlockSet::default(), BTreeSet::new());
+            for _ in 0..30 {
+                let first = next(60);
+                let end = first + 1 + next(8);
+                runs.insert(first, end);
+                plain.extend(first..end);
+                assert_eq!(runs.count, plain.len() as u64);
+                assert!(runs.runs.iter().all(|(start, stop)| start < stop));
+            }
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! The tail of a table file: root, locations, metadata, footer. Described in `docs/format/table.md`.
+//!
+//! The tail is what the one opening read brings. Its size follows from the length of the file: the writer fills the file
+//! up with zeros until `length mod 512` is the class of the tail's size, of which there are 16 for each doubling.
+
+use super::key::KeyType;
+use super::wire::{Decoder, Encoder};
+use crate::block::checksum;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// Newest version of the format that this program reads, and the one it writes.
+pub const FORMAT_VERSION: u32 = 1;
+const MAGIC: [u8; 8] = *b"OgiveTbl";
+/// Magic, version, file id, lengths of tail and metadata, checksum.
+pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
+/// The length of a file modulo this names the class of its tail's size.
+const CLASSES: u64 = 512;
+const CLASSES_PER_DOUBLING: u64 = 16;
+/// What a table of one layer needs in its tail beside root and locations, for prices before it is written.
+pub(super) const TYPICAL_METADATA_BYTES: u64 = 96;
+
+/// Bytes of the opening read of a class.
+fn class_bytes(class: u64) -> u64 {
+    let doubling = class / CLASSES_PER_DOUBLING;
+    // 256 B for class 0; the largest classes saturate, which no file reaches.
+    u64::try_from((u128::from(CLASSES_PER_DOUBLING + class % CLASSES_PER_DOUBLING)) << (doubling + 4)).unwrap_or(u64::MAX)
+}
+
+/// The smallest class whose opening read holds a tail of `tail_bytes`.
+fn class_of(tail_bytes: u64) -> u64 {
+    let (mut low, mut high) = (0, CLASSES - 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if class_bytes(middle) < tail_bytes {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Bytes of the opening read of a table whose tail has `tail_bytes`: at most a sixteenth more.
+#[must_use]
+pub fn opening_bytes(tail_bytes: u64) -> u64 {
+    class_bytes(class_of(tail_bytes))
+}
+
+/// Bytes of the opening read of a file, from its length alone.
+pub(super) fn opening_bytes_of_file(file_bytes: u64) -> u64 {
+    class_bytes(file_bytes % CLASSES).min(file_bytes)
+}
+
+/// Zeros to be put before a tail of `tail_bytes` in a file of `written` bytes, so that the file's length states the class.
+pub(super) fn padding(written: u64, tail_bytes: u64) -> u64 {
+    let class = class_of(tail_bytes);
+    let least = (written + tail_bytes).max(class_bytes(class));
+    least + (class + CLASSES - least % CLASSES) % CLASSES - written - tail_bytes
+}
+
+/// A stretch of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Section {
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+}
+
+/// Where data blocks lie when the table does not hold them itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// In this file.
+    Own,
+    /// In another Ogive table of the same folder.
+    Table { name: String, file_id: u64 },
+    /// In a file of fixed-size records that is not ours.
+    Foreign { name: String, header_bytes: u64, file_bytes: u64, modified_ns: u64, little_endian: bool, checksums: Section },
+}
+
+/// What kind of nodes a layer has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NodeKind {
+    Step,
+    Line,
+    Coded,
+    CodedStrings,
+}
+
+impl NodeKind {
+    fn from_code(code: u64) -> Option<Self> {
+        [Self::Step, Self::Line, Self::Coded, Self::CodedStrings].into_iter().find(|&kind| kind as u64 == code)
+    }
+}
+
+/// One layer as the file describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LayerMeta {
+    pub(super) kind: NodeKind,
+    /// Children for each separator of coded steps; 1 otherwise.
+    pub(super) granule: u64,
+    pub(super) nodes: u64,
+    /// Name of the builder, for people.
+    pub(super) builder: String,
+    /// Size of a unit and number of units; for the root its own size and 1.
+    pub(super) unit_bytes: u64,
+    pub(super) units: u64,
+    /// Where the units begin; for the root 0.
+    pub(super) offset: u64,
+    /// Mean and largest size of a look-up's read from this layer, in bytes.
+    pub(super) mean_read_bytes: f64,
+    pub(super) max_read_bytes: u64,
+}
+
+/// Filter for absent keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FilterMeta {
+    pub(super) section: Section,
+    pub(super) blocks_per_unit: u64,
+}
+
+/// Everything that the tail says beside root and locations.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Meta {
+    pub(super) key_type: KeyType,
+    /// Width of the value of dense records; `None` for slotted blocks.
+    pub(super) value_width: Option<u64>,
+    pub(super) tagged: bool,
+    pub(super) distinct: bool,
+    pub(super) compression: String,
+    pub(super) records: u64,
+    pub(super) blocks: u64,
+    pub(super) block_bytes: u64,
+    /// Size of the largest block before compression, in bytes.
+    pub(super) largest_block_bytes: u64,
+    /// Where the last block ends.
+    pub(super) data_bytes: u64,
+    pub(super) source: Source,
+    /// Bottom first; the last is the root, which lies in the tail.
+    pub(super) layers: Vec<LayerMeta>,
+    /// Stored bytes and groups of the location index in the tail; 0 where blocks have one size and follow each other.
+    pub(super) location_bytes: u64,
+    pub(super) location_groups: u64,
+    /// Cumulative counts; of 0 bytes where all blocks but the last have the same number of records, which is `per_block`.
+    pub(super) counts: Section,
+    pub(super) per_block: u64,
+    pub(super) filter: Option<FilterMeta>,
+    /// Mean and largest size of a look-up's read of data, in bytes.
+    pub(super) mean_read_bytes: f64,
+    pub(super) max_read_bytes: u64,
+    /// For which storage the index was tuned.
+    pub(super) tuned_for: String,
+    pub(super) properties: Vec<(String, Vec<u8>)>,
+}
+
+fn thousandths(value: f64) -> u64 {
+    (value * 1000.0).round() as u64
+}
+
+fn put_section(encoder: &mut Encoder, section: Section) {
+    encoder.int(section.offset).int(section.bytes);
+}
+
+fn take_section(decoder: &mut Decoder<'_>) -> Option<Section> {
+    Some(Section { offset: decoder.int()?, bytes: decoder.int()? })
+}
+
+impl Source {
+    fn encode(&self, encoder: &mut Encoder) {
+        match self {
+            Self::Own => _ = encoder.int(0),
+            Self::Table { name, file_id } => _ = encoder.int(1).bytes(name.as_bytes()).int(*file_id),
+            Self::Foreign { name, header_bytes, file_bytes, modified_ns, little_endian, checksums } => {
+                encoder.int(2).bytes(name.as_bytes()).int(*header_bytes).int(*file_bytes).int(*modified_ns);
+                encoder.int(u64::from(*little_endian));
+                put_section(encoder, *checksums);
+            }
+        }
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Option<Self> {
+        match decoder.int()? {
+            0 => Some(Self::Own),
+            1 => Some(Self::Table { name: decoder.text()?, file_id: decoder.int()? }),
+            2 => Some(Self::Foreign {
+                name: decoder.text()?,
+                header_bytes: decoder.int()?,
+                file_bytes: decoder.int()?,
+                modified_ns: decoder.int()?,
+                little_endian: decoder.int()? == 1,
+                checksums: take_section(decoder)?,
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl LayerMeta {
+    fn encode(&self, encoder: &mut Encoder) {
+        encoder.int(self.kind as u64).int(self.granule).int(self.nodes).bytes(self.builder.as_bytes());
+        encoder.int(self.unit_bytes).int(self.units).int(self.offset);
+        encoder.int(thousandths(self.mean_read_bytes)).int(self.max_read_bytes);
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Option<Self> {
+        Some(Self {
+            kind: NodeKind::from_code(decoder.int()?)?,
+            granule: decoder.int().filter(|&granule| granule > 0)?,
+            nodes: decoder.int()?,
+            builder: decoder.text()?,
+            unit_bytes: decoder.int()?,
+            units: decoder.int()?,
+            offset: decoder.int()?,
+            mean_read_bytes: decoder.int()? as f64 / 1000.0,
+            max_read_bytes: decoder.int()?,
+        })
+    }
+}
+
+impl Meta {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        let flags = u64::from(self.tagged) | u64::from(self.distinct) << 1;
+        encoder.int(self.key_type.code()).int(self.value_width.map_or(0, |width| width + 1)).int(flags);
+        encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
+        encoder.int(self.largest_block_bytes).int(self.data_bytes);
+        self.source.encode(&mut encoder);
+        encoder.int(self.layers.len() as u64);
+        self.layers.iter().for_each(|layer| layer.encode(&mut encoder));
+        encoder.int(self.location_bytes).int(self.location_groups);
+        put_section(&mut encoder, self.counts);
+        encoder.int(self.per_block);
+        match self.filter {
+            None => _ = encoder.int(0),
+            Some(filter) => {
+                encoder.int(filter.blocks_per_unit);
+                put_section(&mut encoder, filter.section);
+            }
+        }
+        encoder.int(thousandths(self.mean_read_bytes)).int(self.max_read_bytes).bytes(self.tuned_for.as_bytes());
+        encoder.int(self.properties.len() as u64);
+        for (name, value) in &self.properties {
+            encoder.bytes(name.as_bytes()).bytes(value);
+        }
+        encoder.0
+    }
+
+    /// `None` for anything that [`Self::encode`] cannot have written.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let decoder = &mut Decoder(bytes);
+        let key_type = KeyType::from_code(decoder.int()?)?;
+        let value_width = decoder.int()?.checked_sub(1);
+        let flags = decoder.int()?;
+        let mut meta = Self {
+            key_type,
+            value_width,
+            tagged: flags & 1 != 0,
+            distinct: flags & 2 != 0,
+            compression: decoder.text()?,
+            records: decoder.int()?,
+            blocks: decoder.int()?,
+            block_bytes: decoder.int()?,
+            largest_block_bytes: decoder.int()?,
+            data_bytes: decoder.int()?,
+            source: Source::decode(decoder)?,
+            layers: Vec::new(),
+            location_bytes: 0,
+            location_groups: 0,
+            counts: Section::default(),
+            per_block: 0,
+            filter: None,
+            mean_read_bytes: 0.0,
+            max_read_bytes: 0,
+            tuned_for: String::new(),
+            properties: Vec::new(),
+        };
+        for _ in 0..decoder.int()? {
+            meta.layers.push(LayerMeta::decode(decoder)?);
+        }
+        (meta.location_bytes, meta.location_groups) = (decoder.int()?, decoder.int()?);
+        meta.counts = take_section(decoder)?;
+        meta.per_block = decoder.int()?;
+        meta.filter = match decoder.int()? {
+            0 => None,
+            blocks_per_unit => Some(FilterMeta { blocks_per_unit, section: take_section(decoder)? }),
+        };
+        (meta.mean_read_bytes, meta.max_read_bytes) = (decoder.int()? as f64 / 1000.0, decoder.int()?);
+        meta.tuned_for = decoder.text()?;
+        for _ in 0..decoder.int()? {
+            meta.properties.push((decoder.text()?, decoder.bytes()?.to_vec()));
+        }
+        decoder.0.is_empty().then_some(meta)
+    }
+}
+
+/// The tail of a file, read and checked.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) file_id: u64,
+    pub(super) meta: Meta,
+    pub(super) root: Vec<u8>,
+    pub(super) locations: Vec<u8>,
+    /// Where the tail begins, in bytes from the start of the file.
+    pub(super) offset: u64,
+}
+
+/// The stored tail, to be written at `offset`.
+pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &Meta) -> Vec<u8> {
+    let meta = meta.encode();
+    let total = root.len() + locations.len() + meta.len() + FOOTER_BYTES;
+    let mut tail = Vec::with_capacity(total);
+    tail.extend_from_slice(root);
+    tail.extend_from_slice(locations);
+    tail.extend_from_slice(&meta);
+    tail.extend_from_slice(&MAGIC);
+    tail.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    tail.extend_from_slice(&file_id.to_le_bytes());
+    tail.extend_from_slice(&(total as u32).to_le_bytes());
+    tail.extend_from_slice(&(meta.len() as u32).to_le_bytes());
+    tail.extend_from_slice(&[0; 4]);
+    checksum::seal(file_id, offset, &mut tail);
+    tail
+}
+
+/// Takes the bytes of the opening read apart; they end at the end of a file of `file_bytes`.
+pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<Tail> {
+    let not_ours = |detail: &str| Error::NotATable { path: path.to_owned(), detail: detail.to_owned() };
+    let Some(footer) = read.len().checked_sub(FOOTER_BYTES).map(|at| &read[at..]) else {
+        return Err(not_ours("it is too short; it may have been cut off"));
+    };
+    if footer[..8] != MAGIC {
+        return Err(not_ours("its last bytes are not those of a table; it may have been cut off, or be of another kind"));
+    }
+    let word = |at: usize| u32::from_le_bytes([footer[at], footer[at + 1], footer[at + 2], footer[at + 3]]);
+    let version = word(8);
+    if version == 0 || version > FORMAT_VERSION {
+        return Err(Error::UnknownVersion { path: path.to_owned(), found: version, supported: FORMAT_VERSION });
+    }
+    let damaged = |detail: &str| Error::damaged(path, file_bytes - FOOTER_BYTES as u64, detail);
+    let file_id = u64::from(word(12)) | u64::from(word(16)) << 32;
+    let (total, meta_bytes) = (word(20) as usize, word(24) as usize);
+    let tail = read.len().checked_sub(total).map(|at| &read[at..]);
+    let Some(tail) = tail.filter(|_| total >= FOOTER_BYTES) else {
+        return Err(damaged("its footer states a tail longer than its opening read; its length does not fit"));
+    };
+    let offset = file_bytes - total as u64;
+    if !checksum::check(file_id, offset, tail) {
+        return Err(damaged("the checksum of its tail does not match"));
+    }
+    let meta_at = (total - FOOTER_BYTES).checked_sub(meta_bytes).ok_or_else(|| damaged("metadata of impossible length"))?;
+    let meta = Meta::decode(&tail[meta_at..total - FOOTER_BYTES]).ok_or_else(|| damaged("metadata that makes no sense"))?;
+    let root_bytes = (meta_at as u64).checked_sub(meta.location_bytes);
+    let root_bytes = root_bytes.ok_or_else(|| damaged("a location index larger than its tail"))? as usize;
+    let (root, locations) = (tail[..root_bytes].to_vec(), tail[root_bytes..meta_at].to_vec());
+    Ok(Tail { file_id, meta, root, locations, offset })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_length_of_a_file_tells_how_much_to_read() {
+        assert_eq!((class_bytes(0), class_bytes(1), class_bytes(16), class_bytes(17)), (256, 272, 512, 544));
+        for tail in (1..3000).chain([1 << 20, (1 << 24) + 1, 1 << 33]) {
+            for written in [0, 511, 4096, 123_457] {
+                let file = written + padding(written, tail) + tail;
+                let read = opening_bytes_of_file(file);
+                assert!(read >= tail && read <= file, "tail {tail} behind {written}");
+                assert_eq!(read, opening_bytes(tail));
+                assert!(read <= tail.max(256) + tail / 16 + 16);
+            }
+        }
+    }
+}

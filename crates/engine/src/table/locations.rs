@@ -1,0 +1,177 @@
+//! Where blocks lie, for tables whose blocks do not simply follow each other in one size.
+//!
+//! Two coded layers, both with exact separators: the offsets of the blocks, and, where something lies between blocks
+//! (chunks of long values), the running sum of their lengths.
+
+use super::format::Section;
+use ogive_model::Fence;
+use ogive_model::coded::{CodedLayer, Effort, encode_row, separator_at};
+
+/// Collects where blocks were written.
+#[derive(Debug)]
+pub(super) struct LocationWriter {
+    block_bytes: u64,
+    blocks: u64,
+    end: u64,
+    /// Offset and length of each block, once one of them is out of line.
+    irregular: Option<Vec<(u64, u32)>>,
+}
+
+impl LocationWriter {
+    pub(super) fn new(block_bytes: u64) -> Self {
+        Self { block_bytes, blocks: 0, end: 0, irregular: None }
+    }
+
+    pub(super) fn push(&mut self, offset: u64, bytes: usize) {
+        let in_line = offset == self.blocks * self.block_bytes && bytes as u64 == self.block_bytes;
+        if !in_line && self.irregular.is_none() {
+            let size = self.block_bytes;
+            self.irregular = Some((0..self.blocks).map(|i| (i * size, size as u32)).collect());
+        }
+        if let Some(blocks) = &mut self.irregular {
+            blocks.push((offset, bytes as u32));
+        }
+        self.blocks += 1;
+        self.end = offset + bytes as u64;
+    }
+
+    pub(super) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Where the last block ends.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The stored index and the number of groups of offsets in it; empty where blocks are in line.
+    pub(super) fn encode(&self) -> (Vec<u8>, u64) {
+        let Some(blocks) = self.irregular.as_deref().filter(|blocks| !blocks.is_empty()) else {
+            return (Vec::new(), 0);
+        };
+        let offsets = code(blocks.iter().map(|&(offset, _)| offset));
+        let mut out = Vec::new();
+        offsets.encode(0..offsets.groups(), &mut out);
+        let contiguous = blocks.windows(2).all(|pair| pair[0].0 + u64::from(pair[0].1) == pair[1].0);
+        if !contiguous {
+            let ends = blocks.iter().scan(0, |sum, &(_, bytes)| {
+                *sum += u64::from(bytes);
+                Some(*sum)
+            });
+            let lengths = code(ends);
+            lengths.encode(0..lengths.groups(), &mut out);
+        }
+        (out, offsets.groups() as u64)
+    }
+}
+
+fn code(values: impl Iterator<Item = u64>) -> CodedLayer {
+    let mut fences = values.map(|value| Fence { low: value.wrapping_sub(1), high: value });
+    let first = fences.next().map_or(0, |fence| fence.high);
+    encode_row(first, &fences.collect::<Vec<_>>(), 1, Effort::Full)
+}
+
+/// Where the blocks of a table lie.
+#[derive(Clone, Debug)]
+pub(super) enum Locations {
+    /// One behind the other from `begin`, all of one size.
+    Even { begin: u64, block_bytes: u64, end: u64 },
+    /// As the stored index says.
+    Coded { stored: Vec<u8>, groups: usize, offsets_len: usize, length_groups: usize, blocks: u64, end: u64 },
+}
+
+impl Locations {
+    /// Reads a stored index of `groups` groups of offsets; `None` when it is malformed.
+    pub(super) fn parse(stored: Vec<u8>, groups: u64, blocks: u64, end: u64) -> Option<Self> {
+        let groups = usize::try_from(groups).ok()?;
+        let (offsets_len, covered) = coded_len(&stored, groups)?;
+        if covered != blocks {
+            return None;
+        }
+        let rest = &stored[offsets_len..];
+        // The running lengths have as many children; their groups are counted until they cover the blocks.
+        let mut length_groups = 0;
+        if !rest.is_empty() {
+            length_groups = (1..=rest.len() / 16).find(|&n| coded_len(rest, n).is_some_and(|(_, c)| c == blocks))?;
+        }
+        Some(Self::Coded { stored, groups, offsets_len, length_groups, blocks, end })
+    }
+
+    pub(super) fn resident_bytes(&self) -> u64 {
+        match self {
+            Self::Even { .. } => 0,
+            Self::Coded { stored, .. } => stored.len() as u64,
+        }
+    }
+
+    /// Offset and length of a block; `None` for a block that there is not.
+    pub(super) fn of(&self, block: u64) -> Option<Section> {
+        match self {
+            Self::Even { begin, block_bytes, end } => {
+                let offset = block.checked_mul(*block_bytes)?.checked_add(*begin)?;
+                (offset < *end).then(|| Section { offset, bytes: (*block_bytes).min(*end - offset) })
+            }
+            Self::Coded { stored, groups, offsets_len, length_groups, blocks, end } => {
+                let (offsets, lengths) = stored.split_at_checked(*offsets_len)?;
+                let offset = separator_at(offsets, *groups, block)?;
+                let bytes = if *length_groups > 0 {
+                    let before = match block.checked_sub(1) {
+                        Some(before) => separator_at(lengths, *length_groups, before)?,
+                        None => 0,
+                    };
+                    separator_at(lengths, *length_groups, block)?.checked_sub(before)?
+                } else if block + 1 < *blocks {
+                    separator_at(offsets, *groups, block + 1)?.checked_sub(offset)?
+                } else {
+                    end.checked_sub(offset)?
+                };
+                Some(Section { offset, bytes })
+            }
+        }
+    }
+}
+
+/// Stored length of a coded layer of so many groups, and its children.
+fn coded_len(stored: &[u8], groups: usize) -> Option<(usize, u64)> {
+    ogive_model::coded::stored_len(stored, groups)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(blocks: &[(u64, u32)]) -> usize {
+        let mut writer = LocationWriter::new(4096);
+        blocks.iter().for_each(|&(offset, bytes)| writer.push(offset, bytes as usize));
+        let (stored, groups) = writer.encode();
+        let stored_bytes = stored.len();
+        let locations = Locations::parse(stored, groups, writer.blocks(), writer.end()).unwrap();
+        for (i, &(offset, bytes)) in blocks.iter().enumerate() {
+            assert_eq!(locations.of(i as u64), Some(Section { offset, bytes: u64::from(bytes) }), "block {i}");
+        }
+        stored_bytes
+    }
+
+    #[test]
+    fn blocks_in_line_need_no_index() {
+        let mut writer = LocationWriter::new(4096);
+        (0..10).for_each(|i| writer.push(i * 4096, 4096));
+        assert_eq!(writer.encode(), (vec![], 0));
+    }
+
+    #[test]
+    fn packed_blocks_and_blocks_among_values_are_located() {
+        let mut at = 0;
+        let packed: Vec<_> = (0..3000_u64)
+            .map(|i| {
+                let bytes = 1500 + (i * 7919 % 700) as u32;
+                at += u64::from(bytes);
+                (at - u64::from(bytes), bytes)
+            })
+            .collect();
+        assert!(round_trip(&packed) < 3000 * 5 / 2);
+        let among: Vec<_> = (0..500_u64).map(|i| (i * 4096 + i / 7 * 65_536, 4096)).collect();
+        round_trip(&among);
+        round_trip(&[(0, 512), (512, 131_072), (200_000, 512)]);
+    }
+}

@@ -1,0 +1,135 @@
+//! Units of an index layer: checksummed pieces of 512 B to 4 KiB that hold whole nodes, and the root, which is one run of
+//! nodes of any size.
+//!
+//! ```text
+//! | nodes | zeros | nodes u32 | end child u40 | zeros u24 | end separator u64 | checksum u32 |
+//! ```
+//!
+//! The *end separator* is the first coordinate that belongs to the next unit, so that a unit proves by itself which
+//! coordinates it answers for; the *end child* is the first child of the next unit. In the last unit, and in units of byte-string
+//! nodes, which only proofs lead to, the end separator is `u64::MAX`. The root has no such trailer: the metadata tells its nodes.
+
+use super::format::NodeKind;
+use super::key::Probe;
+use crate::block::checksum;
+use ogive_model::{coded, line, step};
+
+pub(super) const UNIT_TRAILER_BYTES: usize = 24;
+
+/// What a run of nodes says of a place: the children that may hold its record, and whether that is proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) proof: bool,
+}
+
+/// A run of nodes of one layer, in its stored form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nodes<'a> {
+    pub(super) kind: NodeKind,
+    pub(super) granule: u64,
+    pub(super) payload: &'a [u8],
+    pub(super) count: usize,
+    /// First child behind the run.
+    pub(super) end_child: u64,
+}
+
+/// A place with its coordinate, when keys are numeric.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target<'a> {
+    pub(super) probe: Probe<'a>,
+    pub(super) x: u64,
+}
+
+impl Nodes<'_> {
+    /// The children where a place is to be looked for. `None` when the nodes are malformed, which behind a checksum only a
+    /// forger achieves.
+    pub(super) fn search(&self, target: &Target<'_>) -> Option<Window> {
+        let last_child = self.end_child.checked_sub(1)?;
+        let (first, last, proof) = match self.kind {
+            NodeKind::Step => {
+                let (first, next) = step::search(self.payload, self.count, target.x)?;
+                (first, next.unwrap_or(self.end_child).checked_sub(1)?, true)
+            }
+            NodeKind::Line => {
+                let (node, next) = line::search(self.payload, self.count, target.x)?;
+                // The last node of a unit reaches the first child of the next unit's, as every node does its successor's.
+                let window = node.window(target.x, next.unwrap_or(self.end_child));
+                (*window.start(), *window.end(), false)
+            }
+            NodeKind::Coded => self.granules(coded::search(self.payload, self.count, target.x)?)?,
+            NodeKind::CodedStrings => {
+                let Probe { key, behind } = target.probe;
+                let child = match behind {
+                    true => coded::search_strings(self.payload, self.count, &[key, &[0]].concat())?,
+                    false => coded::search_strings(self.payload, self.count, key)?,
+                };
+                self.granules(child)?
+            }
+        };
+        (first <= last).then_some(Window { first, last, proof })
+    }
+
+    fn granules(&self, child: u64) -> Option<(u64, u64, bool)> {
+        let first = child.checked_mul(self.granule)?;
+        Some((first, first.checked_add(self.granule - 1)?, true))
+    }
+
+    /// The smallest coordinate of the run.
+    fn start(&self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.payload.get(..8)?.try_into().ok()?))
+    }
+}
+
+/// A checked unit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit<'a> {
+    pub(super) nodes: Nodes<'a>,
+    end_separator: u64,
+}
+
+impl<'a> Unit<'a> {
+    /// Reads a unit whose checksum was found right; `None` when it is malformed all the same.
+    pub(super) fn parse(kind: NodeKind, granule: u64, bytes: &'a [u8]) -> Option<Self> {
+        let (payload, trailer) = bytes.split_at_checked(bytes.len().checked_sub(UNIT_TRAILER_BYTES)?)?;
+        let word = |at: usize| -> Option<u64> { Some(u64::from_le_bytes(trailer.get(at..at + 8)?.try_into().ok()?)) };
+        let count = (word(0)? & 0xFFFF_FFFF) as usize;
+        let end_child = word(4)? & ((1 << 40) - 1);
+        let nodes = Nodes { kind, granule, payload, count, end_child };
+        Some(Self { nodes, end_separator: word(12)? })
+    }
+
+    /// Whether the place lies before, in or behind what this unit answers for.
+    pub(super) fn side(&self, target: &Target<'_>) -> Option<std::cmp::Ordering> {
+        use std::cmp::Ordering::{Equal, Greater, Less};
+        if self.nodes.kind == NodeKind::CodedStrings {
+            let first = coded::first_string(self.nodes.payload, self.nodes.count)?;
+            return Some(if first < target.probe.key || first == target.probe.key { Equal } else { Less });
+        }
+        Some(match target.x {
+            x if x < self.nodes.start()? => Less,
+            x if x >= self.end_separator && self.end_separator < u64::MAX => Greater,
+            _ => Equal,
+        })
+    }
+}
+
+/// The stored form of a unit at `offset`: `payload` filled up to `unit_bytes`.
+pub(super) fn encode_unit(
+    (file_id, offset): (u64, u64),
+    unit_bytes: usize,
+    mut payload: Vec<u8>,
+    count: usize,
+    (end_child, end_separator): (u64, u64),
+) -> Vec<u8> {
+    debug_assert!(payload.len() + UNIT_TRAILER_BYTES <= unit_bytes, "nodes of {} bytes in a unit", payload.len());
+    payload.resize(unit_bytes - UNIT_TRAILER_BYTES, 0);
+    payload.extend_from_slice(&(count as u32).to_le_bytes());
+    payload.extend_from_slice(&end_child.to_le_bytes()[..5]);
+    payload.extend_from_slice(&[0; 3]);
+    payload.extend_from_slice(&end_separator.to_le_bytes());
+    payload.extend_from_slice(&[0; 4]);
+    checksum::seal(file_id, offset, &mut payload);
+    payload
+}

@@ -1,0 +1,86 @@
+//! Reading and writing the metadata: varints and byte strings, bounded by what is there.
+
+/// Appends values to a buffer.
+#[derive(Debug, Default)]
+pub(super) struct Encoder(pub(super) Vec<u8>);
+
+impl Encoder {
+    /// An unsigned integer, seven bits a byte, low bits first.
+    pub(super) fn int(&mut self, mut value: u64) -> &mut Self {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+        self
+    }
+
+    /// A byte string behind its length.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.int(bytes.len() as u64);
+        self.0.extend_from_slice(bytes);
+        self
+    }
+}
+
+/// Takes values off a buffer; `None` where it ends early or a value is out of range.
+#[derive(Debug)]
+pub(super) struct Decoder<'a>(pub(super) &'a [u8]);
+
+impl<'a> Decoder<'a> {
+    pub(super) fn int(&mut self) -> Option<u64> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let (&byte, rest) = self.0.split_first()?;
+            self.0 = rest;
+            let part = u64::from(byte & 0x7F);
+            if shift == 63 && part > 1 {
+                return None;
+            }
+            value |= part << shift;
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// An integer that fits the type it is wanted in.
+    pub(super) fn small<T: TryFrom<u64>>(&mut self) -> Option<T> {
+        T::try_from(self.int()?).ok()
+    }
+
+    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length: usize = self.small()?;
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub(super) fn text(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?.to_vec()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_encoded_is_decoded_and_every_cut_is_noticed() {
+        let mut encoder = Encoder::default();
+        encoder.int(0).int(127).int(128).int(u64::MAX).bytes(b"").bytes(b"ogive");
+        let bytes = encoder.0;
+        let decode = |bytes: &[u8]| {
+            let mut decoder = Decoder(bytes);
+            let ints = [decoder.int()?, decoder.int()?, decoder.int()?, decoder.int()?];
+            Some((ints, decoder.bytes()?.to_vec(), decoder.text()?))
+        };
+        assert_eq!(decode(&bytes), Some(([0, 127, 128, u64::MAX], vec![], "ogive".to_owned())));
+        for cut in 0..bytes.len() {
+            assert_eq!(decode(&bytes[..cut]), None, "cut at {cut}");
+        }
+        assert_eq!(Decoder(&[0xFF; 10]).int(), None);
+        assert_eq!(Decoder(&[0x80, 2]).small::<u8>(), None);
+    }
+}

@@ -1,0 +1,149 @@
+//! Hints lead every coordinate, present or absent, to all children that may hold it: checked against the meaning of a
+//! fence, on random rows and on the key sets that are known to break learned indexes.
+
+mod common;
+
+use common::{Random, assert_leads_home, fences_of, nasty_sets};
+use ogive_model::line::LineNode;
+use ogive_model::{Fence, FenceRun, band, pla};
+use proptest::prelude::*;
+
+type Build = fn(&FenceRun<'_>, u64) -> Vec<LineNode>;
+
+const BUILDERS: [(&str, Build); 3] =
+    [("greedy band", band::greedy), ("equal band", band::equal), ("pla", pla::optimal)];
+
+fn build_in_parts(build: Build, fences: &[Fence], parts: usize, argument: u64) -> Vec<LineNode> {
+    FenceRun::split(fences, parts).iter().flat_map(|run| build(run, argument)).collect()
+}
+
+#[test]
+fn every_hint_leads_home_on_nasty_sets() {
+    for (name, keys) in nasty_sets(3000) {
+        for keys_per_block in [1, 2, 7, 64] {
+            let fences = fences_of(&keys, keys_per_block);
+            for (builder, build) in BUILDERS {
+                for argument in [0, 1, 2, 3, 8, 100, 5000] {
+                    for parts in [1, 3] {
+                        let nodes = build_in_parts(build, &fences, parts, argument);
+                        assert_leads_home(&format!("{name}, {builder} {argument}"), &nodes, &fences);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Sorted keys with runs of equals and steps of every size.
+fn rows() -> impl Strategy<Value = Vec<Fence>> {
+    let step = prop_oneof![Just(0u64), 1..4u64, 1..1000u64, 1..1u64 << 40, 1..1u64 << 60];
+    (any::<bool>(), prop::collection::vec(step, 0..200), 1..4usize).prop_map(|(at_top, steps, keys_per_block)| {
+        let mut keys: Vec<u64> = steps
+            .iter()
+            .scan(0u64, |key, step| {
+                *key = key.saturating_add(*step);
+                Some(*key)
+            })
+            .collect();
+        if at_top {
+            keys.iter_mut().for_each(|key| *key = u64::MAX - *key);
+            keys.reverse();
+        }
+        fences_of(&keys, keys_per_block)
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_hint_leads_home_on_random_rows(fences in rows(), argument in 0..20u64, parts in 1..4usize) {
+        for (builder, build) in BUILDERS {
+            assert_leads_home(builder, &build_in_parts(build, &fences, parts, argument), &fences);
+        }
+    }
+}
+
+#[test]
+fn a_greedy_band_keeps_its_window_and_an_equal_band_its_group() {
+    for (name, keys) in nasty_sets(3000) {
+        let fences = fences_of(&keys, 3);
+        for window in [2, 5, 40] {
+            let nodes = band::greedy(&FenceRun::whole(&fences), window);
+            assert!(nodes.iter().all(|node| u64::from(node.window) <= window), "{name}, window {window}");
+        }
+    }
+    let keys: Vec<u64> = (0..10_000).map(|i| i * i).collect();
+    let nodes = band::equal(&FenceRun::whole(&fences_of(&keys, 10)), 64);
+    assert!(nodes.iter().enumerate().all(|(i, node)| node.first_child == 64 * i as u64));
+}
+
+#[test]
+fn dense_keys_need_one_child_and_one_line() {
+    for start in [0, (1 << 53) - 5000, (1 << 63) - 5000, u64::MAX - 4095 * 64] {
+        let keys: Vec<u64> = (0..4096 * 64 - 64).map(|i| start + i).collect();
+        let nodes = band::greedy(&FenceRun::whole(&fences_of(&keys, 64)), 1);
+        // The first node of a row starts at coordinate 0, so a row that begins elsewhere takes one more.
+        assert!(nodes.len() <= 2, "{start}: {nodes:?}");
+        assert!(nodes.iter().all(|node| node.window == 1));
+    }
+}
+
+/// Whether some line keeps fences `from..to` of a row within a window, by trying, for every pair of constraints, the line
+/// through both (exact, in rationals). The node starts at `start`.
+fn feasible(fences: &[Fence], from: usize, to: usize, start: u64, window: i128) -> bool {
+    let next_start = fences[to - 1].start();
+    let (mut floors, mut ceilings) = (vec![(0i128, 1 - window)], Vec::new());
+    for (k, fence) in fences[from..to].iter().enumerate() {
+        // Strictly below the next child: one 2^20th less. Heights in those parts.
+        ceilings.push((i128::from(fence.last_left() - start), ((k as i128 + 1) << 20) - 1));
+        if next_start.is_none_or(|next| fence.first_right() < next) {
+            floors.push((i128::from(fence.first_right() - start), (k as i128 + 2 - window) << 20));
+        }
+    }
+    floors[0].1 <<= 20;
+    // The flattest line that keeps above the floors touches a floor and something else, or is level.
+    let mut slopes: Vec<(i128, i128)> = vec![(0, 1)];
+    for a in floors.iter().chain(&ceilings) {
+        for b in floors.iter().chain(&ceilings) {
+            if b.0 > a.0 && b.1 >= a.1 {
+                slopes.push((b.1 - a.1, b.0 - a.0));
+            }
+        }
+    }
+    slopes.iter().any(|&(rise, run)| {
+        let least = floors.iter().map(|(x, y)| y * run - rise * x).max();
+        let greatest = ceilings.iter().map(|(x, y)| y * run - rise * x).min();
+        least <= greatest
+    })
+}
+
+#[test]
+fn a_greedy_band_ends_only_where_no_line_goes_on() {
+    let mut random = Random(3);
+    let (mut nodes_built, mut ended_early) = (0, 0);
+    for round in 0..400u64 {
+        let spread = 2 + round % 50;
+        let mut key = 0;
+        let keys: Vec<u64> = (0..60)
+            .map(|_| {
+                key += 1 + random.below(spread);
+                key
+            })
+            .collect();
+        let fences = fences_of(&keys, 2);
+        let window = 1 + random.below(6);
+        let nodes = band::greedy(&FenceRun::whole(&fences), window);
+        for (i, node) in nodes.iter().enumerate() {
+            let from = node.first_child as usize;
+            let end = nodes.get(i + 1).map_or(fences.len() + 1, |next| next.first_child as usize);
+            nodes_built += 1;
+            if end < fences.len() && feasible(&fences, from, end + 1, node.start, i128::from(window)) {
+                ended_early += 1;
+            }
+            if end > from + 1 && end <= fences.len() {
+                assert!(feasible(&fences, from, end, node.start, i128::from(window)));
+            }
+        }
+    }
+    // Rounding slope and offset to 32 and 12 bits costs some fences, seldom.
+    assert!(ended_early * 50 < nodes_built, "{ended_early} of {nodes_built}");
+}

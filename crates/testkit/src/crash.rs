@@ -1,0 +1,104 @@
+//! Trying every point at which the power can go.
+
+use crate::disk::SimulatedDisk;
+use crate::image::Survival;
+use crate::random::Random;
+use std::fmt;
+
+/// How thoroughly [`enumerate_crashes`] looks.
+#[derive(Clone, Copy, Debug)]
+pub struct CrashOptions {
+    /// Random images for each point, half of them prefixes and half subsets, beside the four fixed ones.
+    pub random_images: u32,
+    /// Tries every so many points; 1 tries all of them.
+    pub stride: u64,
+    /// Where the random images come from.
+    pub seed: u64,
+}
+
+impl Default for CrashOptions {
+    fn default() -> Self {
+        Self { random_images: 8, stride: 1, seed: 1 }
+    }
+}
+
+/// One moment and one way of losing power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrashPoint {
+    /// The mutating call that failed, counted from 0; when `completed`, the number of calls that there were.
+    pub call: u64,
+    /// What survived of the un-synced changes.
+    pub survival: Survival,
+    /// Whether the work had come to its end before the power went.
+    pub completed: bool,
+}
+
+/// How much was tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrashReport {
+    /// Moments at which the power went, the one after the end included.
+    pub points: u64,
+    /// Disks that were checked.
+    pub images: u64,
+}
+
+/// A disk that the checker refused: how to get it again, and what was wrong with it.
+#[derive(Clone, Debug)]
+pub struct CrashFailure {
+    /// The moment and the way.
+    pub point: CrashPoint,
+    /// The checker's words.
+    pub detail: String,
+}
+
+impl fmt::Display for CrashFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "after {:?}: {}", self.point, self.detail)
+    }
+}
+
+impl std::error::Error for CrashFailure {}
+
+/// Runs `work` on a copy of `start` once for each of its mutating calls, with the power gone at that call, and shows
+/// `check` the disks that may be found afterwards; at last once to its end. What `work` returns (what was acknowledged,
+/// say) is handed to `check`.
+///
+/// For a crash in recovery, `check` can itself enumerate the crashes of recovering the disk that it is shown.
+///
+/// # Errors
+/// The first disk that `check` refuses.
+pub fn enumerate_crashes<T>(
+    options: CrashOptions,
+    start: &SimulatedDisk,
+    mut work: impl FnMut(&SimulatedDisk) -> T,
+    mut check: impl FnMut(&T, &SimulatedDisk, &CrashPoint) -> Result<(), String>,
+) -> Result<CrashReport, CrashFailure> {
+    let mut report = CrashReport::default();
+    let mut stop = 0;
+    loop {
+        let disk = start.fork();
+        disk.stop_at(stop);
+        let outcome = work(&disk);
+        let completed = !disk.is_stopped();
+        let call = if completed { disk.mutating_calls() } else { stop };
+        report.points += 1;
+        for survival in survivals(options, call) {
+            report.images += 1;
+            let point = CrashPoint { call, survival, completed };
+            check(&outcome, &disk.crash(survival), &point).map_err(|detail| CrashFailure { point, detail })?;
+        }
+        if completed {
+            return Ok(report);
+        }
+        stop += options.stride.max(1);
+    }
+}
+
+fn survivals(options: CrashOptions, call: u64) -> impl Iterator<Item = Survival> {
+    let mut random = Random::new(options.seed.wrapping_mul(0x1_0000_0001).wrapping_add(call));
+    let drawn = (0..options.random_images).map(move |image| {
+        let seed = random.next_u64();
+        if image % 2 == 0 { Survival::Subset(seed) } else { Survival::Prefix(seed) }
+    });
+    [Survival::Nothing, Survival::Everything, Survival::NamesOnly, Survival::WritesOnly].into_iter().chain(drawn)
+}

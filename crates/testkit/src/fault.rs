@@ -1,0 +1,319 @@
+//! Failing the k-th call, as a device or a full disk would.
+
+use ogive::io::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile};
+use ogive::{Error, Result};
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The calls that are counted, each kind for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// Opening a file for reading.
+    Open,
+    /// Each range read.
+    Read,
+    /// Creating a file.
+    Create,
+    /// Appending and writing.
+    Write,
+    /// Syncing a file.
+    Sync,
+    /// Renaming.
+    Rename,
+    /// Removing.
+    Remove,
+    /// Syncing the directory.
+    SyncDirectory,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Open,
+        Self::Read,
+        Self::Create,
+        Self::Write,
+        Self::Sync,
+        Self::Rename,
+        Self::Remove,
+        Self::SyncDirectory,
+    ];
+
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Read => "read",
+            Self::Create => "create",
+            Self::Write => "write",
+            Self::Sync => "sync",
+            Self::Rename => "rename",
+            Self::Remove => "remove",
+            Self::SyncDirectory => "sync the directory",
+        }
+    }
+}
+
+/// What the failing call meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// EIO: the device failed; nothing was read or written.
+    DeviceError,
+    /// ENOSPC: no space is left; nothing was written.
+    NoSpace,
+    /// Half of the bytes are read or written, then a read meets the end of the file and a write meets ENOSPC. Calls that
+    /// move no bytes meet EIO.
+    Short,
+}
+
+/// A storage that behaves as the one inside it until the call that it was told to fail. A file whose write or sync
+/// failed takes nothing more. Clones share the counts and the plan.
+#[derive(Clone, Debug)]
+pub struct FaultInjector {
+    inner: Arc<dyn Storage>,
+    plan: Arc<Mutex<Plan>>,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    calls: BTreeMap<Operation, u64>,
+    fault: Option<PlannedFault>,
+    triggered: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PlannedFault {
+    operation: Operation,
+    at: u64,
+    lasting: bool,
+    fault: Fault,
+}
+
+impl FaultInjector {
+    /// Passes everything through to `inner`, counting.
+    pub fn new(inner: Arc<dyn Storage>) -> Self {
+        Self { inner, plan: Arc::default() }
+    }
+
+    /// Fails the `operation` of number `at`, counted from now and from 0; that one alone.
+    pub fn fail_once(&self, operation: Operation, at: u64, fault: Fault) {
+        self.set(PlannedFault { operation, at, lasting: false, fault });
+    }
+
+    /// Fails the `operation` of number `at`, counted from now and from 0, and all of its kind after it.
+    pub fn fail_from(&self, operation: Operation, at: u64, fault: Fault) {
+        self.set(PlannedFault { operation, at, lasting: true, fault });
+    }
+
+    /// Forgets the plan and the counts: everything passes again.
+    pub fn clear(&self) {
+        *self.plan() = Plan::default();
+    }
+
+    /// How many calls of this kind there were since the plan was made.
+    pub fn calls(&self, operation: Operation) -> u64 {
+        self.plan().calls.get(&operation).copied().unwrap_or(0)
+    }
+
+    /// Whether the planned call came and failed.
+    pub fn triggered(&self) -> bool {
+        self.plan().triggered
+    }
+
+    fn set(&self, fault: PlannedFault) {
+        *self.plan() = Plan { fault: Some(fault), ..Plan::default() };
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a call and says how it is to fail, if at all.
+    fn count(&self, operation: Operation) -> Option<Fault> {
+        let mut plan = self.plan();
+        let calls = plan.calls.entry(operation).or_default();
+        let call = *calls;
+        *calls += 1;
+        let planned = plan.fault?;
+        let due = planned.operation == operation && (call == planned.at || planned.lasting && call > planned.at);
+        plan.triggered |= due;
+        due.then_some(planned.fault)
+    }
+
+    /// Counts a call that moves no bytes.
+    fn pass(&self, operation: Operation, path: &Path) -> Result<()> {
+        match self.count(operation) {
+            None => Ok(()),
+            Some(Fault::NoSpace) => Err(no_space(operation, path)),
+            Some(Fault::DeviceError | Fault::Short) => Err(device_error(operation, path)),
+        }
+    }
+}
+
+fn device_error(operation: Operation, path: &Path) -> Error {
+    Error::io(operation.verb(), path, io::Error::other("simulated input/output error (EIO)"))
+}
+
+fn no_space(operation: Operation, path: &Path) -> Error {
+    let source = io::Error::new(ErrorKind::StorageFull, "simulated: no space left on device (ENOSPC)");
+    Error::io(operation.verb(), path, source)
+}
+
+/// Runs `work` once for each call of `operation` that it makes, failing that call, until a run meets no fault; returns
+/// how many calls were failed. `make` gives each run a fresh storage; `check` sees what the run returned and the storage
+/// that it left, with the fault gone.
+pub fn enumerate_faults<T>(
+    operation: Operation,
+    fault: Fault,
+    mut make: impl FnMut() -> Arc<dyn Storage>,
+    mut work: impl FnMut(Arc<dyn Storage>) -> T,
+    mut check: impl FnMut(u64, T, Arc<dyn Storage>),
+) -> u64 {
+    let mut at = 0;
+    loop {
+        let inner = make();
+        let injector = FaultInjector::new(Arc::clone(&inner));
+        injector.fail_once(operation, at, fault);
+        let outcome = work(Arc::new(injector.clone()));
+        if !injector.triggered() {
+            return at;
+        }
+        check(at, outcome, inner);
+        at += 1;
+    }
+}
+
+impl Storage for FaultInjector {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        self.pass(Operation::Open, &self.path(name))?;
+        Ok(Arc::new(FaultyReader { inner: self.inner.open(name)?, injector: self.clone() }))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.pass(Operation::Create, &self.path(name))?;
+        Ok(Box::new(FaultyWriter { inner: self.inner.create(name)?, injector: self.clone(), poisoned: false }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.pass(Operation::Rename, &self.path(from))?;
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.pass(Operation::Remove, &self.path(name))?;
+        self.inner.remove(name)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.inner.exists(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.inner.list()
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        self.pass(Operation::SyncDirectory, &self.path(""))?;
+        self.inner.sync_directory()
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        self.inner.lock(name)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.inner.path(name)
+    }
+}
+
+#[derive(Debug)]
+struct FaultyReader {
+    inner: Arc<dyn ReadableFile>,
+    injector: FaultInjector,
+}
+
+impl ReadableFile for FaultyReader {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        match self.injector.count(Operation::Read) {
+            None => self.inner.read(request),
+            Some(Fault::DeviceError | Fault::NoSpace) => Err(device_error(Operation::Read, self.path())),
+            Some(Fault::Short) => {
+                let half = request.buffer.len() / 2;
+                self.inner.read(ReadRequest { buffer: &mut request.buffer[..half], ..request })?;
+                Err(Error::io("read", self.path(), ErrorKind::UnexpectedEof.into()))
+            }
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        self.inner.is_direct()
+    }
+
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
+
+#[derive(Debug)]
+struct FaultyWriter {
+    inner: Box<dyn WritableFile>,
+    injector: FaultInjector,
+    poisoned: bool,
+}
+
+impl FaultyWriter {
+    /// Lets `work` run unless an earlier call failed; it is told how it is to fail.
+    fn guarded(
+        &mut self,
+        operation: Operation,
+        work: impl FnOnce(&mut dyn WritableFile, Option<Fault>) -> Result<()>,
+    ) -> Result<()> {
+        if self.poisoned {
+            return Err(Error::Poisoned { path: self.path().to_path_buf() });
+        }
+        let fault = self.injector.count(operation);
+        let outcome = work(&mut *self.inner, fault);
+        // A refused argument is the caller's mistake and harms nothing.
+        self.poisoned = outcome.as_ref().is_err_and(|error| !matches!(error, Error::InvalidArgument(_)));
+        outcome
+    }
+}
+
+impl WritableFile for FaultyWriter {
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_at(self.len(), bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.guarded(Operation::Write, |file, fault| match fault {
+            None => file.write_at(offset, bytes),
+            Some(Fault::DeviceError) => Err(device_error(Operation::Write, file.path())),
+            Some(Fault::NoSpace) => Err(no_space(Operation::Write, file.path())),
+            Some(Fault::Short) => {
+                file.write_at(offset, &bytes[..bytes.len() / 2])?;
+                Err(no_space(Operation::Write, file.path()))
+            }
+        })
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.guarded(Operation::Sync, |file, fault| match fault {
+            None => file.sync(),
+            Some(Fault::NoSpace) => Err(no_space(Operation::Sync, file.path())),
+            Some(Fault::DeviceError | Fault::Short) => Err(device_error(Operation::Sync, file.path())),
+        })
+    }
+
+    fn path(&self) -> &Path {
+        self.inner.path()
+    }
+}
