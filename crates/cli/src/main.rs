@@ -13,6 +13,7 @@ mod key;
 mod output;
 mod progress;
 mod size;
+mod table_text;
 
 use args::{Arguments, Outcome};
 use clap::Parser;

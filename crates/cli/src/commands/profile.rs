@@ -95,7 +95,9 @@ fn print(measured: &MeasuredProfile, stored: Option<&Path>, output: &mut Output)
     let reached = if measured.cold { "past the page cache" } else { "from the page cache, not the device" };
     output.line(format_args!("{} serves about {} reads at once; read {reached}", measured.name, measured.parallel))?;
     match stored {
-        Some(file) => output.line(format_args!("stored in {0}; next: ogive build INPUT -o TABLE --for {0}", file.display())),
+        Some(file) => {
+            output.line(format_args!("stored in {0}; next: ogive build INPUT -o TABLE --for {0}", file.display()))
+        }
         None => output.line("store it with -o FILE, and tune tables for it with --for FILE"),
     }
 }

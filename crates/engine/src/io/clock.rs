@@ -141,7 +141,7 @@ impl Timer {
 
     /// Microseconds since the start.
     pub fn elapsed_us(&self) -> f64 {
-        self.start.elapsed().as_secs_f64() * 1e6
+        self.start.elapsed().as_nanos() as f64 / 1e3
     }
 
     /// Seconds since the start.

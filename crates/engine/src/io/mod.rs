@@ -5,6 +5,7 @@
 
 mod clock;
 mod local;
+mod measure;
 mod memory;
 mod meter;
 mod positional;
@@ -13,6 +14,7 @@ mod storage;
 
 pub use clock::{ModelledClock, Timer, random_u64};
 pub use local::LocalStorage;
+pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts};
 pub use profile::{Profile, ProfilePoint};

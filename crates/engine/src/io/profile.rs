@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::path::Path;
 
 /// Version of the JSON form.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// Longest time, and so smallest rate, that a profile may state: beyond 11 days a read is a typing error, and the
 /// limit keeps every sum of times finite.

@@ -1,0 +1,346 @@
+//! Measuring the profile of the device under a directory.
+
+use super::clock::{Timer, random_u64};
+use super::local::direct;
+use super::positional::{AlignedBuffer, read_aligned, write_exactly};
+use super::profile::{FORMAT_VERSION, Profile, ProfilePoint, save_json};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Sizes that are measured: powers of two, as exponents.
+const SIZE_BITS: std::ops::RangeInclusive<u32> = 9..=24;
+const LARGEST_READ_BYTES: u64 = 1 << 24;
+/// Reads in flight that are tried, and the size of each.
+const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
+const LEVEL_READ_BYTES: usize = 4096;
+
+/// The file is written in such pieces, each synced, so that the time budget sees the device and not the page cache.
+const PIECE_BYTES: usize = 16 << 20;
+/// Addresses and, from this size on, offsets of reads are multiples of it; smaller reads of their own size.
+const ALIGNMENT: usize = 4096;
+
+/// Shares of the time budget: writing the file, all sizes, all levels.
+const WRITING_SHARE: f64 = 0.3;
+const SIZES_SHARE: f64 = 0.4;
+const LEVELS_SHARE: f64 = 0.2;
+/// A median needs some reads, however slow, and no more than these, however fast.
+const LEAST_READS: usize = 2;
+const MOST_READS: usize = 2_000;
+
+/// How much a measurement may take.
+#[derive(Clone, Copy, Debug)]
+pub struct MeasureOptions {
+    /// Size of the temporary file in bytes; at least 32 MiB are used. Larger than the caches of a device is better.
+    pub file_bytes: u64,
+    /// Seconds after which no further reads are started, about; a very slow device takes somewhat longer.
+    pub budget_s: f64,
+}
+
+impl Default for MeasureOptions {
+    fn default() -> Self {
+        Self { file_bytes: 256 << 20, budget_s: 14.0 }
+    }
+}
+
+/// Times of reads of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredPoint {
+    /// Consecutive bytes read.
+    pub size_bytes: u64,
+    /// The profile's T: the median, or that of a smaller size where it was larger, so that T never falls.
+    pub time_us: f64,
+    /// Median in microseconds.
+    pub median_us: f64,
+    /// 99th percentile in microseconds; the slowest read where there were fewer than a hundred.
+    pub p99_us: f64,
+    /// How many reads were timed.
+    pub reads: u64,
+}
+
+/// Throughput with so many 4 KiB reads in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredLevel {
+    /// Reads in flight.
+    pub in_flight: u32,
+    /// Reads done in a second.
+    pub requests_per_s: f64,
+}
+
+/// What was measured. Its JSON form holds all fields of a [`Profile`], and can be loaded as one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredProfile {
+    ogive_profile: u32,
+    /// Where it was measured.
+    pub name: String,
+    /// P: reads served at once, the highest throughput of all levels times the time of one read alone.
+    pub parallel: u32,
+    /// T(n), smallest size first.
+    pub points: Vec<MeasuredPoint>,
+    /// Throughput by reads in flight.
+    pub levels: Vec<MeasuredLevel>,
+    /// Whether the reads passed the page cache. If not, the figures are those of the cache, not of the device.
+    pub cold: bool,
+    /// The smallest read that the device takes, in bytes; smaller sizes have no point.
+    pub smallest_read_bytes: u64,
+    /// Size of the temporary file in bytes.
+    pub file_bytes: u64,
+}
+
+impl MeasuredProfile {
+    /// The profile to tune for.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when the times are not those of a device, such as a median of zero.
+    pub fn to_profile(&self) -> Result<Profile> {
+        let point = |point: &MeasuredPoint| ProfilePoint { size_bytes: point.size_bytes, time_us: point.time_us };
+        Profile::from_points(&self.name, self.points.iter().map(point).collect(), self.parallel)
+    }
+
+    /// What to tell the user when the figures are not those of the device.
+    pub fn warning(&self) -> Option<String> {
+        (!self.cold).then(|| {
+            format!("the file system of {} refuses direct reads: the figures are those of its cache", self.name)
+        })
+    }
+
+    /// Writes the measurement as JSON, replacing what is at `path`.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be written.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        save_json(self, path)
+    }
+}
+
+/// Measures the device under `directory` with direct reads of a temporary file, which is gone afterwards in any case:
+/// median and 99th percentile of the time to read 512 B to 16 MiB, and the throughput of 1 to 64 reads in flight (the
+/// PDAM model: Bender et al., "Small Refinements to the DAM Can Have Big Consequences for Data-Structure Design", 2019).
+/// `progress` is told steps done and steps in all.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for a budget that is no positive number, [`Error::Io`] when the file cannot be made,
+/// written or read.
+pub fn measure_profile(
+    directory: &Path,
+    options: &MeasureOptions,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<MeasuredProfile> {
+    if !(options.budget_s > 0.0 && options.budget_s.is_finite()) {
+        return Err(Error::InvalidArgument(format!(
+            "a measurement cannot take {} seconds; give a number above 0",
+            options.budget_s
+        )));
+    }
+    let steps = 1 + SIZE_BITS.count() as u64 + LEVELS.len() as u64;
+    progress(0, steps);
+    let scratch = ScratchFile::create(directory, options)?;
+    progress(1, steps);
+    let mut done = 1;
+    let mut points = Vec::new();
+    let slice_s = options.budget_s * SIZES_SHARE / SIZE_BITS.count() as f64;
+    for bits in SIZE_BITS {
+        points.extend(scratch.time_reads(1 << bits, slice_s, points.last())?);
+        done += 1;
+        progress(done, steps);
+    }
+    let mut levels = Vec::new();
+    for in_flight in LEVELS {
+        let requests_per_s = scratch.throughput(in_flight, options.budget_s * LEVELS_SHARE / LEVELS.len() as f64)?;
+        levels.push(MeasuredLevel { in_flight, requests_per_s });
+        done += 1;
+        progress(done, steps);
+    }
+    Ok(MeasuredProfile {
+        ogive_profile: FORMAT_VERSION,
+        name: directory.display().to_string(),
+        parallel: parallel(&points, &levels),
+        smallest_read_bytes: points.first().map_or(0, |point| point.size_bytes),
+        points,
+        levels,
+        cold: scratch.cold,
+        file_bytes: scratch.length_bytes,
+    })
+}
+
+/// By Little's law the reads that are served at once: the best throughput times the time of one read. That time is
+/// known twice, and the shorter one counts: a disturbance can only have lengthened it.
+fn parallel(points: &[MeasuredPoint], levels: &[MeasuredLevel]) -> u32 {
+    let alone_us = points
+        .iter()
+        .filter(|point| point.size_bytes == LEVEL_READ_BYTES as u64)
+        .map(|point| point.median_us)
+        .chain(levels.iter().filter(|level| level.in_flight == 1).map(|level| 1e6 / level.requests_per_s))
+        .fold(f64::INFINITY, f64::min);
+    let best_per_us = levels.iter().map(|level| level.requests_per_s / 1e6).fold(0.0, f64::max);
+    // What is no number becomes 0 in the conversion, and 1 by the clamp.
+    ((best_per_us * alone_us).round() as u32).clamp(1, 64)
+}
+
+/// The file that is read. Its name is taken away as soon as it is open, so that nothing is left even by a kill.
+struct ScratchFile {
+    reader: File,
+    cold: bool,
+    length_bytes: u64,
+    path: PathBuf,
+    named: bool,
+}
+
+impl Drop for ScratchFile {
+    fn drop(&mut self) {
+        if self.named {
+            // Nothing more can be done about a file that cannot be removed, and a destructor has nobody to tell.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl ScratchFile {
+    fn create(directory: &Path, options: &MeasureOptions) -> Result<Self> {
+        let path = directory.join(format!(".ogive-profile-{:016x}.tmp", random_u64()));
+        let writer = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|source| Error::io("create", &path, source))?;
+        let opened = direct::open(&path).and_then(|opened| match opened {
+            Some((file, _)) => Ok((file, true)),
+            None => Ok((File::open(&path)?, false)),
+        });
+        let named = std::fs::remove_file(&path).is_err();
+        let (reader, cold) = opened.map_err(|source| Error::io("open", &path, source))?;
+        let mut scratch = Self { reader, cold, length_bytes: 0, path, named };
+        scratch.fill(&writer, options).map_err(|source| Error::io("write", &scratch.path, source))?;
+        Ok(scratch)
+    }
+
+    /// Writes bytes that no device can compress, and has each piece synced.
+    fn fill(&mut self, writer: &File, options: &MeasureOptions) -> io::Result<()> {
+        let timer = Timer::start();
+        let mut piece = vec![0_u8; PIECE_BYTES];
+        let mut random = Sequence::new();
+        while self.length_bytes < 2 * LARGEST_READ_BYTES
+            || (self.length_bytes < options.file_bytes && timer.elapsed_s() < options.budget_s * WRITING_SHARE)
+        {
+            for word in piece.chunks_exact_mut(8) {
+                word.copy_from_slice(&random.next().to_le_bytes());
+            }
+            write_exactly(writer, &piece, self.length_bytes)?;
+            writer.sync_all()?;
+            self.length_bytes += PIECE_BYTES as u64;
+        }
+        Ok(())
+    }
+
+    /// Times reads of one size at random places; nothing when the device takes no read as small as that.
+    fn time_reads(&self, size: usize, slice_s: f64, smaller: Option<&MeasuredPoint>) -> Result<Option<MeasuredPoint>> {
+        let mut reads = Reads::new(self, size);
+        match reads.read() {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && size < ALIGNMENT => return Ok(None),
+            // The first read may wake the device up; it is not timed.
+            outcome => outcome.map_err(|source| Error::io("read", &self.path, source))?,
+        }
+        let slice = Timer::start();
+        let mut times_us = Vec::new();
+        while times_us.len() < LEAST_READS || (times_us.len() < MOST_READS && slice.elapsed_s() < slice_s) {
+            let timer = Timer::start();
+            reads.read().map_err(|source| Error::io("read", &self.path, source))?;
+            times_us.push(timer.elapsed_us());
+        }
+        times_us.sort_by(f64::total_cmp);
+        let quantile = |share: f64| {
+            let rank = (times_us.len() as f64 * share).ceil() as usize;
+            times_us.get(rank.max(1) - 1).copied().unwrap_or_default()
+        };
+        let median_us = quantile(0.5);
+        Ok(Some(MeasuredPoint {
+            size_bytes: size as u64,
+            time_us: smaller.map_or(median_us, |point| point.time_us.max(median_us)),
+            median_us,
+            p99_us: quantile(0.99),
+            reads: times_us.len() as u64,
+        }))
+    }
+
+    /// 4 KiB reads done in a second by so many threads.
+    fn throughput(&self, threads: u32, slice_s: f64) -> Result<f64> {
+        let timer = Timer::start();
+        let work = || -> io::Result<u64> {
+            let mut reads = Reads::new(self, LEVEL_READ_BYTES);
+            let mut count = 0;
+            while timer.elapsed_s() < slice_s {
+                reads.read()?;
+                count += 1;
+            }
+            Ok(count)
+        };
+        let total = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers.into_iter().try_fold(0, |total, worker| match worker.join() {
+                Ok(count) => count.map(|count| total + count),
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        });
+        let total = total.map_err(|source| Error::io("read", &self.path, source))?;
+        Ok(total as f64 / timer.elapsed_s())
+    }
+}
+
+/// Reads of one size at random multiples of it.
+struct Reads<'a> {
+    file: &'a ScratchFile,
+    size: usize,
+    buffer: AlignedBuffer,
+    places: Sequence,
+}
+
+impl<'a> Reads<'a> {
+    fn new(file: &'a ScratchFile, size: usize) -> Self {
+        Self { file, size, buffer: AlignedBuffer::default(), places: Sequence::new() }
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let place = self.places.next() % (self.file.length_bytes / self.size as u64).max(1);
+        let buffer = self.buffer.slice(self.size, ALIGNMENT);
+        // The buffer is aligned already, so the read goes straight into it.
+        let mut unused = AlignedBuffer::default();
+        let alignment = self.size.min(ALIGNMENT);
+        read_aligned(&self.file.reader, &mut unused, buffer, place * self.size as u64, alignment)
+    }
+}
+
+/// Random numbers, fast (Marsaglia's xorshift64, from a seed that differs each time).
+struct Sequence(u64);
+
+impl Sequence {
+    fn new() -> Self {
+        Self(random_u64() | 1)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_served_at_once_follow_from_throughput_and_time() {
+        let point = MeasuredPoint { size_bytes: 4096, time_us: 120.0, median_us: 100.0, p99_us: 200.0, reads: 9 };
+        let levels = |best| {
+            [(1, 5_000.0), (2, 20_000.0), (4, best)]
+                .map(|(in_flight, requests_per_s)| MeasuredLevel { in_flight, requests_per_s })
+        };
+        assert_eq!(parallel(&[point], &levels(78_000.0)), 8);
+        assert_eq!(parallel(&[], &levels(78_000.0)), 16);
+        assert_eq!(parallel(&[point], &levels(1e9)), 64);
+        assert_eq!(parallel(&[], &[]), 1);
+    }
+}

@@ -1,0 +1,52 @@
+//! A measured profile is a profile, and measuring leaves nothing behind.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ogive::Error;
+use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
+use std::path::Path;
+
+const QUICK: MeasureOptions = MeasureOptions { file_bytes: 32 << 20, budget_s: 0.5 };
+
+#[test]
+fn a_measurement_loads_as_a_profile_and_leaves_no_file() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut steps = Vec::new();
+    let measured = measure_profile(folder.path(), &QUICK, &mut |done, total| steps.push((done, total))).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(steps, (0..=24).map(|done| (done, 24)).collect::<Vec<_>>());
+    assert_eq!(measured.cold, measured.warning().is_none());
+    assert_eq!(measured.points.last().unwrap().size_bytes, 16 << 20);
+    assert_eq!(measured.smallest_read_bytes, measured.points[0].size_bytes);
+    for point in &measured.points {
+        assert!(point.median_us > 0.0 && point.median_us <= point.p99_us && point.median_us <= point.time_us);
+        assert!(point.reads >= 2);
+    }
+    assert_eq!(measured.levels.iter().map(|level| level.in_flight).collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32, 64]);
+    assert!((1..=64).contains(&measured.parallel));
+
+    let path = folder.path().join("device.json");
+    measured.save(&path).unwrap();
+    assert_eq!(Profile::load(&path).unwrap(), measured.to_profile().unwrap());
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(serde_json::from_str::<MeasuredProfile>(&text).unwrap(), measured);
+}
+
+#[test]
+fn a_measurement_that_cannot_be_made_is_an_error() {
+    let nowhere = measure_profile(Path::new("/no/such/folder"), &QUICK, &mut |_, _| ());
+    assert!(matches!(nowhere, Err(Error::Io { .. })));
+    for budget_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let outcome = measure_profile(Path::new("."), &MeasureOptions { budget_s, ..QUICK }, &mut |_, _| ());
+        assert!(matches!(outcome, Err(Error::InvalidArgument(_))), "{budget_s}");
+    }
+}
+
+/// Pitfall: a profile measured on cached data.
+#[cfg(target_os = "linux")]
+#[test]
+fn figures_of_a_cache_are_said_to_be_so() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+    let measured = measure_profile(folder.path(), &QUICK, &mut |_, _| ()).unwrap();
+    assert!(!measured.cold && measured.warning().is_some());
+}
