@@ -1,6 +1,6 @@
 //! The command line: every flag is defined once, here or beside the sub-command that it belongs to.
 
-use crate::commands::profile;
+use crate::commands::{build, count, demo, explain, get, nth, profile, rank, scan, tune, verify};
 use crate::failure::Result;
 use crate::output::Output;
 use clap::{Parser, Subcommand};
@@ -32,7 +32,17 @@ pub(crate) struct Arguments {
 /// The sub-commands, in the order in which somebody new meets them.
 #[derive(Debug, Subcommand)]
 enum Command {
+    Demo(demo::Arguments),
     Profile(profile::Arguments),
+    Build(build::Arguments),
+    Get(get::Arguments),
+    Scan(scan::Arguments),
+    Rank(rank::Arguments),
+    Nth(nth::Arguments),
+    Count(count::Arguments),
+    Explain(explain::Arguments),
+    Tune(tune::Arguments),
+    Verify(verify::Arguments),
 }
 
 /// How a command ended that did not fail.
@@ -48,7 +58,17 @@ impl Arguments {
     /// Does what was asked.
     pub(crate) fn run(self, output: &mut Output) -> Result<Outcome> {
         match self.command {
+            Command::Demo(arguments) => demo::run(&arguments, output),
             Command::Profile(arguments) => profile::run(&arguments, output),
+            Command::Build(arguments) => build::run(&arguments, output),
+            Command::Get(arguments) => get::run(&arguments, output),
+            Command::Scan(arguments) => scan::run(&arguments, output),
+            Command::Rank(arguments) => rank::run(&arguments, output),
+            Command::Nth(arguments) => nth::run(&arguments, output),
+            Command::Count(arguments) => count::run(&arguments, output),
+            Command::Explain(arguments) => explain::run(&arguments, output),
+            Command::Tune(arguments) => tune::run(&arguments, output),
+            Command::Verify(arguments) => verify::run(&arguments, output),
         }
     }
 }

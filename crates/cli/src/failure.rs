@@ -68,11 +68,20 @@ impl Failure {
         }
     }
 
+    /// Unwraps the engine's own error from a value that is read as a stream.
+    pub(crate) fn from_value(source: io::Error) -> Self {
+        match source.downcast::<ogive::Error>() {
+            Ok(error) => Self::Engine(error),
+            Err(source) => Self::File { action: "read", path: "the value".into(), source },
+        }
+    }
+
     /// The exit code that tells scripts about it: 2 for wrong usage, else 1; a closed pipe is success.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
-            Self::Usage { .. } => 2,
+            // The engine's word for options that make no sense, such as the name of a design.
+            Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
             _ => 1,
         }
     }

@@ -1,81 +1,56 @@
 //! Keys and values between what people write and the order-preserving bytes that a table holds.
 
 use crate::failure::{Failure, Result};
+use ogive::table::KeyType;
 use serde_json::{Value, json};
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
 
-/// What the keys of a table are. Integers and floats are held as bytes that compare as the numbers do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum KeyType {
-    /// Unsigned integers of 64 bits.
-    U64,
-    /// Unsigned integers of 128 bits.
-    U128,
-    /// Signed integers of 64 bits.
-    I64,
-    /// Floating-point numbers of 64 bits, in their total order.
-    F64,
-    /// Text, compared bytewise.
-    Text,
-    /// Any bytes, compared bytewise.
-    Bytes,
+/// The bytes that stand for a key as an input holds it, or nothing if it is no key of this type. Bytes are taken as they are.
+pub(crate) fn from_input(key_type: KeyType, written: &[u8]) -> Option<Vec<u8>> {
+    match key_type {
+        KeyType::Bytes => Some(written.to_vec()),
+        _ => key_type.parse(std::str::from_utf8(written).ok()?).ok(),
+    }
 }
 
-const SIGN: u64 = 1 << 63;
-
-/// The bytes that stand for the written key `text`, or nothing if it is no key of this type.
-pub(crate) fn encode(key_type: KeyType, text: &[u8]) -> Option<Vec<u8>> {
-    let number = || std::str::from_utf8(text).ok();
-    Some(match key_type {
-        KeyType::Text | KeyType::Bytes => text.to_vec(),
-        KeyType::U64 => number()?.parse::<u64>().ok()?.to_be_bytes().to_vec(),
-        KeyType::U128 => number()?.parse::<u128>().ok()?.to_be_bytes().to_vec(),
-        KeyType::I64 => (number()?.parse::<i64>().ok()? as u64 ^ SIGN).to_be_bytes().to_vec(),
-        KeyType::F64 => ordered_from_f64(number()?.parse().ok()?).to_be_bytes().to_vec(),
-    })
-}
-
-/// Like [`encode`], for a key given as an argument.
+/// The bytes that stand for a key given as an argument: in tables of bytes `\\xNN` and `\\\\` are escapes.
 ///
 /// # Errors
 /// [`Failure::Usage`] when it is no key of the table's type.
-pub(crate) fn encode_argument(key_type: KeyType, text: &[u8]) -> Result<Vec<u8>> {
-    encode(key_type, text).ok_or_else(|| {
-        Failure::usage(
-            format!("'{}' is no key of this table", escaped(text)),
-            format!("its keys are {}", describe(key_type)),
-        )
-    })
+pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u8>> {
+    let bytes = argument.as_bytes();
+    match (key_type, argument.to_str()) {
+        (KeyType::Text, _) | (KeyType::Bytes, None) => Ok(bytes.to_vec()),
+        (_, text) => text.and_then(|text| key_type.parse(text).ok()).ok_or_else(|| {
+            Failure::usage(
+                format!("'{}' is no key of this table", escaped(bytes)),
+                format!("its keys are {}", describe(key_type)),
+            )
+        }),
+    }
 }
 
 /// What keys of a type are, for messages.
-pub(crate) fn describe(key_type: KeyType) -> &'static str {
+fn describe(key_type: KeyType) -> &'static str {
     match key_type {
         KeyType::U64 => "whole numbers from 0 to 18446744073709551615",
         KeyType::U128 => "whole numbers from 0 to 2^128 - 1",
         KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807",
         KeyType::F64 => "floating-point numbers",
         KeyType::Text => "text",
-        KeyType::Bytes => "byte strings",
-    }
-}
-
-/// The name of a type, as `--key-type` takes it.
-pub(crate) fn name(key_type: KeyType) -> &'static str {
-    match key_type {
-        KeyType::U64 => "u64",
-        KeyType::U128 => "u128",
-        KeyType::I64 => "i64",
-        KeyType::F64 => "f64",
-        KeyType::Text => "text",
-        KeyType::Bytes => "bytes",
+        _ => "bytes; a backslash is written \\\\, and any byte \\xNN",
     }
 }
 
 /// A key as it was given: numbers in decimal, text as it is, other bytes escaped.
 pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
-    decoded(key_type, key).map_or_else(|| escaped(key), |number| Cow::Owned(number.to_string()))
+    match key_type {
+        KeyType::Text => escaped(key),
+        _ => Cow::Owned(key_type.display(key)),
+    }
 }
 
 /// A key in JSON: a number where JSON's readers take it for one, text as a string, other bytes as `{"hex": ...}`.
@@ -106,64 +81,6 @@ pub(crate) fn escaped(bytes: &[u8]) -> Cow<'_, str> {
         Ok(text) if !text.chars().any(char::is_control) => Cow::Borrowed(text),
         _ => Cow::Owned(escape(bytes)),
     }
-}
-
-/// Undoes [`escaped`]. Nothing when a backslash starts no known escape.
-pub(crate) fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.iter().copied();
-    while let Some(byte) = rest.next() {
-        if byte != b'\\' {
-            bytes.push(byte);
-            continue;
-        }
-        bytes.push(match rest.next()? {
-            b'\\' => b'\\',
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'x' => hex_digit(rest.next()?)? << 4 | hex_digit(rest.next()?)?,
-            _ => return None,
-        });
-    }
-    Some(bytes)
-}
-
-/// The number behind an ordered key.
-enum Number {
-    Unsigned(u128),
-    Signed(i64),
-    Float(f64),
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unsigned(number) => number.fmt(formatter),
-            Self::Signed(number) => number.fmt(formatter),
-            Self::Float(number) => number.fmt(formatter),
-        }
-    }
-}
-
-fn decoded(key_type: KeyType, key: &[u8]) -> Option<Number> {
-    let word = || key.try_into().ok().map(u64::from_be_bytes);
-    match key_type {
-        KeyType::U64 => Some(Number::Unsigned(word()?.into())),
-        KeyType::I64 => Some(Number::Signed((word()? ^ SIGN) as i64)),
-        KeyType::F64 => Some(Number::Float(f64_from_ordered(word()?))),
-        KeyType::U128 => Some(Number::Unsigned(u128::from_be_bytes(key.try_into().ok()?))),
-        KeyType::Text | KeyType::Bytes => None,
-    }
-}
-
-fn ordered_from_f64(number: f64) -> u64 {
-    let bits = number.to_bits();
-    if bits & SIGN == 0 { bits ^ SIGN } else { !bits }
-}
-
-fn f64_from_ordered(word: u64) -> f64 {
-    f64::from_bits(if word & SIGN == 0 { !word } else { word ^ SIGN })
 }
 
 fn escape(bytes: &[u8]) -> String {
@@ -200,10 +117,6 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-fn hex_digit(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,7 +130,7 @@ mod tests {
             (KeyType::F64, &["-inf", "-1.5", "-0", "0", "0.1", "3", "inf"]),
         ];
         for (key_type, numbers) in cases {
-            let keys: Vec<_> = numbers.iter().map(|number| encode(key_type, number.as_bytes()).unwrap()).collect();
+            let keys: Vec<_> = numbers.iter().map(|number| from_input(key_type, number.as_bytes()).unwrap()).collect();
             assert!(keys.is_sorted_by(|a, b| a < b), "{key_type:?}");
             for (key, number) in keys.iter().zip(numbers) {
                 assert_eq!(shown(key_type, key), *number);
@@ -235,29 +148,36 @@ mod tests {
             (KeyType::I64, "9223372036854775808"),
             (KeyType::F64, "one"),
         ] {
-            assert_eq!(encode_argument(key_type, text.as_bytes()).unwrap_err().exit_code(), 2, "{text}");
+            assert_eq!(from_argument(key_type, OsStr::new(text)).unwrap_err().exit_code(), 2, "{text}");
         }
     }
 
     #[test]
-    fn any_bytes_survive_escaping() {
-        for bytes in
-            [&b""[..], b"/usr/bin", "größer".as_bytes(), b"a\tb\n\\c\r", b"\xff\x00x\\", b"\xe2\x82", b"\x1b[31m"]
-        {
+    fn what_is_shown_fits_a_line_and_plain_text_is_left_alone() {
+        for bytes in [&b"a\tb\n\\c\r"[..], b"\xff\x00x\\", b"\xe2\x82", b"\x1b[31m", "\u{85}".as_bytes()] {
             let text = escaped(bytes);
-            assert!(!text.chars().any(char::is_control));
-            assert_eq!(unescaped(text.as_bytes()).as_deref(), Some(bytes), "{text}");
+            assert!(text.contains('\\') && !text.chars().any(char::is_control), "{text}");
         }
-        assert_eq!(escaped(b"C:\\dir"), "C:\\dir");
-        assert_eq!(unescaped(b"\\x4"), None);
-        assert_eq!(unescaped(b"\\q"), None);
+        for text in ["", "/usr/bin", "größer", "C:\\dir"] {
+            assert_eq!(escaped(text.as_bytes()), text);
+        }
+    }
+
+    #[test]
+    fn a_key_of_bytes_can_be_asked_for_as_it_is_shown() {
+        for key in [&b""[..], b"plain", b"\xff\x00\\", b"a\tb"] {
+            let shown = shown(KeyType::Bytes, key);
+            assert_eq!(from_argument(KeyType::Bytes, OsStr::new(shown.as_ref())).unwrap(), key);
+        }
+        assert_eq!(from_argument(KeyType::Bytes, OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
+        assert_eq!(from_argument(KeyType::Text, OsStr::new("a\\x41")).unwrap(), b"a\\x41");
     }
 
     #[test]
     fn json_loses_nothing() {
         assert_eq!(to_json(KeyType::U64, &u64::MAX.to_be_bytes()).to_string(), "18446744073709551615");
         assert_eq!(to_json(KeyType::U128, &u128::MAX.to_be_bytes()), json!(u128::MAX.to_string()));
-        assert_eq!(to_json(KeyType::F64, &encode(KeyType::F64, b"inf").unwrap()), json!("inf"));
+        assert_eq!(to_json(KeyType::F64, &from_input(KeyType::F64, b"inf").unwrap()), json!("inf"));
         assert_eq!(to_json(KeyType::Text, b"a\tb"), json!("a\tb"));
         assert_eq!(to_json(KeyType::Bytes, b"\xff\x01"), json!({ "hex": "ff01" }));
     }

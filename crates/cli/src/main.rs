@@ -6,12 +6,17 @@
 mod args;
 mod commands;
 mod demo;
+mod discard;
 mod failure;
 mod input;
 mod interrupt;
 mod key;
+mod load;
 mod output;
 mod progress;
+mod receipt;
+mod report;
+mod scratch;
 mod size;
 mod table_text;
 

@@ -4,11 +4,11 @@ use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
-use crate::key::KeyType;
+use ogive::table::KeyType;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 const BUFFER_BYTES: usize = 1 << 16;
@@ -24,6 +24,8 @@ pub(crate) struct CsvLayout {
     pub(crate) key: Option<Column>,
     /// The column of the values; none unless said.
     pub(crate) value: Option<Column>,
+    /// Whether the type of the keys was guessed.
+    pub(crate) key_type_guessed: bool,
     /// A record longer than this is refused.
     pub(crate) record_limit_bytes: u64,
 }
@@ -31,7 +33,6 @@ pub(crate) struct CsvLayout {
 /// Reads one record for each row.
 #[derive(Debug)]
 pub(crate) struct CsvInput {
-    path: PathBuf,
     reader: csv::Reader<Limited<File>>,
     since_record: Rc<Cell<u64>>,
     record_limit_bytes: u64,
@@ -60,19 +61,19 @@ impl CsvInput {
             .buffer_capacity(BUFFER_BYTES)
             .from_reader(limited);
         let facts = Facts {
+            path: path.to_owned(),
             key_type,
             value_width: layout.value.is_none().then_some(0),
             records: None,
             length_bytes: metadata.is_file().then_some(metadata.len()),
         };
         let mut input = Self {
-            path: path.to_owned(),
             reader,
             since_record,
             record_limit_bytes: layout.record_limit_bytes,
             row: csv::ByteRecord::new(),
             facts,
-            keys: KeyReader::new(path, key_type),
+            keys: KeyReader::new(path, key_type, layout.key_type_guessed),
             key_column: 0,
             value_column: None,
         };
@@ -87,7 +88,7 @@ impl CsvInput {
             Err(error) => return Err(self.explain(error)),
         };
         if first_row.is_empty() {
-            return Err(InputError::Empty { path: self.path.clone() });
+            return Err(InputError::Empty { path: self.facts.path.clone() });
         }
         let names: Vec<String> = if layout.has_header {
             first_row.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
@@ -95,16 +96,16 @@ impl CsvInput {
             (1..=first_row.len()).map(|number| number.to_string()).collect()
         };
         if let Some(column) = &layout.key {
-            self.key_column = find(&self.path, &names, column)?;
+            self.key_column = find(&self.facts.path, &names, column)?;
         }
         if let Some(column) = &layout.value {
-            self.value_column = Some(find(&self.path, &names, column)?);
+            self.value_column = Some(find(&self.facts.path, &names, column)?);
         }
         Ok(())
     }
 
     fn explain(&self, error: csv::Error) -> InputError {
-        let path = self.path.clone();
+        let path = self.facts.path.clone();
         let record = self.keys.records() + 1;
         let detail = error.to_string();
         match error.into_kind() {

@@ -1,7 +1,8 @@
 //! Keys written in text inputs: turning them into ordered bytes, and guessing what they are.
 
 use super::InputError;
-use crate::key::{self, KeyType};
+use crate::key;
+use ogive::table::KeyType;
 use std::path::{Path, PathBuf};
 
 /// Turns the written keys of one input into bytes that compare as the keys do.
@@ -9,14 +10,17 @@ use std::path::{Path, PathBuf};
 pub(crate) struct KeyReader {
     path: PathBuf,
     key_type: KeyType,
+    /// Whether a key must print back as it is written.
+    exact: bool,
     records: u64,
     key: Vec<u8>,
 }
 
 impl KeyReader {
-    /// For keys of `key_type` in the file at `path`.
-    pub(crate) fn new(path: &Path, key_type: KeyType) -> Self {
-        Self { path: path.to_owned(), key_type, records: 0, key: Vec::new() }
+    /// For keys of `key_type` in the file at `path`. With a type that was only guessed, a number must stand in the very
+    /// form in which it would be printed: `007` is not 7.
+    pub(crate) fn new(path: &Path, key_type: KeyType, guessed: bool) -> Self {
+        Self { path: path.to_owned(), key_type, exact: guessed, records: 0, key: Vec::new() }
     }
 
     /// Keys read so far.
@@ -30,17 +34,28 @@ impl KeyReader {
     /// [`InputError::WrongKeyType`] when it is none of the type.
     pub(crate) fn read<'a>(&'a mut self, written: &'a [u8]) -> Result<&'a [u8], InputError> {
         self.records += 1;
-        if matches!(self.key_type, KeyType::Text | KeyType::Bytes) {
-            return Ok(written);
+        match self.key_type {
+            KeyType::Bytes => return Ok(written),
+            KeyType::Text if std::str::from_utf8(written).is_ok() => return Ok(written),
+            KeyType::Text => return Err(self.refuse(written)),
+            _ => {}
         }
         // Spreadsheets like to pad numbers.
-        self.key = key::encode(self.key_type, written.trim_ascii()).ok_or_else(|| InputError::WrongKeyType {
+        let number = if self.exact { written } else { written.trim_ascii() };
+        match key::from_input(self.key_type, number) {
+            Some(key) if !self.exact || self.key_type.display(&key).as_bytes() == written => self.key = key,
+            _ => return Err(self.refuse(written)),
+        }
+        Ok(&self.key)
+    }
+
+    fn refuse(&self, written: &[u8]) -> InputError {
+        InputError::WrongKeyType {
             path: self.path.clone(),
             record: self.records,
             key: shortened(written),
-            wanted: key::name(self.key_type).into(),
-        })?;
-        Ok(&self.key)
+            wanted: self.key_type.to_string(),
+        }
     }
 }
 
@@ -117,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_key_of_another_type_is_named_with_its_record() {
-        let mut keys = KeyReader::new(Path::new("ids.csv"), KeyType::U64);
+        let mut keys = KeyReader::new(Path::new("ids.csv"), KeyType::U64, false);
         assert_eq!(keys.read(b" 7 ").unwrap(), 7_u64.to_be_bytes());
         let message = keys.read(&[b'x'; 100]).unwrap_err().to_string();
         assert!(

@@ -3,10 +3,10 @@
 use super::InputError;
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
-use crate::key::KeyType;
+use ogive::table::KeyType;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// A table takes keys of up to 64 KiB; two more bytes for the end of the line.
@@ -15,7 +15,6 @@ const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 /// Reads one key a line. A line ends with a newline, or with a carriage return and a newline; the last one may do without.
 #[derive(Debug)]
 pub(crate) struct LinesInput {
-    path: PathBuf,
     reader: BufReader<File>,
     facts: Facts,
     line: Vec<u8>,
@@ -25,22 +24,22 @@ pub(crate) struct LinesInput {
 
 impl LinesInput {
     /// Opens a file whose lines are keys of `key_type`.
-    pub(crate) fn open(path: &Path, key_type: KeyType) -> Result<Self, InputError> {
+    pub(crate) fn open(path: &Path, key_type: KeyType, guessed: bool) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(refused)?;
         let metadata = file.metadata().map_err(refused)?;
         let facts = Facts {
+            path: path.to_owned(),
             key_type,
             value_width: Some(0),
             records: None,
             length_bytes: metadata.is_file().then_some(metadata.len()),
         };
         Ok(Self {
-            path: path.to_owned(),
             reader: BufReader::with_capacity(BUFFER_BYTES, file),
             facts,
             line: Vec::new(),
-            keys: KeyReader::new(path, key_type),
+            keys: KeyReader::new(path, key_type, guessed),
             position_bytes: 0,
         })
     }
@@ -56,7 +55,7 @@ impl Input for LinesInput {
         let read = (&mut self.reader)
             .take(LINE_LIMIT_BYTES)
             .read_until(b'\n', &mut self.line)
-            .map_err(|source| InputError::Io { path: self.path.clone(), source })?;
+            .map_err(|source| InputError::Io { path: self.facts.path.clone(), source })?;
         if read == 0 {
             return Ok(None);
         }
@@ -69,7 +68,7 @@ impl Input for LinesInput {
         } else if read as u64 == LINE_LIMIT_BYTES {
             let record = self.keys.records() + 1;
             return Err(InputError::RecordTooLong {
-                path: self.path.clone(),
+                path: self.facts.path.clone(),
                 record,
                 limit_bytes: LINE_LIMIT_BYTES - 2,
             });

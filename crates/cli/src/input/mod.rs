@@ -14,10 +14,12 @@ mod parquet;
 mod payload;
 mod record;
 mod sosd;
+mod table;
 
 pub(crate) use error::InputError;
-pub(crate) use options::{Format, InputOptions, may_retry_as_text};
+pub(crate) use options::InputOptions;
 pub(crate) use record::{Facts, Input, Record};
+pub(crate) use table::TableInput;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use super::payload::WithPayload;
 use super::sosd::SosdInput;
 use super::{Input, InputError};
 use crate::failure::{Failure, Result};
-use crate::key::KeyType;
+use ogive::table::KeyType;
 use std::path::{Path, PathBuf};
 
 /// Keys that are looked at before their type is guessed.
@@ -54,8 +54,8 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
 
-    /// What the keys are; otherwise numbers if all are plain whole numbers, else text
-    #[arg(long, value_enum, value_name = "TYPE", help_heading = "Input")]
+    /// What the keys are: u64, u128, i64, f64, text or bytes [default: whole numbers if all are, else text]
+    #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 
     /// Give each record a value of N bytes made from its key, for measuring
@@ -105,7 +105,7 @@ impl InputOptions {
         self.check(key_type)?;
         let input: Box<dyn Input> = match self.format() {
             Format::Sosd => Box::new(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?),
-            Format::Lines => Box::new(LinesInput::open(&self.path, key_type)?),
+            Format::Lines => Box::new(LinesInput::open(&self.path, key_type, self.key_type.is_none())?),
             Format::Csv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b','))?),
             Format::Tsv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b'\t'))?),
             #[cfg(feature = "parquet")]
@@ -132,6 +132,7 @@ impl InputOptions {
             has_header: !self.no_header,
             key: self.key.clone(),
             value: self.value.clone(),
+            key_type_guessed: self.key_type.is_none(),
             record_limit_bytes: ROW_LIMIT_BYTES,
         }
     }
@@ -196,9 +197,4 @@ fn no_parquet() -> Failure {
         "this ogive was built without Parquet",
         "build it with `--features parquet`, or convert the file to CSV",
     )
-}
-
-/// Whether another, wider key type may be tried after `error`, because nobody asked for a certain one.
-pub(crate) fn may_retry_as_text(options: &InputOptions, error: &Failure) -> bool {
-    options.key_type.is_none() && matches!(error, Failure::Input(InputError::WrongKeyType { .. }))
 }

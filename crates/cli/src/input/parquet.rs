@@ -4,7 +4,8 @@ use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
-use crate::key::{self, KeyType};
+use crate::key;
+use ogive::table::KeyType;
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
@@ -13,12 +14,11 @@ use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
 use std::fmt;
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Reads one record for each row. Columns hold integers, floats, text or bytes; nested and null values are refused.
 pub(crate) struct ParquetInput {
-    path: PathBuf,
     rows: RowIter<'static>,
     facts: Facts,
     keys: KeyReader,
@@ -35,7 +35,7 @@ impl fmt::Debug for ParquetInput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("ParquetInput")
-            .field("path", &self.path)
+            .field("path", &self.facts.path)
             .field("done", &self.done)
             .finish_non_exhaustive()
     }
@@ -77,12 +77,12 @@ impl ParquetInput {
             .project(Some(projection))
             .map_err(|error| malformed(path, &error))?;
         let value_width = value_column.is_none().then_some(0);
-        let facts = Facts { key_type, value_width, records: Some(records), length_bytes: Some(length_bytes) };
+        let facts =
+            Facts { path: path.to_owned(), key_type, value_width, records: Some(records), length_bytes: Some(length_bytes) };
         Ok(Self {
-            path: path.to_owned(),
             rows,
             facts,
-            keys: KeyReader::new(path, key_type),
+            keys: KeyReader::new(path, key_type, false),
             key_index,
             value_index,
             key: Vec::new(),
@@ -96,7 +96,7 @@ impl ParquetInput {
         let field = |index| row.get_column_iter().nth(index).map(|(name, field)| (name.as_str(), field));
         let record = self.done + 1;
         let unfit = |name: &str, field: &Field| InputError::Malformed {
-            path: self.path.clone(),
+            path: self.facts.path.clone(),
             detail: format!(
                 "column '{name}' holds {field} in record {record}, which is neither number, text nor bytes"
             ),
@@ -119,7 +119,7 @@ impl Input for ParquetInput {
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
         let row = match self.rows.next() {
             None => return Ok(None),
-            Some(row) => row.map_err(|error| malformed(&self.path, &error))?,
+            Some(row) => row.map_err(|error| malformed(&self.facts.path, &error))?,
         };
         self.take(&row)?;
         self.done += 1;

@@ -1,8 +1,9 @@
 //! The one shape in which all inputs arrive.
 
 use super::InputError;
-use crate::key::KeyType;
+use ogive::table::KeyType;
 use std::fmt::Debug;
+use std::path::PathBuf;
 
 /// One record, borrowed from the reader until the next one is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(crate) struct Record<'a> {
 /// What is known about an input before it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
+    /// Where they come from, for messages.
+    pub(crate) path: PathBuf,
     /// What its keys are.
     pub(crate) key_type: KeyType,
     /// Bytes of every value, if they are all of one width.

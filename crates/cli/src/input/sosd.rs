@@ -2,10 +2,10 @@
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
-use crate::key::KeyType;
+use ogive::table::KeyType;
 use std::fs::File;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Bytes ahead of the first key.
 pub(crate) const HEADER_BYTES: u64 = 8;
@@ -14,7 +14,6 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Reads keys of 4 or 8 bytes; they become u64 keys without values.
 #[derive(Debug)]
 pub(crate) struct SosdInput {
-    path: PathBuf,
     reader: BufReader<File>,
     facts: Facts,
     key_bytes: u64,
@@ -44,13 +43,14 @@ impl SosdInput {
             return Err(not_sosd(format!("it states {records} keys, which do not take its {length_bytes} bytes")));
         }
         let facts = Facts {
+            path: path.to_owned(),
             key_type: KeyType::U64,
             value_width: Some(0),
             records: Some(records),
             length_bytes: Some(length_bytes),
         };
         let reader = BufReader::with_capacity(BUFFER_BYTES, file);
-        Ok(Self { path: path.to_owned(), reader, facts, key_bytes, records, done: 0, key: [0; 8] })
+        Ok(Self { reader, facts, key_bytes, records, done: 0, key: [0; 8] })
     }
 }
 
@@ -66,7 +66,7 @@ impl Input for SosdInput {
         let mut little_endian = [0; 8];
         self.reader
             .read_exact(&mut little_endian[..self.key_bytes as usize])
-            .map_err(|source| InputError::Io { path: self.path.clone(), source })?;
+            .map_err(|source| InputError::Io { path: self.facts.path.clone(), source })?;
         self.done += 1;
         self.key = u64::from_le_bytes(little_endian).to_be_bytes();
         Ok(Some(Record { key: &self.key, value: &[] }))

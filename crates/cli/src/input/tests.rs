@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::failure::{Failure, Result};
-use crate::key::KeyType;
+use ogive::table::KeyType;
 use clap::Parser;
 use std::path::PathBuf;
 
