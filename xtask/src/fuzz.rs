@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs the fuzz targets of `fuzz/`, one for each decoder, on the stable compiler.
 
-use crate::process::has_subcommand;
-use crate::{Failure, process};
+use crate::Failure;
+use crate::process::{Step, has_subcommand, timed};
 use std::path::Path;
 use std::process::Command;
 
@@ -16,10 +16,12 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), Failure> {
         return Err(Failure::Usage(format!("no such fuzz target; there are: {}", known.join(", "))));
     }
     if !has_subcommand("fuzz") {
-        process::Step::new("cargo-fuzz", "cargo install cargo-fuzz --locked").run(root)?;
+        Step::new("cargo-fuzz", "cargo install cargo-fuzz --locked").run(root)?;
     }
+    let seeds = "cargo run --quiet --manifest-path fuzz/Cargo.toml --no-default-features --bin seeds -- fuzz/corpus";
+    Step::new("seeds", seeds).run(root)?;
     for name in chosen {
-        process::timed(&format!("fuzz {name} for {seconds} s"), || fuzz(root, name, seconds))?;
+        timed(&format!("fuzz {name} for {seconds} s"), || fuzz(root, name, seconds))?;
     }
     Ok(())
 }

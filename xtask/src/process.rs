@@ -9,7 +9,7 @@ use std::time::Instant;
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) words: Vec<&'static str>,
-    pub(crate) environment: Vec<(&'static str, &'static str)>,
+    pub(crate) environment: Vec<(&'static str, String)>,
 }
 
 impl Step {
@@ -17,8 +17,8 @@ impl Step {
         Self { name, words: line.split_whitespace().collect(), environment: Vec::new() }
     }
 
-    pub(crate) fn with(mut self, variable: &'static str, value: &'static str) -> Self {
-        self.environment.push((variable, value));
+    pub(crate) fn with(mut self, variable: &'static str, value: &str) -> Self {
+        self.environment.push((variable, value.to_owned()));
         self
     }
 
@@ -31,7 +31,10 @@ impl Step {
     /// Runs the step in `root`, its output going where ours goes.
     pub(crate) fn run(&self, root: &Path) -> Result<(), Failure> {
         let mut command = Command::new(self.words[0]);
-        command.args(&self.words[1..]).current_dir(root).envs(self.environment.iter().copied());
+        command
+            .args(&self.words[1..])
+            .current_dir(root)
+            .envs(self.environment.iter().map(|(variable, value)| (variable, value)));
         // Set by the cargo that runs us for this package alone; other builds must not see them.
         command.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH");
         match command.status() {

@@ -34,16 +34,26 @@ enum Check {
 fn checks() -> Vec<Check> {
     vec![
         Check::Program(Step::new("format", "cargo fmt --all --check")),
+        Check::Program(Step::new("format of fuzz/", "cargo fmt --manifest-path fuzz/Cargo.toml --check")),
         Check::Program(Step::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings")),
         Check::Tidy,
         Check::Program(Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests")),
         Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
+        fuzz_targets(),
         // `--lib`: the command `ogive` and the library `ogive` would write the same page.
         Check::Program(
             Step::new("documentation", "cargo doc --workspace --all-features --lib --no-deps")
                 .with("RUSTDOCFLAGS", "-D warnings"),
         ),
     ]
+}
+
+/// The fuzz targets on fixed inputs, without libFuzzer. They are a workspace of their own; the folder of build results
+/// is shared, so that dependencies are compiled once.
+fn fuzz_targets() -> Check {
+    let shared = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    let line = "cargo test --manifest-path fuzz/Cargo.toml --no-default-features --lib --tests";
+    Check::Program(Step::new("fuzz targets", line).with("CARGO_TARGET_DIR", &shared))
 }
 
 /// Lists the long tests with their minutes, then runs them one at a time: several of them measure memory.

@@ -1,1 +1,30 @@
-fn main() {}
+//! The `ogive-bench` command: makes key sets and runs experiments.
+//!
+//! Results go to standard output and everything else to standard error. Exit codes: 0; 1 for an error; 2 for wrong usage.
+//! A closed pipe is no error.
+
+mod arguments;
+mod commands;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let arguments = arguments::Arguments::parse();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let done = commands::run(&arguments, &mut out).and_then(|()| Ok(out.flush()?));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

@@ -1,6 +1,6 @@
 //! What every storage promises, held against each of the implementations.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Error;
 use ogive::io::{LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, Storage};

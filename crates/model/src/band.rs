@@ -1,8 +1,7 @@
 //! Bands: lines with a window, as long as a window allows, or as narrow as a group allows.
 
 use crate::FenceRun;
-use crate::corridor::{Corner, Hull, product};
-use crate::line::{LineNode, MAX_WINDOW, fit, offset_step};
+use crate::line::{LineNode, MAX_WINDOW, OFFSET_WINDOWS, fit, offset_step, storable_window};
 use crate::stretch::{Part, Rule, stretch};
 
 /// Greedy band: as many fences a node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
@@ -11,9 +10,8 @@ use crate::stretch::{Part, Rule, stretch};
 ///   fences   o  o  o  o       o      o      o           one line for the first four, another for the rest
 /// ```
 ///
-/// A line must lead to both children of a fence from every coordinate in the gap between them, so the least window is 2
-/// wherever a gap has room for an absent key, and 1 only where keys are dense. A node covers at least one fence,
-/// whatever window that takes (never more than 2).
+/// A line must lead to both children of a fence from every coordinate in the gap between them, so a window of 1 bridges no
+/// gap that has room for an absent key: it makes a node of each run of dense keys. A node covers at least one fence.
 ///
 /// Whether a line exists is decided exactly, in integers; then slope and offset are rounded to their stored form and
 /// measured again, and a node that the rounding broke is cut where it broke.
@@ -28,7 +26,9 @@ use crate::stretch::{Part, Rule, stretch};
 /// assert_eq!((nodes.len(), nodes[0].window), (1, 2));
 /// ```
 pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
-    stretch(run, Rule::Window(window_children.clamp(1, MAX_WINDOW)))
+    let window = window_children.clamp(1, MAX_WINDOW);
+    let storable = (1..=window).rev().find(|&shorter| storable_window(shorter) <= window);
+    stretch(run, Rule::Window(storable.unwrap_or(1)))
 }
 
 /// Equal band: groups of `children_per_node` children, and for each the line whose window is least.
@@ -67,63 +67,123 @@ pub fn equal(run: &FenceRun<'_>, children_per_node: u64) -> Vec<LineNode> {
 /// The line of least width between two chains of corners.
 #[derive(Debug, Default)]
 struct Narrowest {
-    /// Upper hull of the corners that the window must reach up to.
-    floors: Hull,
-    /// Lower hull of the corners that the window must reach down to.
-    ceilings: Hull,
+    /// Distances from the start at which child `k` must still be in the window; it always is for the last.
+    lefts: Vec<f64>,
+    /// Distances at which child `k + 1` must already be; fewer, if the next node answers for the last ones.
+    rights: Vec<f64>,
+}
+
+/// A lower bound of the window, linear in the slope.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    base: f64,
+    gradient: f64,
+}
+
+impl Cut {
+    /// From the two corners, each distance and rise, that touch the parallel lines around all.
+    fn between(left: (f64, f64), right: (f64, f64)) -> Self {
+        Cut { base: right.1 - left.1, gradient: left.0 - right.0 }
+    }
+
+    fn at(self, slope: f64) -> f64 {
+        self.base + self.gradient * slope
+    }
+
+    fn meets(self, other: Cut) -> f64 {
+        (self.base - other.base) / (other.gradient - self.gradient)
+    }
 }
 
 impl Narrowest {
     /// The node of the children `part.from..end` of the run; `None` if its window is too long to be stored.
     fn line(&mut self, run: &FenceRun<'_>, part: Part, end: usize) -> Option<LineNode> {
         let span = part.span(run, end);
-        self.floors.clear();
-        self.ceilings.clear();
-        for (k, fence) in span.fences.iter().enumerate() {
-            let y = k as i64;
-            self.ceilings.push(Corner { x: fence.last_left().saturating_sub(span.start), y }, -1);
-            if span.needs_right(fence) {
-                self.floors.push(Corner { x: fence.first_right().saturating_sub(span.start), y: y + 1 }, 1);
-            }
-        }
-        let slope = self.least_width_slope() as f32;
-        let exact = f64::from(slope);
-        let above = |hull: &Hull, sign: f64| {
-            hull.kept().iter().map(|p| sign * (exact * p.x as f64 - p.y as f64)).fold(f64::NEG_INFINITY, f64::max)
-        };
-        let offset = 1.0 - above(&self.ceilings, 1.0).max(0.0);
-        let hint = (above(&self.floors, -1.0) - offset + 1.0).ceil().clamp(1.0, MAX_WINDOW as f64) as u64;
-        fit(&span, run.first_child + part.from as u64, slope, offset - offset_step(hint) / 2.0, hint, MAX_WINDOW).ok()
+        let distance = |x: u64| x.saturating_sub(span.start) as f64;
+        self.lefts.clear();
+        let before_last = span.fences.split_last().map_or(&[][..], |(_, before)| before);
+        self.lefts.extend(before_last.iter().map(|fence| distance(fence.last_left())));
+        let needed = span.fences_with_right();
+        self.rights.clear();
+        self.rights.extend(span.fences[..needed].iter().map(|fence| distance(fence.first_right())));
+        let (slope, offset, width) = self.least_width();
+        let hint = (width as u64 + 1).min(MAX_WINDOW);
+        let offset = 1.0 - offset - offset_step(hint) / 2.0;
+        fit(&span, part.first_child(run), slope as f32, offset, hint, MAX_WINDOW).ok()
     }
 
-    /// The slope, not negative, at which the corners of both chains fit between the closest parallel lines.
+    /// The slope, not negative, with the closest parallel lines around all corners; how far the lower line lies above
+    /// the first child's floor at the start; and their distance.
     ///
-    /// The width is a convex function of the slope; its minimum lies where the highest floor corner (which moves left as
-    /// the slope rises) and the lowest ceiling corner (which moves right) pass each other.
-    fn least_width_slope(&self) -> f64 {
-        let (floors, ceilings) = (self.floors.kept(), self.ceilings.kept());
-        let (mut right, mut left) = (floors.len(), 0);
-        let mut best = (0, 1);
-        while let (Some(floor), Some(ceiling)) = (right.checked_sub(1).and_then(|i| floors.get(i)), ceilings.get(left))
-        {
-            if ceiling.x >= floor.x {
+    /// The distance is a convex function of the slope, made of linear pieces that are each a lower bound of it everywhere.
+    /// Of those known, the last that falls and the last that rises meet at the next slope to look at, until the distance
+    /// there is no more than they say: cutting planes (Kelley, 1960). Few passes are needed, which read memory in order.
+    fn least_width(&self) -> (f64, f64, f64) {
+        let (Some(&first_right), Some(&last_right)) = (self.rights.first(), self.rights.last()) else {
+            return (0.0, 0.0, 0.0);
+        };
+        let (Some(&first_left), Some(&last_left)) = (self.lefts.first(), self.lefts.last()) else {
+            // One fence: the line need only reach the second child behind it.
+            return if first_right > 0.0 { (1.5 / first_right, 0.0, 0.0) } else { (0.0, 0.0, 1.0) };
+        };
+        let mut falling = Cut::between((first_left, 0.0), (last_right, self.rights.len() as f64));
+        let mut rising = Cut::between((last_left, self.lefts.len() as f64 - 1.0), (first_right, 1.0));
+        let mut best = (0.0, 0.0, falling.at(0.0));
+        for _ in 0..MOST_CUTS {
+            let slope = falling.meets(rising);
+            if !slope.is_finite() || slope < 0.0 {
                 break;
             }
-            let before =
-                right.checked_sub(2).and_then(|i| floors.get(i)).map(|p| (floor.y - p.y, floor.x.saturating_sub(p.x)));
-            let behind = ceilings.get(left + 1).map(|p| (p.y - ceiling.y, p.x.saturating_sub(ceiling.x)));
-            let floor_first = match (before, behind) {
-                (Some(floor), Some(ceiling)) => product(floor.0, ceiling.1) <= product(ceiling.0, floor.1),
-                (one, _) => one.is_some(),
-            };
-            let Some(edge) = (if floor_first { before } else { behind }) else { break };
-            best = edge;
-            if floor_first {
-                right -= 1;
+            let (cut, height) = self.cut(slope);
+            let width = cut.at(slope);
+            if width < best.2 {
+                best = (slope, height, width);
+            }
+            if width <= falling.at(slope) + 1e-9 {
+                break;
+            }
+            if cut.gradient < 0.0 {
+                falling = cut;
             } else {
-                left += 1;
+                rising = cut;
             }
         }
-        best.0 as f64 / best.1 as f64
+        best
     }
+
+    /// The greatest lower bound at this slope, and how far its lower line lies above the first child's floor at the start.
+    fn cut(&self, slope: f64) -> (Cut, f64) {
+        let left = highest(&self.lefts, |x, rise| x * slope - rise);
+        let right = highest(&self.rights, |x, rise| rise - x * slope);
+        let (left, right) = ((self.lefts[left], left as f64), (self.rights[right], right as f64 + 1.0));
+        let height = left.0 * slope - left.1;
+        let width = Cut::between(left, right);
+        // A line far below the first child at its start can be stored only with a long window.
+        let windows = OFFSET_WINDOWS as f64;
+        let depth = Cut { base: -left.1 / windows, gradient: left.0 / windows };
+        (if depth.at(slope) > width.at(slope) { depth } else { width }, height)
+    }
+}
+
+/// Passes after which a line is narrow enough; six or so are usual.
+const MOST_CUTS: usize = 40;
+
+/// The index of the corner with the greatest height.
+fn highest(distances: &[f64], height: impl Fn(f64, f64) -> f64) -> usize {
+    const LANES: usize = 4;
+    let mut greatest = [f64::NEG_INFINITY; LANES];
+    let mut rises: [f64; LANES] = std::array::from_fn(|lane| lane as f64);
+    let chunks = distances.chunks_exact(LANES);
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            let at = height(chunk[lane], rises[lane]);
+            greatest[lane] = if at > greatest[lane] { at } else { greatest[lane] };
+            rises[lane] += LANES as f64;
+        }
+    }
+    let whole = distances.len() - rest.len();
+    let of_rest = rest.iter().enumerate().map(|(i, &x)| height(x, (whole + i) as f64));
+    let top = greatest.into_iter().chain(of_rest).fold(f64::NEG_INFINITY, f64::max);
+    distances.iter().enumerate().position(|(i, &x)| height(x, i as f64) >= top).unwrap_or(0)
 }

@@ -18,8 +18,8 @@ pub(crate) struct Corner {
 ///      ^   floors
 /// ```
 ///
-/// Corners come with `x` never falling. Only the corners that can still bound a line are kept: the lower hull of the
-/// ceilings and the upper hull of the floors, each from its point of contact on. All comparisons are products of integers in
+/// Corners come with `x` never falling. Only the corners that can still bound a line are kept: of those that bounded one
+/// when they came, the lower hull of the ceilings and the upper hull of the floors, each from its point of contact on. All comparisons are products of integers in
 /// 128 bits; heights stay within 2^61 of zero.
 ///
 /// Source: O'Rourke, "An on-line algorithm for fitting straight lines between data ranges" (CACM 24, 1981), in the form
@@ -46,12 +46,11 @@ impl Corridor {
         {
             return false;
         }
-        if self.flattest.is_none_or(|line| height_against(p, line) == Ordering::Greater)
-            && let Some(contact) = self.ceilings.contact(p, Ordering::Greater)
-        {
-            self.flattest = Some((contact, p));
+        // A floor below the flattest line is below all lines, now and later: their heights here are least on that line.
+        if self.flattest.is_none_or(|line| height_against(p, line) == Ordering::Greater) {
+            self.flattest = self.ceilings.contact(p, Ordering::Greater).map(|contact| (contact, p)).or(self.flattest);
+            self.floors.push(p, 1);
         }
-        self.floors.push(p, 1);
         true
     }
 
@@ -60,12 +59,10 @@ impl Corridor {
         if self.flattest.is_some_and(|line| height_against(p, line) == Ordering::Less) || self.floors.blocks(p, -1) {
             return false;
         }
-        if self.steepest.is_none_or(|line| height_against(p, line) == Ordering::Less)
-            && let Some(contact) = self.floors.contact(p, Ordering::Less)
-        {
-            self.steepest = Some((contact, p));
+        if self.steepest.is_none_or(|line| height_against(p, line) == Ordering::Less) {
+            self.steepest = self.floors.contact(p, Ordering::Less).map(|contact| (contact, p)).or(self.steepest);
+            self.ceilings.push(p, -1);
         }
-        self.ceilings.push(p, -1);
         true
     }
 

@@ -4,7 +4,7 @@
 //! [`Fence`]. A node answers one question: which children may hold coordinate `x`? Two kinds of node answer it:
 //!
 //! * **proofs** ([`step`], [`coded`]): exact separators; a look-up trusts them, for absent keys too;
-//! * **hints** ([`line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
+//! * **hints** ([`mod@line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
 //!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
 
 pub mod band;
@@ -15,6 +15,7 @@ mod corridor;
 mod fence;
 pub mod line;
 pub mod pla;
+pub mod plr;
 mod run;
 pub mod step;
 mod stretch;

@@ -4,11 +4,13 @@ use crate::bytes::{NO_CHILD, put_child, read_child, read_u64, upper_bound};
 use crate::{Fence, FenceRun};
 use std::ops::RangeInclusive;
 
-/// Most children in a window, and the number of steps of a line's offset (12 bits each in the stored form).
+/// Most children in a window.
 pub const MAX_WINDOW: u64 = 1 << 12;
 
-/// Stored size of a node: start (8 bytes), first child (5), slope (4), then in 3 bytes window - 1 (12 bits) and drop
-/// (12 bits); all little-endian.
+/// Stored size of a node: start (8 bytes), first child (5), slope (4), window (1), drop (2); all little-endian.
+///
+/// The byte for the window holds 1 to 64 as they are, less 1, and then 32 values for each doubling: a window that is not
+/// among them is stored as the next longer one, at most 1/32 longer.
 pub const NODE_BYTES: usize = 20;
 
 /// A line from coordinates to the lowest child that may hold them, and how many children from there on may.
@@ -28,42 +30,45 @@ pub const NODE_BYTES: usize = 20;
 /// stretch of coordinates holds between them. A node is measured with this very arithmetic on the parameters as stored.
 ///
 /// The offset is free, not bound to the first child: a line that must pass through its node's first point would need up to
-/// twice the window. Offsets below `1 - window` are useless (the window would lie below the first child), so 12 bits
-/// spread over that range lose at most one 2,048th of the window.
+/// twice the window. Offsets down to 16 windows below the first child can be stored (a wide gap before close neighbours asks
+/// for them) in steps of at most 1/2,048 of the window.
+///
+/// The window of a look-up never begins right of the last child before the next node. So the gap there, however wide, asks
+/// nothing of the line: a run of close keys and the jump behind it are one node.
 ///
 /// Source: AirIndex, Section 4.1 (band nodes); here over children rather than bytes, so that any prediction within the
 /// right child is exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineNode {
-    /// Smallest coordinate of the node.
+    /// Smallest coordinate of the node; but the first node of a row serves all before it, too.
     pub start: u64,
     /// Number of the first child that the node leads to.
     pub first_child: u64,
     /// Children for each unit of coordinate; finite and not negative.
     pub slope: f32,
-    /// Children in the window, 1 to [`MAX_WINDOW`], before it is cut to the children of the node.
+    /// Children in the window, 1 to [`MAX_WINDOW`], before it is cut to the children of the node; one of the lengths that
+    /// can be stored.
     pub window: u16,
-    /// How far the line lies below 1 at the start, in steps of `window.next_power_of_two() / 4096` less one step; below
-    /// [`MAX_WINDOW`].
+    /// How far the line lies below 1 at the start, less one step, in steps of `window.next_power_of_two() / 4096`.
     pub drop: u16,
 }
 
 impl LineNode {
-    /// Height of the line above `first_child` at the start of the node: more than `-2 * window`, less than 1.
+    /// Height of the line above `first_child` at the start of the node: less than 1, and at least -32 windows.
     pub fn offset(&self) -> f64 {
         1.0 - offset_step(u64::from(self.window)) * (f64::from(self.drop) + 1.0)
     }
 
-    /// The children that may hold coordinate `x >= start`, within `first_child..=last_child`, where `last_child` is the
-    /// first child of the next node (keys of the gap between two nodes belong to the former, which must reach both
-    /// sides), or the last child of the row.
+    /// The children that may hold coordinate `x` (one before the start counts as the start), within `first_child..=last_child`, where `last_child` is the
+    /// first child of the next node (keys of the gap between two nodes belong to the former, which reaches both sides), or
+    /// the last child of the row. At most as many as the field says, or 2 right before `last_child`.
     pub fn window(&self, x: u64, last_child: u64) -> RangeInclusive<u64> {
         let last_child = last_child.max(self.first_child);
         let lifted = lifted_child(self.slope, self.offset() + LIFT, x.saturating_sub(self.start)).max(0) as u64;
         let lowest = self.first_child.saturating_add(lifted);
         let highest = lowest.saturating_add(u64::from(self.window).saturating_sub(1));
-        let cut = |child: u64| child.saturating_sub(LIFT as u64).clamp(self.first_child, last_child);
-        cut(lowest)..=cut(highest)
+        let cut = |child: u64, last: u64| child.saturating_sub(LIFT as u64).clamp(self.first_child, last);
+        cut(lowest, last_child.saturating_sub(1).max(self.first_child))..=cut(highest, last_child)
     }
 
     /// Whether the window holds, for every coordinate from the node's start up to the next node's, all children that the
@@ -90,6 +95,11 @@ pub(crate) struct Span<'a> {
 }
 
 impl Span<'_> {
+    /// The fences, from the first on, whose right sides this node must lead to.
+    pub(crate) fn fences_with_right(&self) -> usize {
+        self.fences.iter().rposition(|fence| self.needs_right(fence)).map_or(0, |last| last + 1)
+    }
+
     /// Whether this node must lead to the right side of a fence: not if only the next node's coordinates lie there, or if
     /// no coordinate does.
     #[inline]
@@ -108,40 +118,87 @@ pub(crate) struct Need {
     pub(crate) above: i64,
 }
 
-/// Added before the floor so that a cast, which truncates, is a floor for every offset that can be stored.
-const LIFT: f64 = MAX_WINDOW as f64;
+/// How many windows below the first child an offset may begin.
+pub(crate) const OFFSET_WINDOWS: u64 = 16;
 
-/// The line at `distance` from the start, plus [`LIFT`], rounded down. Saturates; never NaN for a finite slope.
+/// How many offsets can be stored with a window.
+const OFFSETS: u64 = 1 << 16;
+
+/// Added before the floor so that a cast, which truncates, is a floor for every offset that can be stored.
+const LIFT: f64 = OFFSETS as f64;
+
+/// The line at `distance` from the start, plus [`LIFT`], rounded down. Saturates at 2^61; never NaN for a finite slope.
 #[inline]
 fn lifted_child(slope: f32, lifted_offset: f64, distance: u64) -> i64 {
-    (f64::from(slope) * (distance as f64) + lifted_offset) as i64
+    ((f64::from(slope) * (distance as f64) + lifted_offset) as i64).min(1 << 61)
 }
 
-/// Distance between two offsets that can be stored with a window.
+/// How far below 1 an offset may lie with a window.
+pub(crate) fn offset_range(window: u64) -> u64 {
+    window.next_power_of_two() * OFFSET_WINDOWS
+}
+
+/// Distance between two offsets that can be stored with a window; a power of two, at most 1.
 pub(crate) fn offset_step(window: u64) -> f64 {
-    window.next_power_of_two() as f64 / MAX_WINDOW as f64
+    offset_range(window) as f64 / OFFSETS as f64
+}
+
+/// The smallest window with which `offset` can be stored.
+fn window_for_offset(offset: f64) -> u64 {
+    let range = ((1.0 - offset).ceil().clamp(1.0, OFFSETS as f64) as u64).next_power_of_two();
+    (range / OFFSET_WINDOWS).max(1) / 2 + 1
+}
+
+/// The shortest window of at least `window` children that can be stored.
+pub(crate) fn storable_window(window: u64) -> u64 {
+    window.next_multiple_of(window_grain(window))
+}
+
+/// Distance between the windows that can be stored, from the last one below `window` on.
+fn window_grain(window: u64) -> u64 {
+    (window.max(1).next_power_of_two() / 64).max(1)
+}
+
+/// The stored form of a window: its number among those that can be stored.
+fn window_code(window: u16) -> u8 {
+    let window = u64::from(window).clamp(1, MAX_WINDOW);
+    let grain = window_grain(window);
+    (window.div_ceil(grain) + 32 * u64::from(grain.ilog2()) - 1) as u8
+}
+
+fn window_of_code(code: u8) -> u16 {
+    let number = u16::from(code) + 1;
+    let grain_bits = number.saturating_sub(33) / 32;
+    (number - 32 * grain_bits) << grain_bits
 }
 
 /// Measures, with the arithmetic of the look-up, where the line lies against the children that are needed, or returns the
 /// index of the first fence at which more than `max_window` children would be.
 pub(crate) fn measure(span: &Span<'_>, slope: f32, offset: f64, max_window: u64) -> Result<Need, usize> {
     let lifted = offset + LIFT;
+    let child_at = |x: u64| lifted_child(slope, lifted, x.saturating_sub(span.start));
     let limit = max_window as i64;
-    let (mut below, mut above) = (i64::MIN / 4, i64::MIN / 4);
+    let fences_with_right = span.fences_with_right();
+    let (mut below, mut above) = (UNKNOWN, UNKNOWN);
     for (k, fence) in span.fences.iter().enumerate() {
-        let left = (k as i64).wrapping_add(LIFT as i64);
-        let at_left = lifted_child(slope, lifted, fence.last_left().saturating_sub(span.start));
-        below = below.max(at_left.saturating_sub(left));
-        if span.needs_right(fence) {
-            let at_right = lifted_child(slope, lifted, fence.first_right().saturating_sub(span.start));
-            above = above.max(left + 1 - at_right);
+        let left = k as i64 + LIFT as i64;
+        // The window never begins right of the last child.
+        if k + 1 < span.fences.len() {
+            below = below.max(child_at(fence.last_left()).saturating_sub(left));
         }
-        if below.saturating_add(above) >= limit {
+        if k < fences_with_right {
+            above = above.max(left + 1 - child_at(fence.first_right()));
+        }
+        if below + above >= limit {
             return Err(k);
         }
     }
-    Ok(if span.fences.is_empty() { Need { below: 0, above: 0 } } else { Need { below, above: above.max(-below) } })
+    let below = if below == UNKNOWN { 0 } else { below };
+    Ok(Need { below, above: above.max(-below) })
 }
+
+/// Less than any need, and far from overflow when two are added.
+const UNKNOWN: i64 = i64::MIN / 4;
 
 /// Turns a line into a node for `span`: rounds the offset to what can be stored, measures the window, and moves the line by
 /// whole children so that the window begins at its floor. `Err` holds the number of fences for which it did well.
@@ -160,7 +217,7 @@ pub(crate) fn fit(
     }
     for _ in 0..4 {
         let step = offset_step(hint);
-        let steps = ((1.0 - offset) / step).round().clamp(1.0, MAX_WINDOW as f64);
+        let steps = ((1.0 - offset) / step).round().clamp(1.0, OFFSETS as f64);
         let stored = 1.0 - step * steps;
         let need = measure(span, slope, stored, max_window)?;
         let window = u64::try_from(need.below + need.above + 1).unwrap_or(1).max(1);
@@ -173,7 +230,7 @@ pub(crate) fn fit(
             }
             continue;
         }
-        let window = window.max(window_for_offset(stored));
+        let window = storable_window(window.max(window_for_offset(stored)));
         if window > max_window {
             return Err(0);
         }
@@ -187,11 +244,6 @@ pub(crate) fn fit(
     Err(0)
 }
 
-/// The smallest window with which `offset` can be stored.
-fn window_for_offset(offset: f64) -> u64 {
-    ((1.0 - offset).ceil().max(1.0) as u64).next_power_of_two() / 2 + 1
-}
-
 /// Appends the nodes in their stored form, [`NODE_BYTES`] each.
 ///
 /// A child number that does not fit into 40 bits is stored as one that [`search`] refuses.
@@ -201,8 +253,8 @@ pub fn encode(nodes: &[LineNode], bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(&node.start.to_le_bytes());
         put_child(bytes, node.first_child);
         bytes.extend_from_slice(&node.slope.to_le_bytes());
-        let packed = (u32::from(node.window.saturating_sub(1)) & 0xfff) | (u32::from(node.drop) & 0xfff) << 12;
-        bytes.extend_from_slice(&packed.to_le_bytes()[..3]);
+        bytes.push(window_code(node.window));
+        bytes.extend_from_slice(&node.drop.to_le_bytes());
     }
 }
 
@@ -217,10 +269,10 @@ pub fn decode(payload: &[u8], count: usize) -> Option<Vec<LineNode>> {
 /// Finds the node of coordinate `x` among `count` stored nodes, without decoding the others: the node, and the first child
 /// of the next node in this payload.
 ///
-/// `None` where the bytes are malformed or `x` lies before the first node.
+/// A coordinate before the first node finds that one. `None` where the bytes are malformed or hold no node.
 pub fn search(payload: &[u8], count: usize, x: u64) -> Option<(LineNode, Option<u64>)> {
     let records = payload.get(..count.checked_mul(NODE_BYTES)?)?;
-    let index = upper_bound(records, NODE_BYTES, x).checked_sub(1)?;
+    let index = upper_bound(records, NODE_BYTES, x).saturating_sub(1);
     let node = read_node(records.get(index * NODE_BYTES..)?)?;
     let Some(rest) = records.get((index + 1) * NODE_BYTES..).filter(|rest| !rest.is_empty()) else {
         return Some((node, None));
@@ -233,10 +285,9 @@ fn read_node(record: &[u8]) -> Option<LineNode> {
     let start = read_u64(record, 0)?;
     let first_child = read_child(record, 8)?;
     let slope = f32::from_le_bytes(record.get(13..17)?.try_into().ok()?);
-    let &[a, b, c] = record.get(17..20)? else { return None };
-    let packed = u32::from_le_bytes([a, b, c, 0]);
+    let &[window, low, high] = record.get(17..NODE_BYTES)? else { return None };
     let sound = first_child != NO_CHILD && slope.is_finite() && slope.is_sign_positive();
-    let (window, drop) = ((packed & 0xfff) as u16 + 1, (packed >> 12) as u16);
+    let (window, drop) = (window_of_code(window), u16::from_le_bytes([low, high]));
     sound.then_some(LineNode { start, first_child, slope, window, drop })
 }
 
@@ -254,10 +305,11 @@ pub fn expected_windows(nodes: &[LineNode], last_child: u64, mut visit: impl FnM
         let window = u64::from(node.window);
         // An even window lies half of the time one lower than the other half.
         let (down, up) = (window / 2, (window - 1) / 2);
-        let size =
-            |child: u64, down: u64| (child + (window - 1 - down)).min(last) - child.saturating_sub(down).min(last) + 1;
+        let size = |child: u64, down: u64| {
+            (child + (window - 1 - down)).min(last) - child.saturating_sub(down).min(last.saturating_sub(1)) + 1
+        };
         let edge = window.min(children);
-        let full_end = (children + 1).saturating_sub(window).max(edge);
+        let full_end = (last + 1).saturating_sub(window).max(edge);
         for child in (0..edge).chain(full_end..children) {
             visit(size(child, down), 0.5);
             visit(size(child, up), 0.5);

@@ -73,6 +73,12 @@ impl<'a> FenceRun<'a> {
         (start > self.start && !repeated).then_some(start)
     }
 
+    /// Where the line of the first node begins. At the beginning of a row that is the last coordinate of the first child:
+    /// all before it lead to that child, and the way from 0 to the first key would only bend the line.
+    pub(crate) fn line_start(&self) -> u64 {
+        if self.start > 0 { self.start } else { self.fences.first().map_or(0, |fence| fence.low) }
+    }
+
     /// The first border at or after child `end`: there a node may begin, or the run ends. Children are counted from the
     /// run's first.
     pub(crate) fn border_from(&self, end: usize) -> usize {

@@ -1,7 +1,7 @@
 //! Greedy segmentation: each node as long as some line allows.
 
 use crate::corridor::{Corner, Corridor};
-use crate::line::{LineNode, MAX_WINDOW, Span, fit, offset_step};
+use crate::line::{LineNode, MAX_WINDOW, Span, fit, offset_range, offset_step};
 use crate::{Fence, FenceRun};
 
 /// Heights are counted in parts of a child, so that "strictly below the next child" is one part less.
@@ -43,7 +43,7 @@ pub(crate) struct Part {
 
 impl Part {
     pub(crate) fn first(run: &FenceRun<'_>) -> Option<Self> {
-        (run.children() > 0).then_some(Part { from: 0, start: run.start })
+        (run.children() > 0).then_some(Part { from: 0, start: run.line_start() })
     }
 
     /// What a node answers for that owns the children up to, and without, `end`.
@@ -60,10 +60,30 @@ impl Part {
         more.then_some(Part { from: end, start })
     }
 
+    /// Distance from the part's start to the child behind border `end`, if a node may begin there.
+    pub(crate) fn distance_after(&self, run: &FenceRun<'_>, end: usize) -> Option<f64> {
+        let start = run.fences.get(end.checked_sub(1)?)?.start()?;
+        Some(start.saturating_sub(self.start) as f64)
+    }
+
+    pub(crate) fn first_child(&self, run: &FenceRun<'_>) -> u64 {
+        run.first_child + self.from as u64
+    }
+
     /// A shorter end: about half of the children, at least those up to the first border.
     pub(crate) fn halve(&self, run: &FenceRun<'_>, end: usize) -> usize {
         let shorter = run.border_before(self.from, self.from + (end - self.from) / 2);
         shorter.unwrap_or_else(|| run.border_from(self.from + 1))
+    }
+
+    /// A flat line over the children up to the first border: one fence, or a run of equal keys, which is at home in its
+    /// first child.
+    pub(crate) fn shortest(&self, run: &FenceRun<'_>) -> (LineNode, usize) {
+        let end = run.border_from(self.from + 1);
+        let span = self.span(run, end);
+        let gap = u16::from(span.fences.iter().any(|fence| span.needs_right(fence)));
+        let drop = (0.5 / offset_step(1 + u64::from(gap))) as u16 - 1;
+        (LineNode { start: self.start, first_child: self.first_child(run), slope: 0.0, window: 1 + gap, drop }, end)
     }
 }
 
@@ -84,12 +104,20 @@ pub(crate) fn stretch(run: &FenceRun<'_>, rule: Rule) -> Vec<LineNode> {
     nodes
 }
 
+/// Corners that bind if the node goes on, with the start of the node that would begin there.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    start: Option<u64>,
+    ceiling: Option<Corner>,
+    floor: Option<Corner>,
+}
+
 struct Stretch<'a> {
     run: &'a FenceRun<'a>,
     rule: Rule,
     corridor: Corridor,
-    /// A corner that binds only if the node goes on beyond it, with the start of a node that begins there.
-    pending: Option<(u64, Corner)>,
+    /// What the last fence asks for only if the node goes on beyond it.
+    pending: Option<Pending>,
 }
 
 impl Stretch<'_> {
@@ -120,16 +148,17 @@ impl Stretch<'_> {
             }
             stop = end.saturating_add(end - part.from);
         }
-        best.unwrap_or_else(|| self.shortest(part))
+        best.unwrap_or_else(|| part.shortest(self.run))
     }
 
     fn begin(&mut self) {
         self.corridor.clear();
         self.pending = None;
         match self.rule {
-            // Lower offsets cannot be stored; higher ones fall to the first ceiling.
             Rule::Window(window) => {
-                self.corridor.push_floor(Corner { x: 0, y: (1 - window as i64) * PARTS });
+                // Other offsets cannot be stored.
+                self.corridor.push_floor(Corner { x: 0, y: (1 - offset_range(window) as i64) * PARTS });
+                self.corridor.push_ceiling(Corner { x: 0, y: PARTS - 1 });
             }
             Rule::Error(error) => {
                 self.push_point(Corner { x: 0, y: 0 }, error);
@@ -140,13 +169,15 @@ impl Stretch<'_> {
     /// Adds what child `k` of the run asks for if the node is to own it; `false` if no line is left.
     fn take(&mut self, part: Part, k: usize) -> bool {
         let Some(fence) = self.run.fences.get(k) else { return self.take_pending() };
-        let start = fence.start();
         let height = (k - part.from) as i64 * PARTS;
-        if let Some((at, corner)) = &mut self.pending
-            && start == Some(*at)
+        let start = fence.start();
+        if let Some(pending) = &mut self.pending
+            && pending.start == start
         {
-            corner.y += PARTS;
-            return true;
+            // A run of equal keys: it is at home in its first child, and the next key lies behind its last.
+            pending.floor = pending.floor.map(|corner| Corner { y: corner.y + PARTS, ..corner });
+            let ceiling = pending.ceiling.take();
+            return self.push_ceiling(ceiling);
         }
         if !self.take_pending() {
             return false;
@@ -154,29 +185,36 @@ impl Stretch<'_> {
         match self.rule {
             Rule::Window(window) => self.take_window(part, fence, height, window as i64),
             Rule::Error(_) => {
-                self.pending = start.map(|at| (at, Corner { x: at.saturating_sub(part.start), y: height + PARTS }));
+                let point = start.map(|at| Corner { x: at.saturating_sub(part.start), y: height + PARTS });
+                self.pending = Some(Pending { start, ceiling: None, floor: point });
                 true
             }
         }
     }
 
     fn take_window(&mut self, part: Part, fence: &Fence, height: i64, window: i64) -> bool {
-        let ceiling = Corner { x: fence.last_left().saturating_sub(part.start), y: height + PARTS - 1 };
-        let x = fence.first_right().saturating_sub(part.start);
-        let floor = Corner { x, y: height + (2 - window) * PARTS };
         let start = fence.start();
-        if start.is_none_or(|start| start == fence.first_right()) {
-            self.pending = start.map(|start| (start, floor));
-            return self.corridor.push_ceiling(ceiling);
-        }
-        self.corridor.push_floor(floor) && self.corridor.push_ceiling(ceiling)
+        let right = fence.first_right();
+        let ceiling = Corner { x: fence.last_left().saturating_sub(part.start), y: height + PARTS - 1 };
+        let floor = Corner { x: right.saturating_sub(part.start), y: height + (2 - window) * PARTS };
+        let ends_at_gap = start.is_some_and(|start| right < start);
+        // Without a start nothing lies behind the fence that a node could go on to.
+        let pending_floor = (start == Some(right)).then_some(floor);
+        self.pending = Some(Pending { start, ceiling: Some(ceiling), floor: pending_floor });
+        !ends_at_gap || self.corridor.push_floor(floor)
+    }
+
+    fn push_ceiling(&mut self, ceiling: Option<Corner>) -> bool {
+        ceiling.is_none_or(|corner| self.corridor.push_ceiling(corner))
     }
 
     fn take_pending(&mut self) -> bool {
-        match (self.pending.take(), self.rule) {
-            (None, _) => true,
-            (Some((_, corner)), Rule::Window(_)) => self.corridor.push_floor(corner),
-            (Some((_, corner)), Rule::Error(error)) => self.push_point(corner, error),
+        let Some(pending) = self.pending.take() else { return true };
+        match (pending.floor, self.rule) {
+            (Some(point), Rule::Error(error)) => self.push_point(point, error),
+            (floor, _) => {
+                self.push_ceiling(pending.ceiling) && floor.is_none_or(|corner| self.corridor.push_floor(corner))
+            }
         }
     }
 
@@ -209,9 +247,8 @@ impl Stretch<'_> {
     }
 
     fn fit(&self, part: Part, end: usize, slope: f32, offset: f64) -> Result<LineNode, usize> {
-        let first_child = self.run.first_child + part.from as u64;
         let (hint, max_window) = (self.rule.window_hint(), self.rule.max_window());
-        fit(&part.span(self.run, end), first_child, slope, offset, hint, max_window)
+        fit(&part.span(self.run, end), part.first_child(self.run), slope, offset, hint, max_window)
     }
 
     /// Lines with stored parameters in and near the middle of the corridor, best first.
@@ -240,18 +277,5 @@ impl Stretch<'_> {
             3 => at_steps(lower),
             _ => at_steps(higher),
         })
-    }
-
-    /// A flat line over the children up to the first border.
-    fn shortest(&self, part: Part) -> (LineNode, usize) {
-        let end = self.run.border_from(part.from + 1);
-        let flat = LineNode {
-            start: part.start,
-            first_child: self.run.first_child + part.from as u64,
-            slope: 0.0,
-            window: 2,
-            drop: (MAX_WINDOW / 2 - 1) as u16,
-        };
-        (self.fit(part, end, 0.0, 0.5).unwrap_or(flat), end)
     }
 }

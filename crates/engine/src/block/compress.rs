@@ -85,6 +85,18 @@ impl fmt::Display for CodecError {
 impl std::error::Error for CodecError {}
 
 impl Compression {
+    /// Its name: `none`, `lz4` or `zstd`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            #[cfg(feature = "lz4")]
+            Self::Lz4 => "lz4",
+            #[cfg(feature = "zstd")]
+            Self::Zstd { .. } => "zstd",
+        }
+    }
+
     /// Packs `raw` into `packed` (which is cleared first) and returns the codec byte.
     ///
     /// `None` says that the block is to be stored as it is, with [`CODEC_STORED`]: because that was asked for, or because
@@ -105,7 +117,10 @@ impl Compression {
     }
 
     /// The codec byte and the packed length; `packed` may be longer. `None` where the codec gave up.
-    #[cfg_attr(not(any(feature = "lz4", feature = "zstd")), expect(unused_variables, reason = "no codec uses them"))]
+    #[cfg_attr(
+        not(any(feature = "lz4", feature = "zstd")),
+        expect(unused_variables, clippy::ptr_arg, reason = "no codec uses them")
+    )]
     fn pack(&self, raw: &[u8], packed: &mut Vec<u8>) -> Option<(u8, usize)> {
         match *self {
             Self::None => None,

@@ -69,6 +69,14 @@ pub struct Profile {
     parallel: u32,
 }
 
+impl Default for Profile {
+    /// The profile named `nvme`: the storage that most tables lie on.
+    fn default() -> Self {
+        let (name, latency_us, bandwidth_mb_per_s, parallel) = NAMED[1];
+        Self { name: name.to_owned(), curve: Curve::Affine { latency_us, bandwidth_mb_per_s }, parallel }
+    }
+}
+
 impl Profile {
     /// T(n) = `latency_us` + n / bandwidth, `parallel` reads at once; one MB is 10^6 bytes.
     ///

@@ -25,16 +25,6 @@ pub(super) enum Layout {
     Slotted,
 }
 
-impl Layout {
-    /// Records of a dense block of `block_bytes`.
-    pub(super) fn capacity(self, block_bytes: usize) -> usize {
-        match self {
-            Self::Dense { key, value } => block_bytes.saturating_sub(TRAILER_BYTES) / (key + value).max(1),
-            Self::Slotted => 0,
-        }
-    }
-}
-
 /// Bytes of an entry's start in a slotted block.
 pub(super) fn start_bytes(block_bytes: usize) -> usize {
     if block_bytes <= 1 << 16 { 2 } else { 4 }
@@ -154,9 +144,7 @@ impl<'a> BlockView<'a> {
                 let (key, value) = self.body.get(at..at + key + value)?.split_at(key);
                 Some((key, Stored::Inline(value)))
             }
-            Layout::Slotted => {
-                split_entry(self.body.get(self.start(i)?..self.start(i + 1)?)?)
-            }
+            Layout::Slotted => split_entry(self.body.get(self.start(i)?..self.start(i + 1)?)?),
         }
     }
 

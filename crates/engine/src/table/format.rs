@@ -3,6 +3,7 @@
 //! The tail is what the one opening read brings. Its size follows from the length of the file: the writer fills the file
 //! up with zeros until `length mod 512` is the class of the tail's size, of which there are 16 for each doubling.
 
+use super::filter::FilterLayout;
 use super::key::KeyType;
 use super::wire::{Decoder, Encoder};
 use crate::block::checksum;
@@ -24,7 +25,8 @@ pub(super) const TYPICAL_METADATA_BYTES: u64 = 96;
 fn class_bytes(class: u64) -> u64 {
     let doubling = class / CLASSES_PER_DOUBLING;
     // 256 B for class 0; the largest classes saturate, which no file reaches.
-    u64::try_from((u128::from(CLASSES_PER_DOUBLING + class % CLASSES_PER_DOUBLING)) << (doubling + 4)).unwrap_or(u64::MAX)
+    u64::try_from((u128::from(CLASSES_PER_DOUBLING + class % CLASSES_PER_DOUBLING)) << (doubling + 4))
+        .unwrap_or(u64::MAX)
 }
 
 /// The smallest class whose opening read holds a tail of `tail_bytes`.
@@ -74,7 +76,14 @@ pub(super) enum Source {
     /// In another Ogive table of the same folder.
     Table { name: String, file_id: u64 },
     /// In a file of fixed-size records that is not ours.
-    Foreign { name: String, header_bytes: u64, file_bytes: u64, modified_ns: u64, little_endian: bool, checksums: Section },
+    Foreign {
+        name: String,
+        header_bytes: u64,
+        file_bytes: u64,
+        modified_ns: u64,
+        little_endian: bool,
+        checksums: Section,
+    },
 }
 
 /// What kind of nodes a layer has.
@@ -115,7 +124,7 @@ pub(super) struct LayerMeta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FilterMeta {
     pub(super) section: Section,
-    pub(super) blocks_per_unit: u64,
+    pub(super) layout: FilterLayout,
 }
 
 /// Everything that the tail says beside root and locations.
@@ -154,6 +163,11 @@ pub(super) struct Meta {
 
 fn thousandths(value: f64) -> u64 {
     (value * 1000.0).round() as u64
+}
+
+/// A mean size as it can be stored.
+pub(super) fn storable_mean(bytes: f64) -> f64 {
+    thousandths(bytes) as f64 / 1000.0
 }
 
 fn put_section(encoder: &mut Encoder, section: Section) {
@@ -232,7 +246,9 @@ impl Meta {
         match self.filter {
             None => _ = encoder.int(0),
             Some(filter) => {
-                encoder.int(filter.blocks_per_unit);
+                encoder
+                    .int(u64::from(filter.layout.blocks_per_group()))
+                    .int(u64::from(filter.layout.units_per_group()));
                 put_section(&mut encoder, filter.section);
             }
         }
@@ -281,7 +297,10 @@ impl Meta {
         meta.per_block = decoder.int()?;
         meta.filter = match decoder.int()? {
             0 => None,
-            blocks_per_unit => Some(FilterMeta { blocks_per_unit, section: take_section(decoder)? }),
+            blocks => {
+                let layout = FilterLayout::new(u32::try_from(blocks).ok()?, decoder.small()?)?;
+                Some(FilterMeta { layout, section: take_section(decoder)? })
+            }
         };
         (meta.mean_read_bytes, meta.max_read_bytes) = (decoder.int()? as f64 / 1000.0, decoder.int()?);
         meta.tuned_for = decoder.text()?;
@@ -328,7 +347,9 @@ pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<T
         return Err(not_ours("it is too short; it may have been cut off"));
     };
     if footer[..8] != MAGIC {
-        return Err(not_ours("its last bytes are not those of a table; it may have been cut off, or be of another kind"));
+        return Err(not_ours(
+            "its last bytes are not those of a table; it may have been cut off, or be of another kind",
+        ));
     }
     let word = |at: usize| u32::from_le_bytes([footer[at], footer[at + 1], footer[at + 2], footer[at + 3]]);
     let version = word(8);
@@ -346,8 +367,10 @@ pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<T
     if !checksum::check(file_id, offset, tail) {
         return Err(damaged("the checksum of its tail does not match"));
     }
-    let meta_at = (total - FOOTER_BYTES).checked_sub(meta_bytes).ok_or_else(|| damaged("metadata of impossible length"))?;
-    let meta = Meta::decode(&tail[meta_at..total - FOOTER_BYTES]).ok_or_else(|| damaged("metadata that makes no sense"))?;
+    let meta_at =
+        (total - FOOTER_BYTES).checked_sub(meta_bytes).ok_or_else(|| damaged("metadata of impossible length"))?;
+    let meta =
+        Meta::decode(&tail[meta_at..total - FOOTER_BYTES]).ok_or_else(|| damaged("metadata that makes no sense"))?;
     let root_bytes = (meta_at as u64).checked_sub(meta.location_bytes);
     let root_bytes = root_bytes.ok_or_else(|| damaged("a location index larger than its tail"))? as usize;
     let (root, locations) = (tail[..root_bytes].to_vec(), tail[root_bytes..meta_at].to_vec());

@@ -12,6 +12,7 @@ use ogive_model::coded::{CodedLayer, Effort, encode_row, separator_at};
 pub(super) struct LocationWriter {
     block_bytes: u64,
     blocks: u64,
+    bytes: u64,
     end: u64,
     /// Offset and length of each block, once one of them is out of line.
     irregular: Option<Vec<(u64, u32)>>,
@@ -19,7 +20,7 @@ pub(super) struct LocationWriter {
 
 impl LocationWriter {
     pub(super) fn new(block_bytes: u64) -> Self {
-        Self { block_bytes, blocks: 0, end: 0, irregular: None }
+        Self { block_bytes, blocks: 0, bytes: 0, end: 0, irregular: None }
     }
 
     pub(super) fn push(&mut self, offset: u64, bytes: usize) {
@@ -32,11 +33,17 @@ impl LocationWriter {
             blocks.push((offset, bytes as u32));
         }
         self.blocks += 1;
+        self.bytes += bytes as u64;
         self.end = offset + bytes as u64;
     }
 
     pub(super) fn blocks(&self) -> u64 {
         self.blocks
+    }
+
+    /// Bytes of all blocks, without what lies between them.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Where the last block ends.
@@ -76,6 +83,8 @@ fn code(values: impl Iterator<Item = u64>) -> CodedLayer {
 pub(super) enum Locations {
     /// One behind the other from `begin`, all of one size.
     Even { begin: u64, block_bytes: u64, end: u64 },
+    /// The same from the start of the file, but that the first block lacks the file's header.
+    Headed { header_bytes: u64, block_bytes: u64, end: u64 },
     /// As the stored index says.
     Coded { stored: Vec<u8>, groups: usize, offsets_len: usize, length_groups: usize, blocks: u64, end: u64 },
 }
@@ -97,9 +106,23 @@ impl Locations {
         Some(Self::Coded { stored, groups, offsets_len, length_groups, blocks, end })
     }
 
+    /// Blocks of a file of records that is not ours: `block_bytes` each from the start of the file, so that blocks lie where a
+    /// device's do, if the header of `header_bytes` is a whole number of records; else from the end of the header.
+    pub(super) fn foreign(header_bytes: u64, block_bytes: u64, end: u64, record_bytes: u64) -> Option<Self> {
+        if record_bytes == 0 || block_bytes % record_bytes != 0 || block_bytes == 0 {
+            return None;
+        }
+        let aligned = header_bytes % record_bytes == 0 && header_bytes < block_bytes;
+        Some(if aligned {
+            Self::Headed { header_bytes, block_bytes, end }
+        } else {
+            Self::Even { begin: header_bytes, block_bytes, end }
+        })
+    }
+
     pub(super) fn resident_bytes(&self) -> u64 {
         match self {
-            Self::Even { .. } => 0,
+            Self::Even { .. } | Self::Headed { .. } => 0,
             Self::Coded { stored, .. } => stored.len() as u64,
         }
     }
@@ -110,6 +133,11 @@ impl Locations {
             Self::Even { begin, block_bytes, end } => {
                 let offset = block.checked_mul(*block_bytes)?.checked_add(*begin)?;
                 (offset < *end).then(|| Section { offset, bytes: (*block_bytes).min(*end - offset) })
+            }
+            Self::Headed { header_bytes, block_bytes, end } => {
+                let offset = block.checked_mul(*block_bytes)?.max(*header_bytes);
+                let next = block.checked_add(1)?.checked_mul(*block_bytes)?.min(*end);
+                (offset < next).then(|| Section { offset, bytes: next - offset })
             }
             Self::Coded { stored, groups, offsets_len, length_groups, blocks, end } => {
                 let (offsets, lengths) = stored.split_at_checked(*offsets_len)?;

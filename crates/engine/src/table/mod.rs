@@ -1,4 +1,39 @@
-//! Immutable sorted tables: what a writer and a reader are made of.
+//! Immutable sorted tables: blocks of records, an index that is tuned to the keys and to the storage, a reader that is exact.
+//!
+//! [`TableWriter`] takes records in key order; it chooses where blocks end so that their separators code best
+//! (`pending`), writes them (`block`), designs the index when all are there (`index`, with [`crate::tune`]), and ends the file
+//! with a tail (`format`) that one read brings. [`Table`] opens it (`reader`), leads a key through the layers to its block
+//! (`unit`, `search`), and offers the operations (`operations`, `range`). `verify` walks everything. The layout of the
+//! file, byte by byte, is in `docs/format/table.md`.
 
+mod block;
+mod counts;
 pub mod filter;
+mod format;
+mod index;
+mod key;
+mod locations;
+mod operations;
+mod options;
+mod pending;
+mod range;
+mod reader;
+mod receipt;
+mod report;
+mod search;
+pub mod sort;
+mod unit;
 pub mod value;
+mod wire;
+mod writer;
+
+pub use block::BLOCK_BYTES;
+pub use format::{FORMAT_VERSION, opening_bytes};
+pub use key::{KeyType, MAX_KEY_BYTES, encode_f64, encode_i64};
+pub use operations::{Record, Traced, Version};
+pub use options::{OpenOptions, WriteOptions};
+pub use range::Range;
+pub use reader::Table;
+pub use receipt::{ReadRecord, Receipt};
+pub use report::{LayerSummary, ReadsPerGet, TableReport};
+pub use writer::TableWriter;

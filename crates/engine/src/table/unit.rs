@@ -46,19 +46,20 @@ impl Nodes<'_> {
     /// The children where a place is to be looked for. `None` when the nodes are malformed, which behind a checksum only a
     /// forger achieves.
     pub(super) fn search(&self, target: &Target<'_>) -> Option<Window> {
-        let last_child = self.end_child.checked_sub(1)?;
+        // What lies before the first node is looked for where the first node leads to.
+        let x = if self.kind == NodeKind::CodedStrings { 0 } else { target.x.max(self.start()?) };
         let (first, last, proof) = match self.kind {
             NodeKind::Step => {
-                let (first, next) = step::search(self.payload, self.count, target.x)?;
+                let (first, next) = step::search(self.payload, self.count, x)?;
                 (first, next.unwrap_or(self.end_child).checked_sub(1)?, true)
             }
             NodeKind::Line => {
-                let (node, next) = line::search(self.payload, self.count, target.x)?;
+                let (node, next) = line::search(self.payload, self.count, x)?;
                 // The last node of a unit reaches the first child of the next unit's, as every node does its successor's.
-                let window = node.window(target.x, next.unwrap_or(self.end_child));
+                let window = node.window(x, next.unwrap_or(self.end_child));
                 (*window.start(), *window.end(), false)
             }
-            NodeKind::Coded => self.granules(coded::search(self.payload, self.count, target.x)?)?,
+            NodeKind::Coded => self.granules(coded::search(self.payload, self.count, x)?)?,
             NodeKind::CodedStrings => {
                 let Probe { key, behind } = target.probe;
                 let child = match behind {

@@ -168,6 +168,12 @@ impl ValueReader {
         Ok(Self { file, file_id, pointer, chunk: Vec::new(), taken_bytes: 0, read_bytes: 0, failed: false })
     }
 
+    /// A reader of a value that is in memory already.
+    pub(super) fn of_bytes(file: Arc<dyn ReadableFile>, value: Vec<u8>) -> Self {
+        let pointer = ValuePointer { offset: 0, length: value.len() as u64 };
+        Self { file, file_id: 0, pointer, read_bytes: pointer.length, chunk: value, taken_bytes: 0, failed: false }
+    }
+
     /// Length of the whole value in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -272,6 +278,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::path::Path;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
     const FILE_ID: u64 = 99;
 
@@ -279,7 +286,8 @@ mod tests {
     #[derive(Debug, Default)]
     struct Bytes {
         content: Vec<u8>,
-        longest_read: std::sync::atomic::AtomicUsize,
+        longest_read: AtomicUsize,
+        fails_once: AtomicBool,
     }
 
     impl ReadableFile for Bytes {
@@ -289,7 +297,10 @@ mod tests {
 
         fn read(&self, request: ReadRequest<'_>) -> Result<()> {
             assert_eq!(request.purpose, Purpose::Value);
-            self.longest_read.fetch_max(request.buffer.len(), std::sync::atomic::Ordering::Relaxed);
+            self.longest_read.fetch_max(request.buffer.len(), Ordering::Relaxed);
+            if self.fails_once.swap(false, Ordering::Relaxed) {
+                return Err(Error::io("read", self.path(), io::ErrorKind::Other.into()));
+            }
             let start = usize::try_from(request.offset).unwrap();
             let found = self.content.get(start..start + request.buffer.len());
             let found = found.ok_or_else(|| Error::io("read", self.path(), io::ErrorKind::UnexpectedEof.into()))?;
@@ -359,7 +370,7 @@ mod tests {
             assert!(reader.chunk.capacity() <= CHUNK_BYTES);
         }
         assert_eq!(read, value);
-        assert_eq!(file.longest_read.load(std::sync::atomic::Ordering::Relaxed), CHUNK_BYTES);
+        assert_eq!(file.longest_read.load(Ordering::Relaxed), CHUNK_BYTES);
     }
 
     #[test]
@@ -381,7 +392,7 @@ mod tests {
         let reader = ValueReader::new(Arc::clone(&file) as Arc<dyn ReadableFile>, FILE_ID, pointer).unwrap();
         let refused = reader.read_to_vec(999);
         assert!(matches!(refused, Err(Error::ValueTooLarge { length: 1000, limit: 999, .. })));
-        assert_eq!(file.longest_read.load(std::sync::atomic::Ordering::Relaxed), 0);
+        assert_eq!(file.longest_read.load(Ordering::Relaxed), 0);
     }
 
     #[test]
@@ -517,6 +528,17 @@ mod tests {
             assert!(reader.next_chunk().is_err());
         }
         assert!(reader.read_to_vec(1 << 20).is_err());
+    }
+
+    #[test]
+    fn a_reader_that_failed_once_gives_nothing_more() {
+        let (content, pointer) = stored(0, &value_of(1000));
+        let file = file(content);
+        file.fails_once.store(true, Ordering::Relaxed);
+        let mut reader = ValueReader::new(file, FILE_ID, pointer).unwrap();
+        assert!(matches!(reader.next_chunk(), Err(Error::Io { .. })));
+        assert!(matches!(reader.next_chunk(), Err(Error::Damaged { .. })));
+        assert!(reader.read(&mut [0; 10]).is_err());
     }
 
     proptest! {

@@ -70,6 +70,11 @@ impl CodedLayer {
         self.groups[group].header.start
     }
 
+    /// First child of a group, in granules.
+    pub fn first_child(&self, group: usize) -> u64 {
+        self.groups[group].first_child
+    }
+
     /// Stored bytes of the groups in `range`.
     pub fn encoded_len(&self, range: std::ops::Range<usize>) -> usize {
         let bits: u64 = self.groups[range.clone()].iter().map(|group| group.header.residual_bits()).sum();

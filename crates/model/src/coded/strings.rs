@@ -20,6 +20,8 @@ use std::ops::Range;
 
 /// Children in a front-coded group: a look-up walks half of them, and each group costs a whole separator.
 const FRONT_GROUP: usize = 96;
+/// A front-coded group ends when it has grown to this many bytes, so that it fits a unit of 4 KiB unless one key is longer.
+const FRONT_GROUP_BYTES: usize = 3 << 10;
 /// Distances in children over which a common prefix is tried for a window.
 const WINDOW_HORIZONS: [usize; 3] = [16, 48, 128];
 const DIRECTORY_BYTES: usize = 9;
@@ -108,7 +110,7 @@ fn fit_front(first: Vec<u8>, begin: usize, cuts: &impl StringCuts, most: usize) 
     let mut group = StringGroup { body: vec![MODE_FRONT], count: 1, begins: Vec::new(), first };
     let mut before = group.first.clone();
     let mut at = begin;
-    while group.count < most.min(FRONT_GROUP) {
+    while group.count < most.min(FRONT_GROUP) && group.first.len() + group.body.len() < FRONT_GROUP_BYTES {
         let Some((earliest, latest)) = cuts.ends(at) else { break };
         let (end, separator) = cheapest_border(&before, earliest, latest, cuts);
         push_front(&mut group.body, &before, &separator);
@@ -269,12 +271,17 @@ impl StringLayer {
     /// A layer that codes exactly these separators, one for each child.
     pub fn from_separators(separators: &[Vec<u8>]) -> Self {
         let mut layer = Self::new();
-        for part in separators.chunks(FRONT_GROUP) {
-            let mut group =
-                StringGroup { first: part[0].clone(), body: vec![MODE_FRONT], count: part.len(), begins: Vec::new() };
-            for pair in part.windows(2) {
-                push_front(&mut group.body, &pair[0], &pair[1]);
+        let mut rest = separators;
+        while let Some((first, tail)) = rest.split_first() {
+            let mut group = StringGroup { body: vec![MODE_FRONT], count: 1, begins: Vec::new(), first: first.clone() };
+            for separator in tail.iter().take(FRONT_GROUP - 1) {
+                if group.first.len() + group.body.len() >= FRONT_GROUP_BYTES {
+                    break;
+                }
+                push_front(&mut group.body, &rest[group.count - 1], separator);
+                group.count += 1;
             }
+            rest = &rest[group.count..];
             layer.push(group);
         }
         layer
@@ -302,6 +309,11 @@ impl StringLayer {
     /// Separator of a group's first child.
     pub fn start(&self, group: usize) -> &[u8] {
         &self.groups[group].1.first
+    }
+
+    /// First child behind the groups up to `group`, which is not among them.
+    pub fn first_child_behind(&self, group: usize) -> u64 {
+        self.groups.get(group).map_or(self.children, |(first_child, _)| *first_child)
     }
 
     /// Stored bytes of the whole layer as one piece.

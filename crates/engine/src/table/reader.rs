@@ -1,0 +1,415 @@
+//! The reader: opening a table, and fetching checked blocks and units within the budget.
+
+use super::block::{Layout, TRAILER_BYTES, lay_out, trailer};
+use super::counts::Counts;
+use super::format::{self, Meta, NodeKind, Section, Source, Tail};
+use super::key::KeyType;
+use super::locations::Locations;
+use super::options::OpenOptions;
+use super::receipt::{ReadRecord, Receipt};
+use super::report::TableReport;
+use crate::block::cache::{BlockCache, BlockKey};
+use crate::block::{checksum, compress};
+use crate::error::{Error, Result};
+use crate::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// An immutable sorted table: cheap to clone, shared by threads without locks.
+///
+/// Opening is one read, whose size follows from the length of the file. A look-up then makes one read for each index
+/// layer below the root and one of data; what the cache holds is not read again. Every byte is checked before use.
+///
+/// See [`TableWriter`](super::TableWriter) for an example.
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) file: Arc<dyn ReadableFile>,
+    /// The file that holds the blocks: `file`, unless this is an index beside other data.
+    pub(super) data: Arc<dyn ReadableFile>,
+    pub(super) data_file_id: u64,
+    pub(super) file_id: u64,
+    pub(super) meta: Meta,
+    pub(super) root: Vec<u8>,
+    pub(super) tail_offset: u64,
+    pub(super) opening: ReadRecord,
+    pub(super) locations: Locations,
+    pub(super) layout: Layout,
+    pub(super) cache: BlockCache,
+    pub(super) profile: Profile,
+    pub(super) budget_bytes: u64,
+    pub(super) counts: OnceLock<Counts>,
+    pub(super) filter: OnceLock<Option<Vec<u8>>>,
+}
+
+/// What one operation has at hand beside the table: its receipt, and children that were read ahead for it.
+#[derive(Debug, Default)]
+pub(super) struct Reads<'r> {
+    pub(super) receipt: Option<&'r mut Receipt>,
+    /// By level (0 is data) and number.
+    pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>>,
+}
+
+impl Reads<'_> {
+    pub(super) fn note(&mut self, purpose: Purpose, section: Section) {
+        if let Some(receipt) = &mut self.receipt {
+            receipt.reads.push(ReadRecord { purpose, offset: section.offset, bytes: section.bytes });
+        }
+    }
+}
+
+impl Table {
+    /// Opens a table: one read at its end.
+    ///
+    /// # Errors
+    /// [`Error::NotATable`], [`Error::UnknownVersion`], [`Error::Damaged`]; [`Error::Changed`] when the data that an index
+    /// beside them refers to are not what they were; whatever the storage reports.
+    pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
+        let file = storage.open(name)?;
+        let bytes = format::opening_bytes_of_file(file.len());
+        let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
+        let mut read = vec![0; bytes as usize];
+        file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
+        let Tail { file_id, meta, root, locations, offset } = format::decode_tail(file.path(), file.len(), &read)?;
+        drop(read);
+        let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
+        let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
+        check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
+        let locations = match &meta.source {
+            Source::Foreign { header_bytes, file_bytes, .. } => {
+                Locations::foreign(*header_bytes, meta.block_bytes, *file_bytes, record_bytes(&meta))
+            }
+            _ if meta.location_bytes > 0 => {
+                Locations::parse(locations, meta.location_groups, meta.blocks, meta.data_bytes)
+            }
+            _ => Some(Locations::Even { begin: 0, block_bytes: meta.block_bytes, end: meta.data_bytes }),
+        };
+        let locations = locations.ok_or_else(|| damaged("a location index that makes no sense"))?;
+        let layout = match (meta.key_type.width(), meta.value_width) {
+            (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
+            _ => Layout::Slotted,
+        };
+        let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes;
+        let cache = BlockCache::new(options.budget_bytes.saturating_sub(resident));
+        let inner = Inner {
+            data,
+            data_file_id,
+            file_id,
+            root,
+            tail_offset: offset,
+            opening,
+            locations,
+            layout,
+            cache,
+            profile: options.profile.clone(),
+            budget_bytes: options.budget_bytes,
+            counts: OnceLock::new(),
+            filter: OnceLock::new(),
+            meta,
+            storage,
+            file,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Opens the table at a path of the local file system, by buffered reads.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_path(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let (folder, name) = LocalStorage::split_path(path)?;
+        Self::open(Arc::new(LocalStorage::new(folder)), &name, options)
+    }
+
+    /// Type of the keys.
+    #[must_use]
+    pub fn key_type(&self) -> KeyType {
+        self.inner.meta.key_type
+    }
+
+    /// Number of records.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.inner.meta.records
+    }
+
+    /// Whether the table has no records.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A property that the writer stored.
+    #[must_use]
+    pub fn property(&self, name: &str) -> Option<&[u8]> {
+        self.inner.meta.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
+    }
+
+    /// The read that opened the table.
+    #[must_use]
+    pub fn opening(&self) -> ReadRecord {
+        self.inner.opening
+    }
+
+    /// Whether reads reach the device rather than a cache of the operating system.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        self.inner.data.is_direct()
+    }
+
+    /// Sizes, layers, and what look-ups cost.
+    #[must_use]
+    pub fn explain(&self) -> TableReport {
+        TableReport::new(&self.inner.meta, self.inner.file.len())
+    }
+}
+
+/// Bytes of a dense record.
+pub(super) fn record_bytes(meta: &Meta) -> u64 {
+    meta.key_type.width().unwrap_or(0) as u64 + meta.value_width.unwrap_or(0)
+}
+
+fn open_source(
+    storage: &dyn Storage,
+    file: &Arc<dyn ReadableFile>,
+    file_id: u64,
+    meta: &Meta,
+) -> Result<(Arc<dyn ReadableFile>, u64)> {
+    let changed = |path: PathBuf, detail: String| Error::Changed { path, detail };
+    match &meta.source {
+        Source::Own => Ok((file.clone(), file_id)),
+        Source::Table { name, file_id } => {
+            let data = storage.open(name)?;
+            if data.len() < meta.data_bytes {
+                return Err(changed(data.path().to_owned(), format!("it has {} bytes only", data.len())));
+            }
+            Ok((data, *file_id))
+        }
+        Source::Foreign { name, file_bytes, .. } => {
+            let data = storage.open(name)?;
+            if data.len() != *file_bytes {
+                let detail = format!("it has {} bytes, and had {file_bytes}", data.len());
+                return Err(changed(data.path().to_owned(), detail));
+            }
+            Ok((data, file_id))
+        }
+    }
+}
+
+/// Holds the metadata against the lengths of the files, so that nothing is allocated on its word alone.
+fn check_meta(meta: &Meta, file_bytes: u64, data_file_bytes: u64) -> std::result::Result<(), String> {
+    let within = |section: Section, of: u64| section.offset.checked_add(section.bytes).is_some_and(|end| end <= of);
+    if meta.data_bytes > data_file_bytes || meta.blocks > data_file_bytes || meta.largest_block_bytes > 1 << 32 {
+        return Err("it states more data than its file holds".into());
+    }
+    if !within(meta.counts, file_bytes) || meta.filter.is_some_and(|filter| !within(filter.section, file_bytes)) {
+        return Err("a section lies behind the end of the file".into());
+    }
+    if meta.block_bytes == 0 && meta.blocks > 0 {
+        return Err("blocks without bytes".into());
+    }
+    for layer in meta.layers.split_last().map_or(&[][..], |(_, below)| below) {
+        let bytes = layer.unit_bytes.checked_mul(layer.units).ok_or("a layer of impossible size")?;
+        if !within(Section { offset: layer.offset, bytes }, file_bytes) || layer.units == 0 || layer.unit_bytes < 32 {
+            return Err("a layer lies behind the end of the file".into());
+        }
+    }
+    Ok(())
+}
+
+impl Inner {
+    pub(super) fn damaged(&self, offset: u64, detail: impl Into<String>) -> Error {
+        Error::damaged(self.file.path(), offset, detail)
+    }
+
+    /// Number of children of a level: blocks at level 0, else units of that layer.
+    pub(super) fn children(&self, level: usize) -> u64 {
+        if level == 0 { self.meta.blocks } else { self.meta.layers[level - 1].units }
+    }
+
+    fn purpose(level: usize) -> Purpose {
+        if level == 0 { Purpose::Data } else { Purpose::Layer(level as u8) }
+    }
+
+    /// Where a child lies.
+    pub(super) fn section(&self, level: usize, child: u64) -> Result<Section> {
+        if level == 0 {
+            let section = self.locations.of(child).filter(|section| {
+                section.offset.checked_add(section.bytes).is_some_and(|end| end <= self.data.len())
+                    && section.bytes <= self.meta.largest_block_bytes.max(self.meta.block_bytes)
+            });
+            return section
+                .ok_or_else(|| self.damaged(self.tail_offset, format!("no place is known for block {child}")));
+        }
+        let layer = &self.meta.layers[level - 1];
+        Ok(Section { offset: layer.offset + child * layer.unit_bytes, bytes: layer.unit_bytes })
+    }
+
+    fn cache_key(&self, level: usize, section: Section) -> BlockKey {
+        // Two files may be behind one table; data of another file is told apart by a bit that no offset has.
+        let beside = level == 0 && self.meta.source != Source::Own;
+        BlockKey { file_id: self.file_id, offset: section.offset | u64::from(beside) << 63 }
+    }
+
+    /// One child, checked and unpacked.
+    pub(super) fn child(&self, level: usize, child: u64, reads: &mut Reads<'_>) -> Result<Arc<[u8]>> {
+        if let Some(found) = reads.ahead.get(&(level, child)) {
+            return Ok(found.clone());
+        }
+        let section = self.section(level, child)?;
+        let key = self.cache_key(level, section);
+        if let Some(found) = self.cache.get(key) {
+            return Ok(found);
+        }
+        let mut bytes = vec![0; section.bytes as usize];
+        let file = if level == 0 { &self.data } else { &self.file };
+        file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose: Self::purpose(level) })?;
+        reads.note(Self::purpose(level), section);
+        let checked = self.check(level, child, section, bytes)?;
+        self.cache.insert(key, checked.clone());
+        Ok(checked)
+    }
+
+    /// The children `first..=last`; those that no cache has are read in as few requests as lie together.
+    pub(super) fn row(&self, level: usize, first: u64, last: u64, reads: &mut Reads<'_>) -> Result<Vec<Arc<[u8]>>> {
+        if first == last {
+            return Ok(vec![self.child(level, first, reads)?]);
+        }
+        self.read_ahead(level, &[(first, last)], |_, _| false, reads)?;
+        let row = (first..=last).map(|child| self.child(level, child, reads)).collect();
+        reads.ahead.retain(|&(at, child), _| at != level || child < first || child > last);
+        row
+    }
+
+    /// Reads the children of sorted `ranges` that no cache has into `reads.ahead`; `merge` says whether two stretches that are
+    /// apart are read as one.
+    pub(super) fn read_ahead(
+        &self,
+        level: usize,
+        ranges: &[(u64, u64)],
+        merge: impl Fn(Section, Section) -> bool,
+        reads: &mut Reads<'_>,
+    ) -> Result<()> {
+        let mut stretches: Vec<(Section, Vec<(u64, Section)>)> = Vec::new();
+        for child in ranges.iter().flat_map(|&(first, last)| first..=last) {
+            if reads.ahead.contains_key(&(level, child)) {
+                continue;
+            }
+            let section = self.section(level, child)?;
+            if let Some(found) = self.cache.get(self.cache_key(level, section)) {
+                reads.ahead.insert((level, child), found);
+                continue;
+            }
+            match stretches.last_mut() {
+                Some((whole, _)) if section.offset < whole.offset + whole.bytes => {}
+                Some((whole, parts)) if whole.offset + whole.bytes == section.offset || merge(*whole, section) => {
+                    whole.bytes = section.offset + section.bytes - whole.offset;
+                    parts.push((child, section));
+                }
+                _ => stretches.push((section, vec![(child, section)])),
+            }
+        }
+        let mut buffers: Vec<Vec<u8>> = stretches.iter().map(|(whole, _)| vec![0; whole.bytes as usize]).collect();
+        let file = if level == 0 { &self.data } else { &self.file };
+        let requests = stretches.iter().zip(&mut buffers).map(|((whole, _), buffer)| ReadRequest {
+            offset: whole.offset,
+            buffer,
+            purpose: Self::purpose(level),
+        });
+        file.read_many(requests.collect())?;
+        for ((whole, parts), buffer) in stretches.iter().zip(&buffers) {
+            reads.note(Self::purpose(level), *whole);
+            for &(child, section) in parts {
+                let at = (section.offset - whole.offset) as usize;
+                let bytes = buffer[at..at + section.bytes as usize].to_vec();
+                let checked = self.check(level, child, section, bytes)?;
+                self.cache.insert(self.cache_key(level, section), checked.clone());
+                reads.ahead.insert((level, child), checked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks what was read, and unpacks it.
+    fn check(&self, level: usize, child: u64, section: Section, bytes: Vec<u8>) -> Result<Arc<[u8]>> {
+        if level > 0 {
+            return match checksum::check(self.file_id, section.offset, &bytes) {
+                true => Ok(bytes.into()),
+                false => Err(self.damaged(section.offset, format!("the checksum of unit {child} does not match"))),
+            };
+        }
+        if let Source::Foreign { little_endian, .. } = self.meta.source {
+            return Ok(self.adopt(bytes, little_endian).into());
+        }
+        let damaged = |detail: String| Error::damaged(self.data.path(), section.offset, detail);
+        if !checksum::check(self.data_file_id, section.offset, &bytes) {
+            return Err(damaged(format!("the checksum of block {child} does not match")));
+        }
+        let (codec, _) = trailer(&bytes).ok_or_else(|| damaged(format!("block {child} is too short")))?;
+        if codec == compress::CODEC_STORED {
+            return Ok(bytes.into());
+        }
+        self.unpack(&bytes, codec).map(Into::into).ok_or_else(|| damaged(format!("block {child} does not unpack")))
+    }
+
+    fn unpack(&self, bytes: &[u8], codec: u8) -> Option<Vec<u8>> {
+        let (packed, trailer) = bytes.split_at_checked(bytes.len().checked_sub(TRAILER_BYTES)?)?;
+        let (packed, length) = packed.split_last_chunk::<4>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        if length as u64 > self.meta.largest_block_bytes {
+            return None;
+        }
+        let mut raw = Vec::new();
+        compress::decompress(codec, packed, length, &mut raw).ok()?;
+        raw.extend_from_slice(trailer);
+        Some(raw)
+    }
+
+    /// Brings records of a foreign file into the form of a dense block.
+    fn adopt(&self, mut bytes: Vec<u8>, little_endian: bool) -> Vec<u8> {
+        let Layout::Dense { key, value } = self.layout else { return bytes };
+        let count = bytes.len() / (key + value);
+        if little_endian {
+            bytes.chunks_exact_mut(key + value).for_each(|record| record[..key].reverse());
+        }
+        lay_out(self.layout, count * (key + value) + TRAILER_BYTES, &bytes[..count * (key + value)], &[], count)
+    }
+
+    /// The cumulative counts, read at their first use.
+    pub(super) fn counts(&self, reads: &mut Reads<'_>) -> Result<&Counts> {
+        if let Some(counts) = self.counts.get() {
+            return Ok(counts);
+        }
+        let Meta { blocks, records, per_block, counts: section, .. } = self.meta;
+        let counts = if section.bytes == 0 {
+            Counts::Even { per_block, blocks, records }
+        } else {
+            let bytes = self.whole(section, Purpose::Counts, reads)?;
+            if !checksum::check(self.file_id, section.offset, &bytes) {
+                return Err(self.damaged(section.offset, "the checksum of the counts does not match"));
+            }
+            Counts::Packed { bytes, blocks, records }
+        };
+        Ok(self.counts.get_or_init(|| counts))
+    }
+
+    /// A whole section of the index file.
+    pub(super) fn whole(&self, section: Section, purpose: Purpose, reads: &mut Reads<'_>) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; section.bytes as usize];
+        self.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose })?;
+        reads.note(purpose, section);
+        Ok(bytes)
+    }
+
+    /// Kind and granule of the nodes that lead to the children of `level`.
+    pub(super) fn nodes_over(&self, level: usize) -> (NodeKind, u64) {
+        let layer = &self.meta.layers[level];
+        (layer.kind, layer.granule)
+    }
+}

@@ -1,0 +1,57 @@
+//! What an operation read.
+
+use crate::io::Purpose;
+use std::collections::BTreeSet;
+
+/// One range that was read from storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadRecord {
+    /// What it was read for.
+    pub purpose: Purpose,
+    /// First byte, from the start of the file.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+/// The reads of one operation or of several, in order; reads that the cache answered are not among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// The reads.
+    pub reads: Vec<ReadRecord>,
+}
+
+impl Receipt {
+    /// An empty receipt.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes read.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.reads.iter().map(|read| read.bytes).sum()
+    }
+
+    /// Blocks fetched: distinct ranges aligned to `block_bytes` that the reads overlap.
+    #[must_use]
+    pub fn blocks(&self, block_bytes: u64) -> u64 {
+        let size = block_bytes.max(1);
+        let touched = self.reads.iter().filter(|read| read.bytes > 0);
+        let blocks = touched.flat_map(|read| read.offset / size..=(read.offset + read.bytes - 1) / size);
+        blocks.collect::<BTreeSet<_>>().len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_two_reads_share_counts_once_and_one_that_straddles_counts_twice() {
+        let read = |offset, bytes| ReadRecord { purpose: Purpose::Data, offset, bytes };
+        let receipt = Receipt { reads: vec![read(0, 100), read(200, 100), read(4000, 200), read(9000, 0)] };
+        assert_eq!((receipt.blocks(4096), receipt.bytes()), (2, 400));
+    }
+}

@@ -1,0 +1,222 @@
+//! From a place among the keys to a block and a record: routing through the layers, and the check of what hints said.
+
+use super::block::BlockView;
+use super::filter;
+use super::key::Probe;
+use super::reader::{Inner, Reads};
+use super::unit::{Nodes, Target, Unit, Window};
+use crate::block::checksum;
+use crate::error::Result;
+use crate::io::Purpose;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// A place in the data: the record at `index` of `block`, or the end of the data where `block` is the number of blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Position {
+    pub(super) block: u64,
+    pub(super) index: usize,
+    /// The block, where it was seen.
+    pub(super) bytes: Option<Arc<[u8]>>,
+}
+
+impl Inner {
+    pub(super) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
+        BlockView::new(self.layout, bytes).ok_or_else(|| {
+            self.damaged(self.offset_of(block), format!("block {block} has an impossible number of records"))
+        })
+    }
+
+    pub(super) fn offset_of(&self, block: u64) -> u64 {
+        self.locations.of(block).map_or(self.tail_offset, |section| section.offset)
+    }
+
+    pub(super) fn malformed(&self, block: u64) -> crate::Error {
+        self.damaged(self.offset_of(block), format!("a record of block {block} is malformed"))
+    }
+
+    /// The target of a probe; `None` where it lies behind all keys that there can be.
+    pub(super) fn target<'a>(&self, probe: Probe<'a>) -> Option<Target<'a>> {
+        let x = if self.meta.key_type.is_numeric() { probe.coordinate()? } else { 0 };
+        Some(Target { probe, x })
+    }
+
+    /// The children of `level` that the layers above name for a target.
+    pub(super) fn route(&self, target: &Target<'_>, level: usize, reads: &mut Reads<'_>) -> Result<Window> {
+        let Some(top) = self.meta.layers.len().checked_sub(1) else {
+            return Ok(Window { first: 0, last: self.meta.blocks.saturating_sub(1), proof: true });
+        };
+        let (kind, granule) = self.nodes_over(top);
+        let root = Nodes {
+            kind,
+            granule,
+            payload: &self.root,
+            count: self.meta.layers[top].nodes as usize,
+            end_child: self.children(top),
+        };
+        let mut window = self.clamp(root.search(target), top, self.tail_offset)?;
+        for at in (level..top).rev() {
+            window = self.descend(target, at + 1, window, reads)?;
+        }
+        Ok(window)
+    }
+
+    /// Through the units of layer `layer` (1 is the bottom one) that `window` names, to the children of the level below.
+    fn descend(&self, target: &Target<'_>, layer: usize, window: Window, reads: &mut Reads<'_>) -> Result<Window> {
+        let Window { mut first, mut last, proof } = window;
+        let (kind, granule) = self.nodes_over(layer - 1);
+        let end = self.children(layer) - 1;
+        loop {
+            let row = self.row(layer, first, last, reads)?;
+            let mut chosen = None;
+            for (number, bytes) in (first..).zip(&row) {
+                let offset = self.section(layer, number)?.offset;
+                let damaged = || self.damaged(offset, format!("unit {number} is malformed"));
+                let unit = Unit::parse(kind, granule, bytes).ok_or_else(damaged)?;
+                let side = unit.side(target).ok_or_else(damaged)?;
+                match side {
+                    Ordering::Less if number == first && number > 0 && !proof => break,
+                    Ordering::Greater if number == last && number < end && !proof => break,
+                    Ordering::Greater if number < last => {}
+                    _ => {
+                        chosen = Some((unit.nodes.search(target), offset));
+                        break;
+                    }
+                }
+            }
+            if let Some((window, offset)) = chosen {
+                return self.clamp(window, layer - 1, offset);
+            }
+            // The hint was wrong: look on either side, twice as far each time.
+            (first, last) = widen(first, last, end);
+        }
+    }
+
+    fn clamp(&self, window: Option<Window>, level: usize, offset: u64) -> Result<Window> {
+        let last = self.children(level).saturating_sub(1);
+        match window {
+            Some(window) => Ok(Window { first: window.first.min(last), last: window.last.min(last), ..window }),
+            None => Err(self.damaged(offset, "index nodes that make no sense")),
+        }
+    }
+
+    /// The first record at or behind a place.
+    pub(super) fn lower_bound(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
+        let end = Position { block: self.meta.blocks, index: 0, bytes: None };
+        let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(end) };
+        let window = self.route(&target, 0, reads)?;
+        self.settle(probe, window, reads)
+    }
+
+    /// The first record at or behind a place, given the blocks that the index names for it.
+    fn settle(&self, probe: Probe<'_>, window: Window, reads: &mut Reads<'_>) -> Result<Position> {
+        let Window { mut first, mut last, proof } = window;
+        let end = self.meta.blocks - 1;
+        if (last - first).saturating_mul(self.meta.block_bytes) > self.budget_bytes / 2 {
+            return self.bisect(probe, first, last, reads);
+        }
+        loop {
+            let row = self.row(0, first, last, reads)?;
+            // The first block whose last key is not before the place.
+            let (mut low, mut high) = (0, row.len());
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if self.ends_before(first + middle as u64, &row[middle], &probe)? {
+                    low = middle + 1
+                } else {
+                    high = middle
+                }
+            }
+            let block = first + low as u64;
+            if low == row.len() {
+                if proof || last == end {
+                    return Ok(Position { block, index: 0, bytes: None });
+                }
+            } else {
+                let index = self.view(block, &row[low])?.lower_bound(&probe).ok_or_else(|| self.malformed(block))?;
+                if index > 0 || low > 0 || block == 0 || proof || self.is_first_of_its_key(&probe, block, &row[low])? {
+                    return Ok(Position { block, index, bytes: Some(row[low].clone()) });
+                }
+            }
+            (first, last) = widen(first, last, end);
+        }
+    }
+
+    /// Whether the first record of a block, which lies at or behind the place, is certainly the first of its key: where keys
+    /// are distinct and it has the very key that is looked for.
+    fn is_first_of_its_key(&self, probe: &Probe<'_>, block: u64, bytes: &[u8]) -> Result<bool> {
+        let key = self.view(block, bytes)?.key(0).ok_or_else(|| self.malformed(block))?;
+        Ok(self.meta.distinct && !probe.behind && key == probe.key)
+    }
+
+    fn ends_before(&self, block: u64, bytes: &[u8], probe: &Probe<'_>) -> Result<bool> {
+        let view = self.view(block, bytes)?;
+        match view.count().checked_sub(1) {
+            Some(last) => Ok(probe.passes(view.key(last).ok_or_else(|| self.malformed(block))?)),
+            None => Ok(true),
+        }
+    }
+
+    /// The same one block at a time, for a window that does not fit the budget: a table without index.
+    fn bisect(&self, probe: Probe<'_>, first: u64, last: u64, reads: &mut Reads<'_>) -> Result<Position> {
+        let (mut low, mut high) = (first, last + 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let bytes = self.child(0, middle, reads)?;
+            if self.ends_before(middle, &bytes, &probe)? { low = middle + 1 } else { high = middle }
+        }
+        if low == last + 1 {
+            return Ok(Position { block: low, index: 0, bytes: None });
+        }
+        let bytes = self.child(0, low, reads)?;
+        let index = self.view(low, &bytes)?.lower_bound(&probe).ok_or_else(|| self.malformed(low))?;
+        Ok(Position { block: low, index, bytes: Some(bytes) })
+    }
+
+    /// The first record of a key, if there is one.
+    pub(super) fn find(&self, key: &[u8], reads: &mut Reads<'_>) -> Result<Option<Position>> {
+        let probe = Probe { key, behind: false };
+        let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(None) };
+        if self.meta.key_type.width().is_some_and(|width| width != key.len()) {
+            return Ok(None);
+        }
+        let window = self.route(&target, 0, reads)?;
+        if !self.filter_allows(key, window, reads)? {
+            return Ok(None);
+        }
+        let position = self.settle(probe, window, reads)?;
+        let Some(bytes) = &position.bytes else { return Ok(None) };
+        let found = self.view(position.block, bytes)?.key(position.index);
+        Ok((found == Some(key)).then_some(position))
+    }
+
+    /// What the filter says of a key in the blocks of a window; the filter is read at its first use, if the budget has room.
+    fn filter_allows(&self, key: &[u8], window: Window, reads: &mut Reads<'_>) -> Result<bool> {
+        let Some(meta) = self.meta.filter.filter(|meta| meta.section.bytes <= self.budget_bytes / 2) else {
+            return Ok(true);
+        };
+        if self.filter.get().is_none() {
+            let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+            for (unit, offset) in
+                bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
+            {
+                if !checksum::check(self.file_id, offset, unit) {
+                    return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
+                }
+            }
+            _ = self.filter.set(Some(bytes));
+        }
+        let Some(Some(units)) = self.filter.get() else { return Ok(true) };
+        let hash = filter::hash_key(key);
+        Ok(meta.layout.groups_of_blocks(window.first..=window.last).any(|group| {
+            let at = meta.layout.unit_in_group(group, hash) as usize * filter::UNIT_BYTES;
+            units.get(at..at + filter::UNIT_BYTES).is_none_or(|unit| filter::may_contain(unit, hash))
+        }))
+    }
+}
+
+/// A window three times as wide around the same middle, within `0..=end`.
+fn widen(first: u64, last: u64, end: u64) -> (u64, u64) {
+    let by = last - first + 1;
+    (first.saturating_sub(by), last.saturating_add(by).min(end))
+}

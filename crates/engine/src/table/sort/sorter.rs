@@ -1,0 +1,307 @@
+//! The sorter: fills the buffer, writes runs, and merges them.
+
+use super::buffer::{RecordBuffer, record_bytes};
+use super::merge::Merge;
+use super::run::{Run, RunWriter};
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use std::sync::Arc;
+
+/// The smallest budget that a sort works with, in bytes.
+pub const SORT_BUDGET_BYTES_MIN: u64 = 64 << 10;
+
+const CHUNK_BYTES_MIN: usize = 4 << 10;
+const CHUNK_BYTES_MAX: usize = 64 << 10;
+/// So many files are open at a time.
+const FAN_IN_MAX: usize = 128;
+/// A run is read at most so many chunks at a time.
+const BUFFER_CHUNKS_MAX: usize = 16;
+/// What a run takes while it waits, and what its reader takes beside its buffers.
+const RUN_BYTES: usize = 256;
+const CURSOR_BYTES: usize = 512;
+
+/// Sorts records by key within a budget of memory.
+///
+/// Its temporary files are named after a prefix: `PREFIX.000001.ogive-sort`. Two sorts of one prefix must not run at a
+/// time. They are written and read in sequence and never synced, so that a storage that reads past the operating
+/// system's cache is a poor place for them.
+#[derive(Debug)]
+pub struct Sorter {
+    storage: Arc<dyn Storage>,
+    prefix: String,
+    limits: Limits,
+    buffer: RecordBuffer,
+    /// In the order of arrival.
+    runs: Vec<Run>,
+    runs_written: u64,
+    records: u64,
+    failed: bool,
+}
+
+/// How the budget is spent.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    budget_bytes: usize,
+    chunk_bytes: usize,
+    record_bytes_max: usize,
+    runs_max: usize,
+}
+
+impl Limits {
+    fn new(budget_bytes: u64) -> Result<Self> {
+        if budget_bytes < SORT_BUDGET_BYTES_MIN {
+            return Err(Error::InvalidArgument(format!(
+                "a sort needs a budget of at least {SORT_BUDGET_BYTES_MIN} bytes; {budget_bytes} are too few"
+            )));
+        }
+        let budget_bytes = usize::try_from(budget_bytes).unwrap_or(usize::MAX).min(isize::MAX as usize);
+        Ok(Self {
+            budget_bytes,
+            chunk_bytes: (1 << (budget_bytes / 16).ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX),
+            // Two runs of such records can always be merged: 2 * (1/16 + 1/4) + 1/4 is less than 1.
+            record_bytes_max: (budget_bytes / 4).min(u32::MAX as usize),
+            runs_max: (budget_bytes / 16 / RUN_BYTES).max(16),
+        })
+    }
+
+    /// What is left for the buffer beside the chunk of a writer and the list of runs.
+    fn buffer_bytes(&self) -> usize {
+        self.budget_bytes - self.budget_bytes / 8
+    }
+
+    /// What merging these runs takes when each is read a chunk at a time.
+    fn merge_bytes(&self, runs: &[Run]) -> usize {
+        let longest = runs.iter().map(|run| run.longest_record_bytes).max().unwrap_or(0);
+        let read: usize = runs.iter().map(|run| self.chunk_bytes + run.longest_record_bytes + CURSOR_BYTES).sum();
+        read.saturating_add(longest.max(self.chunk_bytes))
+    }
+
+    fn can_merge(&self, runs: &[Run]) -> bool {
+        runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.budget_bytes
+    }
+
+    /// How many chunks of each run may be read at a time.
+    fn buffer_chunks(&self, runs: &[Run]) -> usize {
+        let spare = self.budget_bytes.saturating_sub(self.merge_bytes(runs));
+        (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX)
+    }
+}
+
+impl Sorter {
+    /// A sorter that holds at most `budget_bytes` of memory, and puts its temporary files into `storage` under names
+    /// that start with `prefix`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a budget below [`SORT_BUDGET_BYTES_MIN`].
+    pub fn new(storage: Arc<dyn Storage>, budget_bytes: u64, prefix: &str) -> Result<Self> {
+        let limits = Limits::new(budget_bytes)?;
+        let buffer = RecordBuffer::new(limits.buffer_bytes());
+        let prefix = prefix.to_owned();
+        Ok(Self { storage, prefix, limits, buffer, runs: Vec::new(), runs_written: 0, records: 0, failed: false })
+    }
+
+    /// Key and value of a record together may have so many bytes, a quarter of the budget; longer values must be stored
+    /// elsewhere, and their place sorted.
+    #[must_use]
+    pub fn record_bytes_max(&self) -> u64 {
+        self.limits.record_bytes_max.saturating_sub(record_bytes(&[], &[])) as u64
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLarge`] for one of more than [`Sorter::record_bytes_max`], which changes nothing. Any other, such
+    /// as a full disk, ends the sort: it takes nothing more, with [`Error::Poisoned`].
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.check_usable()?;
+        if record_bytes(key, value) > self.limits.record_bytes_max {
+            let (path, limit) = (self.storage.path(&self.prefix), self.record_bytes_max());
+            return Err(Error::ValueTooLarge { path, length: (key.len() + value.len()) as u64, limit });
+        }
+        let pushed = self.push_or_spill(key, value);
+        self.failed = pushed.is_err();
+        self.records += u64::from(pushed.is_ok());
+        pushed
+    }
+
+    /// Records taken so far.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Ends the input, and gives all records in order.
+    ///
+    /// # Errors
+    /// Those of the storage, and [`Error::Poisoned`] after a failed [`Sorter::push`].
+    pub fn finish(mut self) -> Result<Sorted> {
+        self.check_usable()?;
+        let source = if self.runs.is_empty() {
+            self.buffer.sort();
+            Source::Memory { buffer: self.buffer, next: 0 }
+        } else {
+            self.spill()?;
+            self.buffer.release();
+            while !self.limits.can_merge(&self.runs) {
+                self.merge_some()?;
+            }
+            let buffer_chunks = self.limits.buffer_chunks(&self.runs);
+            Source::Runs(Merge::open(std::mem::take(&mut self.runs), buffer_chunks)?)
+        };
+        Ok(Sorted { source, records: self.records, failed: false })
+    }
+
+    fn check_usable(&self) -> Result<()> {
+        if self.failed { Err(Error::Poisoned { path: self.storage.path(&self.prefix) }) } else { Ok(()) }
+    }
+
+    fn push_or_spill(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.buffer.push(key, value) {
+            return Ok(());
+        }
+        self.spill()?;
+        if self.buffer.push(key, value) {
+            return Ok(());
+        }
+        let message = format!(
+            "the system refuses the {} bytes of memory for a sort; lower the budget",
+            self.limits.buffer_bytes()
+        );
+        Err(Error::InvalidArgument(message))
+    }
+
+    /// Writes the buffer as a run.
+    fn spill(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        self.buffer.sort();
+        let mut writer = self.create_run()?;
+        for position in 0..self.buffer.len() {
+            if let Some((key, value)) = self.buffer.get(position) {
+                writer.push(key, value)?;
+            }
+        }
+        self.runs.push(writer.finish()?);
+        self.buffer.clear();
+        if self.runs.len() >= self.limits.runs_max {
+            self.merge_some()?;
+        }
+        Ok(())
+    }
+
+    fn create_run(&mut self) -> Result<RunWriter> {
+        self.runs_written += 1;
+        RunWriter::create(&self.storage, &self.prefix, self.runs_written, self.limits.chunk_bytes)
+    }
+
+    /// Merges some neighbouring runs into one that takes their place, in the memory of the buffer, which is empty.
+    fn merge_some(&mut self) -> Result<()> {
+        self.buffer.release();
+        let (start, count) = self.choose_neighbours();
+        let runs: Vec<Run> = self.runs.drain(start..start + count).collect();
+        let buffer_chunks = self.limits.buffer_chunks(&runs);
+        let mut merge = Merge::open(runs, buffer_chunks)?;
+        let mut writer = self.create_run()?;
+        while merge.advance()? {
+            if let Some((key, value)) = merge.current() {
+                writer.push(key, value)?;
+            }
+        }
+        self.runs.insert(start, writer.finish()?);
+        Ok(())
+    }
+
+    /// First and number of the neighbours whose merging writes the fewest bytes for each run that it saves. Only
+    /// neighbours keep records of equal keys in order.
+    fn choose_neighbours(&self) -> (usize, usize) {
+        let mut best = (f64::INFINITY, (0, self.runs.len().min(2)));
+        for start in 0..self.runs.len().saturating_sub(1) {
+            // Two can always be merged.
+            let mut count = 2;
+            while self.runs.get(start..=start + count).is_some_and(|runs| self.limits.can_merge(runs)) {
+                count += 1;
+            }
+            let written: u64 = self.runs.iter().skip(start).take(count).map(|run| run.size_bytes).sum();
+            let cost = written as f64 / (count - 1) as f64;
+            if cost < best.0 {
+                best = (cost, (start, count));
+            }
+        }
+        best.1
+    }
+
+    #[cfg(test)]
+    pub(super) fn allocated_bytes(&self) -> usize {
+        self.buffer.allocated_bytes() + self.runs.capacity() * size_of::<Run>()
+    }
+
+    #[cfg(test)]
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+}
+
+#[derive(Debug)]
+enum Source {
+    Memory { buffer: RecordBuffer, next: usize },
+    Runs(Merge),
+}
+
+/// All records of a sort, in the order of their keys; its temporary files go as they are used up, or with it.
+///
+/// After an error it gives nothing more: whoever goes on past an error sees an end, never a record.
+#[derive(Debug)]
+pub struct Sorted {
+    source: Source,
+    records: u64,
+    failed: bool,
+}
+
+impl Sorted {
+    /// Records of the whole sort.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Key and value of the next record, without copying them.
+    ///
+    /// # Errors
+    /// Those of the storage, and [`Error::Damaged`] where a temporary file is not what was written.
+    pub fn next_record(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+        if self.failed {
+            return Ok(None);
+        }
+        match &mut self.source {
+            Source::Memory { buffer, next } => {
+                *next += 1;
+                Ok(buffer.get(*next - 1))
+            }
+            Source::Runs(merge) => {
+                let advanced = merge.advance();
+                self.failed = advanced.is_err();
+                Ok(if advanced? { merge.current() } else { None })
+            }
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn allocated_bytes(&self) -> usize {
+        match &self.source {
+            Source::Memory { buffer, .. } => buffer.allocated_bytes(),
+            Source::Runs(merge) => merge.allocated_bytes(),
+        }
+    }
+}
+
+impl Iterator for Sorted {
+    type Item = Result<(Vec<u8>, Vec<u8>)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = self.next_record().transpose()?;
+        Some(record.map(|(key, value)| (key.to_vec(), value.to_vec())))
+    }
+}
+
+impl std::iter::FusedIterator for Sorted {}

@@ -1,0 +1,557 @@
+//! The writer of sorted tables: records in, blocks out, the index at the end.
+//!
+//! Memory does not grow with the table but for a few bytes a block: records pass through a look-ahead of at most
+//! [`LOOKAHEAD_BYTES`] (or four blocks), in which block ends are chosen where separators code best. The file grows under
+//! a temporary name, and gets its own when it is complete and durable.
+
+use super::block::{BLOCK_BYTES, Layout, Stored, lay_out};
+use super::counts;
+use super::filter::{FilterBuilder, hash_key};
+use super::format::{self, FilterMeta, Meta, Section, Source};
+use super::index::{self, Bottom, IndexInput};
+use super::key::MAX_KEY_BYTES;
+use super::locations::LocationWriter;
+use super::options::WriteOptions;
+use super::pending::Pending;
+use super::reader::Table;
+use super::report::TableReport;
+use super::value::{MAX_VALUE_BYTES, ValueWriter};
+use crate::block::checksum;
+use crate::block::compress::Compression;
+use crate::error::{Error, Result};
+use crate::io::{Storage, WritableFile, random_u64};
+use crate::tune::DesignRequest;
+use ogive_model::Fence;
+use ogive_model::coded::{CodedLayer, Effort, MAX_GROUP, StringLayer, cheapest_border, fit_flexible, fit_strings};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Records looked ahead over, in bytes: a thousand blocks of 4 KiB, four times what one group of separators takes.
+const LOOKAHEAD_BYTES: usize = 4 << 20;
+/// Size of a data block when nobody chose one and nothing is known of the records yet.
+pub(super) const DEFAULT_BLOCK_BYTES: u32 = 4096;
+/// Written at a time.
+const WRITE_BYTES: usize = 1 << 20;
+/// In front of a value of a tagged table: the tag, and the suffix with all bits flipped, so that larger suffixes come first.
+pub(super) const TAG_BYTES: usize = 9;
+/// Ending of the names of files that are being written.
+const TEMPORARY: &str = ".ogive-tmp";
+
+/// Writes a table from records in key order.
+///
+/// ```
+/// use ogive::io::MemoryStorage;
+/// use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+/// use std::sync::Arc;
+///
+/// let storage = Arc::new(MemoryStorage::new());
+/// let options = WriteOptions { key_type: KeyType::Text, ..WriteOptions::default() };
+/// let mut writer = TableWriter::create(storage.clone(), "fruit", options)?;
+/// writer.append(b"apple", b"red")?;
+/// writer.append(b"banana", b"yellow")?;
+/// writer.finish()?;
+///
+/// let table = Table::open(storage, "fruit", &OpenOptions::default())?;
+/// assert_eq!(table.get(b"banana")?, Some(b"yellow".to_vec()));
+/// # Ok::<(), ogive::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TableWriter {
+    storage: Arc<dyn Storage>,
+    name: String,
+    temporary: String,
+    options: WriteOptions,
+    out: Output,
+    values: ValueWriter,
+    layout: Layout,
+    block_bytes: usize,
+    pending: Pending,
+    /// Key of the last record, and its tag and suffix where there are any.
+    last: Option<(Vec<u8>, [u8; TAG_BYTES])>,
+    records: u64,
+    distinct: bool,
+    locations: LocationWriter,
+    counts: Vec<u32>,
+    fences: Vec<Fence>,
+    first_coordinate: u64,
+    coded: CodedLayer,
+    strings: StringLayer,
+    /// Separator of the block that comes next, in tables of byte strings.
+    next_string: Vec<u8>,
+    largest_block_bytes: usize,
+    filter: Option<FilterBuilder>,
+    filter_units: Vec<Vec<u8>>,
+    finished: bool,
+}
+
+/// The growing file.
+#[derive(Debug)]
+pub(super) struct Output {
+    file: Box<dyn WritableFile>,
+    pub(super) file_id: u64,
+    buffer: Vec<u8>,
+    written: u64,
+}
+
+impl Output {
+    /// Offset of the next byte.
+    pub(super) fn offset(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn zeros(&mut self, count: u64) -> Result<()> {
+        let mut left = count;
+        while left > 0 {
+            let part = left.min(WRITE_BYTES as u64);
+            self.put(&vec![0; part as usize])?;
+            left -= part;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.append(&self.buffer)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl TableWriter {
+    /// Begins a table named `name`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for impossible options; [`Error::Io`] of kind `AlreadyExists` when the name is taken and
+    /// `replace` is off; [`Error::NotATable`] when it is taken by a file that is no Ogive table.
+    pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Result<Self> {
+        let block_bytes = options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
+        check_options(&options, block_bytes)?;
+        index::check_design(&options)?;
+        check_replaced(&storage, name, options.replace)?;
+        remove_leftovers(&*storage, name)?;
+        let file_id = random_u64();
+        let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
+        let file = storage.create(&temporary)?;
+        let layout = match (options.key_type.width(), options.value_width) {
+            (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
+            _ => Layout::Slotted,
+        };
+        let path = storage.path(&temporary);
+        Ok(Self {
+            values: ValueWriter::new(file_id, path),
+            pending: Pending::new(layout, block_bytes as usize, options.key_type.is_numeric()),
+            filter: options.filter_bits_per_key.map(FilterBuilder::new).transpose()?,
+            name: name.to_owned(),
+            out: Output { file, file_id, buffer: Vec::with_capacity(WRITE_BYTES + (64 << 10)), written: 0 },
+            locations: LocationWriter::new(u64::from(block_bytes)),
+            block_bytes: block_bytes as usize,
+            storage,
+            temporary,
+            options,
+            layout,
+            last: None,
+            records: 0,
+            distinct: true,
+            counts: Vec::new(),
+            fences: Vec::new(),
+            first_coordinate: 0,
+            coded: CodedLayer::new(),
+            strings: StringLayer::new(),
+            next_string: Vec::new(),
+            largest_block_bytes: 0,
+            filter_units: Vec::new(),
+            finished: false,
+        })
+    }
+
+    /// Appends a record; keys must not fall.
+    ///
+    /// # Errors
+    /// [`Error::Unsorted`], [`Error::KeyLength`], [`Error::ValueTooLarge`], and whatever the storage reports.
+    pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let tag = if self.options.tagged { *value.first_chunk().unwrap_or(&[0; TAG_BYTES]) } else { [0; TAG_BYTES] };
+        self.check(key, value.len() as u64, tag)?;
+        let block_room = self.block_bytes / 2;
+        if self.layout == Layout::Slotted && value.len() > block_room.max(64) && !self.options.tagged {
+            let (values, out) = (&mut self.values, &mut self.out);
+            let pointer = values.write(out.offset(), value, &mut |bytes| out.put(bytes))?;
+            self.align_behind_value()?;
+            return self.accept(key, Stored::Long(pointer));
+        }
+        self.accept(key, Stored::Inline(value))
+    }
+
+    /// Appends a record whose value is read from a stream to its end, up to 1 GiB.
+    ///
+    /// # Errors
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or tagged records.
+    pub fn append_stream(&mut self, key: &[u8], value: &mut dyn std::io::Read) -> Result<()> {
+        if self.layout != Layout::Slotted || self.options.tagged {
+            return Err(Error::InvalidArgument(
+                "values of fixed width, or with tags, are not streamed; use append".into(),
+            ));
+        }
+        self.check(key, 0, [0; TAG_BYTES])?;
+        let (values, out) = (&mut self.values, &mut self.out);
+        let pointer = values.write_stream(out.offset(), value, &mut |bytes| out.put(bytes))?;
+        self.align_behind_value()?;
+        self.accept(key, Stored::Long(pointer))
+    }
+
+    /// Appends a record with a tag byte and a suffix; records of one key are ordered by suffix, largest first.
+    ///
+    /// # Errors
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that was not created with `tagged`.
+    pub fn append_tagged(&mut self, key: &[u8], tag: u8, suffix: u64, value: &[u8]) -> Result<()> {
+        if !self.options.tagged {
+            return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
+        }
+        let mut tagged = Vec::with_capacity(TAG_BYTES + value.len());
+        tagged.push(tag);
+        tagged.extend_from_slice(&(!suffix).to_be_bytes());
+        tagged.extend_from_slice(value);
+        self.append(key, &tagged)
+    }
+
+    fn check(&mut self, key: &[u8], value_bytes: u64, tag: [u8; TAG_BYTES]) -> Result<()> {
+        let path = || self.storage.path(&self.name);
+        let wrong = |detail: String| Error::KeyLength { path: path(), length: key.len() as u64, detail };
+        match self.options.key_type.width() {
+            Some(width) if key.len() != width => {
+                return Err(wrong(format!("keys of type {} have {width} bytes", self.options.key_type)));
+            }
+            _ if key.len() > MAX_KEY_BYTES => return Err(wrong(format!("keys have at most {MAX_KEY_BYTES} bytes"))),
+            _ => {}
+        }
+        if value_bytes > MAX_VALUE_BYTES {
+            return Err(Error::ValueTooLarge { path: path(), length: value_bytes, limit: MAX_VALUE_BYTES });
+        }
+        if let Some(width) = self.options.value_width.filter(|&width| u64::from(width) != value_bytes) {
+            return Err(Error::InvalidArgument(format!(
+                "record {} of {} has a value of {value_bytes} bytes; this table was created for values of {width}",
+                self.records,
+                path().display()
+            )));
+        }
+        if let Some((last, last_tag)) = &mut self.last {
+            // The suffix is stored with its bits flipped, so it orders as bytes; the tag does not take part.
+            match key.cmp(last).then(tag[1..].cmp(&last_tag[1..])) {
+                std::cmp::Ordering::Less => return Err(Error::Unsorted { path: path(), record: self.records }),
+                _ => self.distinct &= key != last.as_slice(),
+            }
+            last.clear();
+            last.extend_from_slice(key);
+            *last_tag = tag;
+        } else {
+            self.last = Some((key.to_vec(), tag));
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, key: &[u8], value: Stored<'_>) -> Result<()> {
+        self.pending.push(key, value);
+        self.records += 1;
+        if self.records == 1 {
+            self.first_coordinate = self.pending.coordinates().first().copied().unwrap_or(0);
+        }
+        let lookahead = LOOKAHEAD_BYTES.max(4 * self.block_bytes);
+        if self.pending.byte_len() >= 2 * lookahead {
+            self.drain(lookahead)?;
+        }
+        Ok(())
+    }
+
+    /// Blocks that lie between values begin where a direct read may begin.
+    fn align_behind_value(&mut self) -> Result<()> {
+        let unit = (self.block_bytes as u64).min(4096);
+        self.out.zeros((unit - self.out.offset() % unit) % unit)
+    }
+
+    /// Writes blocks until at most `keep` bytes of records are pending; with 0, all of them.
+    fn drain(&mut self, keep: usize) -> Result<()> {
+        let mut begin = 0;
+        let mut left = self.pending.byte_len();
+        while begin < self.pending.len() && (keep == 0 || left > keep) {
+            let end = self.write_group(begin)?;
+            left -= self.pending.records(begin, end).len();
+            begin = end;
+        }
+        self.pending.discard(begin);
+        Ok(())
+    }
+
+    /// Whether block ends are chosen for the sake of their separators.
+    fn chooses_ends(&self) -> bool {
+        matches!(self.options.design, DesignRequest::Tuned | DesignRequest::Coded)
+    }
+
+    /// Writes the blocks of one group of separators from record `begin` on; returns the record behind the last.
+    fn write_group(&mut self, begin: usize) -> Result<usize> {
+        let most = (LOOKAHEAD_BYTES / self.block_bytes).clamp(2, MAX_GROUP);
+        let begins = if !self.options.key_type.is_numeric() {
+            let group = fit_strings(std::mem::take(&mut self.next_string), begin, &self.pending, most);
+            let begins = group.begins.clone();
+            self.strings.push(group);
+            begins
+        } else if self.chooses_ends() {
+            let start = self.fences.last().map_or(0, |fence| fence.start().unwrap_or(u64::MAX));
+            let group = fit_flexible(start, begin, &self.pending, most, Effort::Full);
+            self.coded.push(group.header, group.residuals);
+            group.begins
+        } else {
+            Vec::new()
+        };
+        let mut at = begin;
+        for end in begins {
+            self.write_block(at, end)?;
+            at = end;
+        }
+        let end = self.end_of_group(at);
+        self.write_block(at, end)?;
+        Ok(end)
+    }
+
+    /// Where the last block of a group ends: for byte strings where the next separator is shortest, else where it is full.
+    fn end_of_group(&mut self, at: usize) -> usize {
+        if self.options.key_type.is_numeric() {
+            return self.pending.full_end(at);
+        }
+        match ogive_model::coded::StringCuts::ends(&self.pending, at) {
+            Some((first, last)) => {
+                let (end, separator) = cheapest_border(&[], first, last, &self.pending);
+                self.next_string = separator;
+                end
+            }
+            None => {
+                let end = self.pending.full_end(at);
+                if end < self.pending.len() {
+                    let (low, high) = (self.pending.record_key(end - 1), self.pending.record_key(end));
+                    self.next_string = ogive_model::coded::shortest_separator(low, high);
+                }
+                end
+            }
+        }
+    }
+
+    fn write_block(&mut self, begin: usize, end: usize) -> Result<()> {
+        let records = self.pending.records(begin, end);
+        let starts = if self.layout == Layout::Slotted { self.pending.starts(begin, end) } else { Vec::new() };
+        let table = starts.len() * super::block::start_bytes(self.block_bytes.max(records.len() + 64));
+        let needed = records.len() + table + super::block::TRAILER_BYTES;
+        // A record that is larger than a block has a block of its own.
+        let raw_bytes = if needed <= self.block_bytes { self.block_bytes } else { needed.next_multiple_of(512) };
+        let mut raw = lay_out(self.layout, raw_bytes, records, &starts, end - begin);
+        self.largest_block_bytes = self.largest_block_bytes.max(raw.len());
+        if let Some(packed) = pack(&self.options.compression, &raw) {
+            raw = packed;
+        }
+        let offset = self.out.offset();
+        checksum::seal(self.out.file_id, offset, &mut raw);
+        self.out.put(&raw)?;
+        self.locations.push(offset, raw.len());
+        self.counts.push((end - begin) as u32);
+        self.pending.note_block(begin, end);
+        if self.options.key_type.is_numeric() && end < self.pending.len() {
+            let coordinates = self.pending.coordinates();
+            self.fences.push(Fence { low: coordinates[end - 1], high: coordinates[end] });
+        }
+        if let Some(filter) = &mut self.filter {
+            (begin..end).for_each(|record| filter.add(hash_key(self.pending.record_key(record))));
+            let units = &mut self.filter_units;
+            filter.end_block(&mut |unit| keep_unit(units, unit))?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is pending, tunes and writes the index, makes the file durable, and gives it its name.
+    ///
+    /// # Errors
+    /// Whatever the storage reports; then nothing is left under the name.
+    pub fn finish(mut self) -> Result<TableReport> {
+        self.drain(0)?;
+        let meta = self.write_index()?;
+        self.out.flush()?;
+        self.out.file.sync()?;
+        self.storage.rename(&self.temporary, &self.name)?;
+        self.finished = true;
+        self.storage.sync_directory()?;
+        Ok(TableReport::new(&meta, self.out.offset()))
+    }
+
+    fn write_index(&mut self) -> Result<Meta> {
+        let (locations, location_groups) = self.locations.encode();
+        let bottom = match self.options.key_type.is_numeric() {
+            true => Bottom::Numbers {
+                fences: std::mem::take(&mut self.fences),
+                first: self.first_coordinate,
+                coded: std::mem::take(&mut self.coded),
+            },
+            false => Bottom::Strings(std::mem::take(&mut self.strings)),
+        };
+        let input = IndexInput {
+            bottom,
+            data_bytes: self.locations.end(),
+            stored_block_bytes: self.locations.block_bytes(),
+            blocks: self.locations.blocks(),
+            records: self.records,
+            location_bytes: locations.len() as u64,
+            largest_block_bytes: self.largest_block_bytes as u64,
+        };
+        let built = index::build(input, &self.options);
+        let data_end = self.out.offset();
+        self.out.zeros((4096 - data_end % 4096) % 4096)?;
+        let index = built.write(&mut self.out)?;
+        let counts = self.write_counts()?;
+        let filter = self.write_filter()?;
+        let meta = Meta {
+            key_type: self.options.key_type,
+            value_width: match self.layout {
+                Layout::Dense { value, .. } => Some(value as u64),
+                Layout::Slotted => None,
+            },
+            tagged: self.options.tagged,
+            distinct: self.distinct,
+            compression: self.options.compression.name().to_owned(),
+            records: self.records,
+            blocks: self.locations.blocks(),
+            block_bytes: self.block_bytes as u64,
+            largest_block_bytes: self.largest_block_bytes as u64,
+            data_bytes: self.locations.end(),
+            source: Source::Own,
+            layers: index.layers,
+            location_bytes: locations.len() as u64,
+            location_groups,
+            per_block: counts::even_count(&self.counts).unwrap_or(0),
+            counts,
+            filter,
+            mean_read_bytes: index.mean_read_bytes,
+            max_read_bytes: index.max_read_bytes,
+            tuned_for: self.options.profile.name().to_owned(),
+            properties: std::mem::take(&mut self.options.properties),
+        };
+        write_tail(&mut self.out, &index.root, &locations, &meta)?;
+        Ok(meta)
+    }
+
+    fn write_counts(&mut self) -> Result<Section> {
+        let offset = self.out.offset();
+        if self.counts.is_empty() || counts::even_count(&self.counts).is_some() {
+            return Ok(Section { offset, bytes: 0 });
+        }
+        let bytes = counts::encode(self.out.file_id, offset, &self.counts);
+        self.out.put(&bytes)?;
+        Ok(Section { offset, bytes: bytes.len() as u64 })
+    }
+
+    fn write_filter(&mut self) -> Result<Option<FilterMeta>> {
+        let Some(filter) = self.filter.take() else { return Ok(None) };
+        let units = &mut self.filter_units;
+        let Some(layout) = filter.finish(&mut |unit| keep_unit(units, unit))? else { return Ok(None) };
+        let offset = self.out.offset();
+        for mut unit in std::mem::take(&mut self.filter_units) {
+            checksum::seal(self.out.file_id, self.out.offset(), &mut unit);
+            self.out.put(&unit)?;
+        }
+        let section = Section { offset, bytes: self.out.offset() - offset };
+        Ok(Some(FilterMeta { section, layout }))
+    }
+}
+
+/// Writes the tail so that the file's length tells its size.
+pub(super) fn write_tail(out: &mut Output, root: &[u8], locations: &[u8], meta: &Meta) -> Result<()> {
+    let draft = format::encode_tail(out.file_id, 0, root, locations, meta);
+    out.zeros(format::padding(out.offset(), draft.len() as u64))?;
+    let tail = format::encode_tail(out.file_id, out.offset(), root, locations, meta);
+    out.put(&tail)
+}
+
+fn keep_unit(units: &mut Vec<Vec<u8>>, unit: &[u8]) -> Result<()> {
+    units.push(unit.to_vec());
+    Ok(())
+}
+
+/// The packed form of a block, if it is smaller: the body packed, its length before packing, and the trailer.
+fn pack(compression: &Compression, raw: &[u8]) -> Option<Vec<u8>> {
+    let (body, trailer) = raw.split_at(raw.len() - super::block::TRAILER_BYTES);
+    let mut packed = Vec::new();
+    let codec = compression.compress(body, &mut packed)?;
+    packed.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    packed.push(codec);
+    packed.extend_from_slice(&trailer[1..]);
+    Some(packed)
+}
+
+fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
+    if !BLOCK_BYTES.contains(&block_bytes) || !block_bytes.is_power_of_two() {
+        return Err(Error::InvalidArgument(format!(
+            "blocks of {block_bytes} bytes: the size is a power of two from {} to {}",
+            BLOCK_BYTES.start(),
+            BLOCK_BYTES.end()
+        )));
+    }
+    let record = options.key_type.width().unwrap_or(0) + options.value_width.unwrap_or(0) as usize;
+    if options.key_type.width().is_some()
+        && record + super::block::TRAILER_BYTES > block_bytes as usize
+        && options.value_width.is_some()
+    {
+        return Err(Error::InvalidArgument(format!(
+            "a record of {record} bytes does not fit a block of {block_bytes}; take larger blocks, or leave the value's width open"
+        )));
+    }
+    if options.tagged && options.value_width.is_some_and(|width| (width as usize) < TAG_BYTES) {
+        return Err(Error::InvalidArgument(format!("tagged values have at least {TAG_BYTES} bytes")));
+    }
+    Ok(())
+}
+
+/// Refuses to overwrite: anything without `replace`, and what is no table in any case.
+fn check_replaced(storage: &Arc<dyn Storage>, name: &str, replace: bool) -> Result<()> {
+    if !storage.exists(name)? {
+        return Ok(());
+    }
+    if !replace {
+        return Err(Error::io("create", storage.path(name), std::io::ErrorKind::AlreadyExists.into()));
+    }
+    match Table::open(storage.clone(), name, &super::options::OpenOptions::default()) {
+        // A damaged table, or one of a newer version, is a table all the same.
+        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::Changed { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes what writers of this table left behind when they were killed.
+fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
+    for file in storage.list()? {
+        let id = file
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('.'))
+            .and_then(|rest| rest.strip_suffix(TEMPORARY));
+        if id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())) {
+            storage.remove(&file)?;
+        }
+    }
+    Ok(())
+}
+
+impl Drop for TableWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            // There is nobody to report to; a leftover is removed by the next writer of the name.
+            _ = self.storage.remove(&self.temporary);
+        }
+    }
+}
+
+/// Path of the table that a writer works on, for messages.
+impl TableWriter {
+    /// The full path of the table that is being written.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.storage.path(&self.name)
+    }
+}

@@ -1,0 +1,175 @@
+//! The layer builders F: each turns a row into a layer.
+
+use super::layer::{Layer, LayerNodes};
+use super::parallel;
+use super::problem::{BuilderKind, Options};
+use super::row::Row;
+use ogive_model::coded::{self, CodedLayer, Effort};
+use ogive_model::{FenceRun, band, pla, step};
+use std::fmt;
+
+/// A builder with its parameters. A granularity (lambda) in bytes means so many whole children, at least one.
+///
+/// Source: AirIndex, Section 5.2 and Appendix A.1; [`Builder::Coded`] is our own, [`Builder::Pla`] that of the PGM-index. RMI, radix spline
+/// and others would be further variants.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Builder {
+    /// Greedy step: as many children to a piece as lambda holds.
+    GStep {
+        /// Most pieces in one unit.
+        pieces: u32,
+        /// Longest window.
+        lambda_bytes: u64,
+    },
+    /// Greedy band: as many children to a node as keep its window within lambda.
+    GBand {
+        /// Longest window.
+        lambda_bytes: u64,
+    },
+    /// Equal band: children grouped by lambda, a line through each group.
+    EBand {
+        /// Length of a group.
+        lambda_bytes: u64,
+    },
+    /// Coded separators, one for as many children as lambda holds.
+    Coded {
+        /// Length of a window.
+        lambda_bytes: u64,
+    },
+    /// Optimal piecewise linear approximation.
+    Pla {
+        /// How far the right child may lie from its prediction.
+        error_children: u64,
+    },
+}
+
+impl fmt::Display for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::GStep { lambda_bytes, .. } => write!(f, "gstep({lambda_bytes})"),
+            Self::GBand { lambda_bytes } => write!(f, "gband({lambda_bytes})"),
+            Self::EBand { lambda_bytes } => write!(f, "eband({lambda_bytes})"),
+            Self::Coded { lambda_bytes } => write!(f, "coded({lambda_bytes})"),
+            Self::Pla { error_children } => write!(f, "pla({error_children})"),
+        }
+    }
+}
+
+impl Builder {
+    /// A builder of this kind and granularity.
+    pub(super) fn of_kind(kind: BuilderKind, lambda_bytes: u64, options: &Options) -> Self {
+        match kind {
+            BuilderKind::GStep => Self::GStep { pieces: options.step_pieces.unwrap_or(u32::MAX), lambda_bytes },
+            BuilderKind::GBand => Self::GBand { lambda_bytes },
+            BuilderKind::EBand => Self::EBand { lambda_bytes },
+            BuilderKind::Coded => Self::Coded { lambda_bytes },
+        }
+    }
+
+    /// Builds the layer over a row, on up to `options.threads` threads, each partition on its own.
+    pub fn build(&self, row: &Row, options: &Options) -> Layer {
+        let parts = row.children().div_ceil(options.partition_children.max(1) as u64) as usize;
+        let nodes = match *self {
+            Self::GStep { lambda_bytes, .. } => {
+                let children = granule(lambda_bytes, row);
+                LayerNodes::Step(over_parts(row, parts, options.threads, |run| step::greedy(run, children)))
+            }
+            Self::GBand { lambda_bytes } => {
+                let window = granule(lambda_bytes, row);
+                LayerNodes::Line(over_parts(row, parts, options.threads, |run| band::greedy(run, window)))
+            }
+            Self::EBand { lambda_bytes } => {
+                let children = granule(lambda_bytes, row);
+                LayerNodes::Line(over_parts(row, parts, options.threads, |run| band::equal(run, children)))
+            }
+            Self::Pla { error_children } => {
+                LayerNodes::Line(over_parts(row, parts, options.threads, |run| pla::optimal(run, error_children)))
+            }
+            Self::Coded { lambda_bytes } => {
+                let granule = granule(lambda_bytes, row);
+                LayerNodes::Coded { layer: code(row, granule, parts, options.threads), granule }
+            }
+        };
+        Layer { builder: *self, nodes, unit_bytes: options.unit_bytes, children: row.children() }
+    }
+}
+
+/// Whole children in a granularity of `lambda_bytes`, at least one.
+pub(super) fn granule(lambda_bytes: u64, row: &Row) -> u64 {
+    (lambda_bytes / row.child_bytes.max(1)).max(1)
+}
+
+fn over_parts<T: Send>(
+    row: &Row,
+    parts: usize,
+    threads: usize,
+    build: impl Fn(&FenceRun<'_>) -> Vec<T> + Sync,
+) -> Vec<T> {
+    let mut runs = FenceRun::split(&row.fences, parts);
+    if let Some(first) = runs.first_mut() {
+        first.start = row.first;
+    }
+    if let [run] = runs.as_slice() {
+        return build(run);
+    }
+    parallel::map(threads, runs.len(), |i| build(&runs[i])).into_iter().flatten().collect()
+}
+
+/// Codes the row in parts that end at whole granules.
+fn code(row: &Row, granule: u64, parts: usize, threads: usize) -> CodedLayer {
+    let granule = usize::try_from(granule).unwrap_or(usize::MAX);
+    let each = (row.fences.len() / parts.max(1) / granule).saturating_mul(granule);
+    // A fence that no coordinate crosses (a tie at u64::MAX) ends the separators; only the sequential way stops there.
+    let last_fence_crossed = row.fences.last().is_none_or(|fence| fence.start().is_some());
+    if parts <= 1 || each == 0 || !last_fence_crossed {
+        return coded::encode_row(row.first, &row.fences, granule, Effort::Full);
+    }
+    let coded = parallel::map(threads, parts, |part| {
+        let from = part * each;
+        let to = if part + 1 == parts { row.fences.len() } else { from + each - 1 };
+        let start = if part == 0 { Some(row.first) } else { row.fences[from - 1].start() };
+        coded::encode_row(start.unwrap_or(u64::MAX), &row.fences[from..to], granule, Effort::Full)
+    });
+    let mut whole = CodedLayer::new();
+    coded.into_iter().for_each(|part| whole.append(part));
+    whole
+}
+
+/// The granularities of the search, in whole children: `low * growth^i` up to `high`, each count of children once.
+///
+/// Source: AirIndex, Section 5.2 (exponential granularities).
+pub(super) fn granularities(child_bytes: u64, options: &Options) -> Vec<u64> {
+    let child_bytes = child_bytes.max(1);
+    let growth = if options.growth.is_finite() { options.growth.max(1.001) } else { 2.0 };
+    let mut lambda = options.lambda_low_bytes.max(child_bytes) as f64;
+    let mut children = Vec::new();
+    while lambda <= options.lambda_high_bytes.max(child_bytes) as f64 {
+        let count = (lambda as u64 / child_bytes).max(1);
+        if children.last() != Some(&count) {
+            children.push(count);
+        }
+        lambda *= growth;
+    }
+    children
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_set_has_thirteen_granularities_a_kind() {
+        let grid = granularities(256, &Options::default());
+        assert_eq!(grid, (0..13).map(|i| 1 << i).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn granularities_are_whole_children_and_none_comes_twice() {
+        let options = Options { growth: 1.3, lambda_high_bytes: 20_000, ..Options::default() };
+        assert_eq!(granularities(4096, &options), [1, 2, 3, 4]);
+        assert_eq!(granularities(1 << 21, &Options::default()), [1]);
+        let broken = Options { growth: f64::NAN, ..Options::default() };
+        assert_eq!(granularities(1 << 19, &broken), [1, 2]);
+    }
+}

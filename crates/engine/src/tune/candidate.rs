@@ -1,0 +1,133 @@
+//! Candidates for the next layer: built whole, or judged by stretches of a long row.
+
+use super::builder::Builder;
+use super::design::LINE_NODE_BYTES;
+use super::layer::{Layer, UNIT_HEADER_BYTES};
+use super::problem::{Options, Problem};
+use super::reads::{ReadSizes, Windows};
+use super::row::{Row, Shares};
+
+/// Stretches of a long row that builders are judged by.
+const STRETCHES: usize = 8;
+/// Children, coarse ones, that all stretches of a row hold together.
+const STRETCH_CHILDREN: usize = 1 << 13;
+/// A window is seen through a glass that leaves it at least this many coarse children.
+const COARSE_WINDOW: u64 = 16;
+
+/// A layer that may come next.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub(super) builder: Builder,
+    /// Stored bytes as a root.
+    pub(super) root_bytes: u64,
+    /// Reads from the row below.
+    pub(super) reads: ReadSizes,
+    /// The layer itself, where it was built whole.
+    pub(super) layer: Option<Layer>,
+}
+
+impl Candidate {
+    /// Builds the layer over the whole row.
+    pub(super) fn whole(builder: Builder, row: &Row, shares: &Shares, depth: usize, problem: &Problem<'_>) -> Self {
+        let layer = problem.build(builder, row, depth, &problem.options);
+        let reads = layer.windows(row, shares).sizes(row.child_bytes);
+        Self { builder, root_bytes: layer.root_bytes(), reads, layer: Some(layer) }
+    }
+}
+
+/// Stretches of a row, seen through glasses of several coarseness, that stand for the whole of it.
+///
+/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged on
+/// a coarse row, at a cost that does not grow with the row.
+#[derive(Debug)]
+pub(super) struct Glasses {
+    by_factor: Vec<Glass>,
+}
+
+impl Glasses {
+    /// Glasses for windows of up to `widest` children, over one row.
+    pub(super) fn over(row: &Row, widest: u64) -> Self {
+        Self::over_runs(std::slice::from_ref(row), row.children() as f64, widest)
+    }
+
+    /// The same over separate runs that stand for a row of `children` children.
+    pub(super) fn over_runs(runs: &[Row], children: f64, widest: u64) -> Self {
+        let factors = std::iter::successors(Some(1_u64), |factor| Some(factor * 2));
+        let needed = factors.take_while(|&factor| factor == 1 || factor * COARSE_WINDOW <= widest);
+        Self { by_factor: needed.map(|factor| Glass::new(runs, children, factor)).collect() }
+    }
+
+    /// Judges a builder whose windows have `children` children of the row.
+    pub(super) fn judge(&self, builder: Builder, children: u64, options: &Options) -> Option<Candidate> {
+        let fits = |glass: &&Glass| glass.factor == 1 || glass.factor * COARSE_WINDOW <= children;
+        let glass = self.by_factor.iter().rev().find(fits)?;
+        glass.judge(builder, options)
+    }
+}
+
+#[derive(Debug)]
+struct Glass {
+    factor: u64,
+    stretches: Vec<Stretch>,
+    /// Children of the whole row for each child of the stretches, both coarse.
+    scale: f64,
+}
+
+#[derive(Debug)]
+struct Stretch {
+    row: Row,
+    shares: Shares,
+    /// Look-ups that end in the stretch, in the unit of all stretches.
+    mass: f64,
+}
+
+impl Stretch {
+    fn new(row: Row) -> Self {
+        let mass = row.weights.as_ref().map_or(row.children() as f64, |weights| weights.iter().sum());
+        Self { shares: row.shares(), row, mass }
+    }
+}
+
+impl Glass {
+    fn new(runs: &[Row], children: f64, factor: u64) -> Self {
+        let coarse: Vec<Row> = runs.iter().map(|run| run.coarse(factor as usize)).collect();
+        let total: usize = coarse.iter().map(|run| run.fences.len() + 1).sum();
+        let stretches: Vec<Stretch> = if total <= STRETCH_CHILDREN {
+            coarse.into_iter().map(Stretch::new).collect()
+        } else {
+            let pieces = STRETCHES.div_ceil(coarse.len());
+            let share = |run: &Row| STRETCH_CHILDREN * (run.fences.len() + 1) / total;
+            coarse.iter().flat_map(|run| cut(run, pieces, share(run) / pieces)).map(Stretch::new).collect()
+        };
+        let seen: u64 = stretches.iter().map(|stretch| stretch.row.children()).sum();
+        Self { factor, stretches, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
+    }
+
+    fn judge(&self, builder: Builder, options: &Options) -> Option<Candidate> {
+        let mut windows = Windows::default();
+        let mut payload_bytes = 0.0;
+        for stretch in &self.stretches {
+            let layer = builder.build(&stretch.row, options);
+            windows.merge(&layer.windows(&stretch.row, &stretch.shares), stretch.mass);
+            payload_bytes += (layer.root_bytes() - UNIT_HEADER_BYTES) as f64;
+        }
+        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where they would anyway.
+        if self.stretches.len() > 1 && matches!(builder, Builder::GBand { .. }) {
+            payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.stretches.len() as f64;
+        }
+        let child_bytes = self.stretches.first()?.row.child_bytes;
+        let root_bytes = UNIT_HEADER_BYTES + (payload_bytes * self.scale) as u64;
+        Some(Candidate { builder, root_bytes, reads: windows.sizes(child_bytes), layer: None })
+    }
+}
+
+/// `pieces` evenly spaced stretches of `children` children each.
+fn cut(run: &Row, pieces: usize, children: usize) -> Vec<Row> {
+    let children = children.clamp(1, run.fences.len() + 1);
+    let room = run.fences.len() + 1 - children;
+    let stretch = |i: usize| {
+        let from = if pieces > 1 { room * i / (pieces - 1) } else { room / 2 };
+        run.stretch(from, from + children - 1)
+    };
+    (0..pieces).map(stretch).collect()
+}

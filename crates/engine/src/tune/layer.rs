@@ -1,0 +1,220 @@
+//! One layer of an index: its nodes, how they are packed into units, and the row that those units are.
+
+use super::builder::Builder;
+use super::design::{LINE_NODE_BYTES, STEP_PIECE_BYTES, root_blob_bytes};
+use super::reads::Windows;
+use super::row::{Row, Shares};
+use ogive_model::Fence;
+use ogive_model::coded::CodedLayer;
+use ogive_model::line::LineNode;
+use ogive_model::step::StepPiece;
+use std::ops::Range;
+
+/// Bytes of the header of a unit, and of the root.
+pub const UNIT_HEADER_BYTES: u64 = 24;
+
+/// The nodes of one layer, in order.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LayerNodes {
+    /// Plain separators.
+    Step(Vec<StepPiece>),
+    /// Lines with their windows.
+    Line(Vec<LineNode>),
+    /// Coded separators of every `granule`-th child.
+    Coded {
+        /// The groups.
+        layer: CodedLayer,
+        /// Children for each separator.
+        granule: u64,
+    },
+}
+
+/// One layer of an index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// How it was built.
+    pub builder: Builder,
+    /// Its nodes.
+    pub nodes: LayerNodes,
+    /// Bytes of one unit, should the layer not be the root.
+    pub unit_bytes: u32,
+    /// Number of children that the layer leads to.
+    pub children: u64,
+}
+
+/// One unit of a layer: a run of whole nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// The nodes in it: step pieces, line nodes or coded groups.
+    pub nodes: Range<usize>,
+    /// Smallest coordinate that the unit answers for (the first unit answers for smaller ones, too).
+    pub separator: u64,
+    /// First child that the unit leads to.
+    pub first_child: u64,
+}
+
+impl Layer {
+    /// Step pieces, line nodes or coded groups.
+    pub fn node_count(&self) -> u64 {
+        match &self.nodes {
+            LayerNodes::Step(pieces) => pieces.len() as u64,
+            LayerNodes::Line(nodes) => nodes.len() as u64,
+            LayerNodes::Coded { layer, .. } => layer.groups() as u64,
+        }
+    }
+
+    /// Stored bytes as a root.
+    pub fn root_bytes(&self) -> u64 {
+        match &self.nodes {
+            LayerNodes::Step(pieces) => root_blob_bytes(pieces.len() as u64, STEP_PIECE_BYTES),
+            LayerNodes::Line(nodes) => root_blob_bytes(nodes.len() as u64, LINE_NODE_BYTES),
+            LayerNodes::Coded { layer, .. } => UNIT_HEADER_BYTES + layer.total_len() as u64,
+        }
+    }
+
+    /// Stored bytes in units.
+    pub fn size_in_units_bytes(&self) -> u64 {
+        let units = match &self.nodes {
+            LayerNodes::Coded { .. } => self.units().len() as u64,
+            _ => self.node_count().div_ceil(self.nodes_per_unit()),
+        };
+        units * u64::from(self.unit_bytes)
+    }
+
+    /// Most step pieces or line nodes in one unit.
+    fn nodes_per_unit(&self) -> u64 {
+        let room = self.unit_room() as u64;
+        match (&self.nodes, &self.builder) {
+            (LayerNodes::Step(_), Builder::GStep { pieces, .. }) => {
+                (room / STEP_PIECE_BYTES).min(u64::from(*pieces)).max(1)
+            }
+            (LayerNodes::Step(_), _) => (room / STEP_PIECE_BYTES).max(1),
+            _ => (room / LINE_NODE_BYTES).max(1),
+        }
+    }
+
+    /// The layer with no node larger than a unit, for one that is not to be the root.
+    pub(super) fn fit_into_units(mut self) -> Self {
+        let room = self.unit_room();
+        if let LayerNodes::Coded { layer, .. } = &mut self.nodes {
+            *layer = std::mem::take(layer).limit_groups(room);
+        }
+        self
+    }
+
+    fn unit_room(&self) -> usize {
+        u64::from(self.unit_bytes).saturating_sub(UNIT_HEADER_BYTES) as usize
+    }
+
+    /// The layer cut into units; nodes are never cut.
+    pub fn units(&self) -> Vec<Unit> {
+        let each = self.nodes_per_unit() as usize;
+        let even = |count: usize| (0..count.div_ceil(each)).map(move |i| i * each..((i + 1) * each).min(count));
+        let unit = |nodes, separator, first_child| Unit { nodes, separator, first_child };
+        match &self.nodes {
+            LayerNodes::Step(all) => even(all.len())
+                .map(|nodes| unit(nodes.clone(), all[nodes.start].separator, all[nodes.start].first_child))
+                .collect(),
+            LayerNodes::Line(all) => even(all.len())
+                .map(|nodes| unit(nodes.clone(), all[nodes.start].start, all[nodes.start].first_child))
+                .collect(),
+            LayerNodes::Coded { layer, granule } => {
+                let place = |nodes: Range<usize>| {
+                    let first = nodes.start;
+                    unit(nodes, layer.start(first), layer.first_child(first) * granule)
+                };
+                layer.pack(self.unit_room()).into_iter().map(place).collect()
+            }
+        }
+    }
+
+    /// The units of this layer as the row that the next layer leads to; `shares` are those of the row below.
+    ///
+    /// Fences between units are exact: the right unit answers for its separator and for nothing below it.
+    pub(super) fn row_above(&self, shares: &Shares) -> Row {
+        let units = self.units();
+        let fences =
+            units.iter().skip(1).map(|unit| Fence { low: unit.separator.saturating_sub(1), high: unit.separator });
+        let ends = units.iter().skip(1).map(|unit| unit.first_child).chain([self.children]);
+        let weights = units.iter().zip(ends).map(|(unit, end)| shares.between(unit.first_child, end)).collect();
+        Row {
+            first: units.first().map_or(0, |unit| unit.separator),
+            fences: fences.collect(),
+            child_bytes: u64::from(self.unit_bytes),
+            weights: Some(weights),
+        }
+    }
+
+    /// How many children of `row` look-ups read through this layer.
+    pub(super) fn windows(&self, row: &Row, shares: &Shares) -> Windows {
+        let mut windows = Windows::default();
+        let children = row.children();
+        match &self.nodes {
+            LayerNodes::Step(pieces) => {
+                let ends = pieces.iter().skip(1).map(|piece| piece.first_child).chain([children]);
+                for (piece, end) in pieces.iter().zip(ends) {
+                    windows.add(end - piece.first_child, shares.between(piece.first_child, end));
+                }
+            }
+            LayerNodes::Coded { granule, .. } => {
+                let last = (children - 1) / granule * granule;
+                windows.add(*granule, shares.between(0, last));
+                windows.add(children - last, shares.between(last, children));
+            }
+            LayerNodes::Line(nodes) => {
+                for (i, node) in nodes.iter().enumerate() {
+                    let next = nodes.get(i + 1).map(|next| next.first_child);
+                    line_windows(node, next, row, shares, &mut windows);
+                }
+            }
+        }
+        windows
+    }
+}
+
+/// Counts the windows of line nodes over `children` children at coordinates given in rising order with their shares.
+pub(super) fn line_windows_at(
+    nodes: &[LineNode],
+    children: u64,
+    coordinates: impl Iterator<Item = (u64, f64)>,
+) -> Windows {
+    let mut windows = Windows::default();
+    let mut at = 0;
+    for (x, share) in coordinates {
+        while nodes.get(at + 1).is_some_and(|next| next.start <= x) {
+            at += 1;
+        }
+        let Some(node) = nodes.get(at) else { break };
+        let window = node.window(x, nodes.get(at + 1).map_or(children - 1, |next| next.first_child));
+        windows.add(window.end() - window.start() + 1, share);
+    }
+    windows
+}
+
+/// Counts the windows of one line node over its own children, each child by the windows of its first and its last
+/// coordinate. All are equal but those that the ends of the node cut short, so only the children near the ends are
+/// looked at one by one.
+fn line_windows(node: &LineNode, next: Option<u64>, row: &Row, shares: &Shares, windows: &mut Windows) {
+    let end = next.unwrap_or(row.children());
+    let last_child = next.unwrap_or(row.children() - 1);
+    // A window holds the right child, so it begins and ends less than its length away: further in, none is cut.
+    let reach = u64::from(node.window).saturating_sub(1);
+    let inner = (node.first_child + reach).min(end)..end.min((last_child + 1).saturating_sub(reach));
+    let mut weigh = |from: u64, to: u64| {
+        for child in from..to {
+            let half = shares.between(child, child + 1) / 2.0;
+            for x in [row.starts(child as usize).max(node.start), row.ends(child as usize).max(node.start)] {
+                let window = node.window(x, last_child);
+                windows.add(window.end() - window.start() + 1, half);
+            }
+        }
+    };
+    if inner.start < inner.end {
+        weigh(node.first_child, inner.start);
+        weigh(inner.end, end);
+        windows.add(reach + 1, shares.between(inner.start, inner.end));
+    } else {
+        weigh(node.first_child, end);
+    }
+}

@@ -1,0 +1,41 @@
+//! AirTune: finds the index design that is fastest for its data on its storage.
+//!
+//! The input is a [`Row`] of children (data blocks) with the fences between them, and a [`Problem`]: the storage's
+//! profile T(n), the objective, a memory budget, expected cache hits. The output is a [`Design`]: layers of nodes, bottom
+//! first, with the exact expected cost of a look-up (AirIndex, Equation 6):
+//!
+//! ```text
+//!   cost = T(opening read, root included) + sum over layers below the root E[T(read)] + E[T(read of data)]
+//! ```
+//!
+//! * [`tune`] searches (Algorithm 2); [`DesignRequest`] also builds designs by name, for comparison;
+//! * [`choose_block_size`] decides how long data blocks are, from a sample of the keys;
+//! * [`step_complexity_us`] and [`assess`] say without looking at keys what can be gained at all (Equation 12, Section 6).
+//!
+//! This module knows rows of children and profiles, and no file format.
+//!
+//! Source: Chockchowwat et al., AirIndex, SIGMOD 2024, Sections 4 to 6 and Appendix A.
+
+mod block_size;
+mod builder;
+mod candidate;
+mod complexity;
+mod design;
+mod layer;
+mod parallel;
+mod problem;
+mod reads;
+mod request;
+mod row;
+mod search;
+
+pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
+pub use builder::Builder;
+pub use complexity::{Assessment, assess, step_complexity_us};
+pub use design::{Cost, Design, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
+pub use layer::{Layer, LayerNodes, UNIT_HEADER_BYTES, Unit};
+pub use problem::{BuilderKind, Caching, Objective, Options, Problem};
+pub use reads::ReadSizes;
+pub use request::DesignRequest;
+pub use row::Row;
+pub use search::tune;

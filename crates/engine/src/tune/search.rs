@@ -1,0 +1,278 @@
+//! AirTune: the guided search for the fastest design.
+
+use super::builder::{Builder, granularities};
+use super::candidate::{Candidate, Glasses};
+use super::design::Design;
+use super::layer::Layer;
+use super::parallel;
+use super::problem::{BuilderKind, Problem, Score};
+use super::reads::ReadSizes;
+use super::row::{Row, Shares};
+
+/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper does not say
+/// so. It bounds the depth of the search by log2 of the size.
+const LEAST_SHRINKING: u64 = 2;
+
+/// Where builders were judged by stretches, only those are built whole whose estimate is within this factor of the best.
+const ESTIMATE_SLACK: f64 = 1.10;
+
+/// A band may read less than a finer one did, by luck; so many in a row that cannot win end a ladder of granularities.
+const MISSES: usize = 2;
+
+/// Finds the design with the best value of the problem's objective over a row of data blocks.
+///
+/// The search builds layers from the bottom up. On each row it compares all builders, follows the `top_k` whose expected
+/// read plus the step index complexity of what remains is least, and stops where an ideal layer on top would gain nothing.
+/// Beyond the paper it leaves out what provably cannot win: no layer is followed when the reads paid so far and the least possible
+/// opening and reads above already cost more than the best design known.
+///
+/// Where no design fits the memory budget, the data are read without index: that keeps nothing in memory.
+///
+/// Source: AirIndex, Section 5, Algorithm 2, Equations 6, 7 and 9.
+pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
+    let without = Design::without_index(row, problem);
+    let latency_us = if without.reads.is_empty() {
+        problem.opening_us(row.size_bytes(), problem.profile)
+    } else {
+        problem.opening_us(0, problem.profile) + problem.read_us(0, &without.reads[0])
+    };
+    let kept_bytes = if problem.opening_holds_data { row.size_bytes() } else { 0 };
+    let bound = problem.score(latency_us, kept_bytes);
+    let found = above(&Vertex::data(row), row, problem, Some(bound), problem.options.threads);
+    match found {
+        Some(found) if found.score < bound || !problem.fits_budget(kept_bytes) => {
+            Design::assemble(row, found.layers, found.reads, problem)
+        }
+        _ => without,
+    }
+}
+
+/// A layer on which the next one may stand, apart from its keys.
+pub(super) struct Vertex {
+    /// 0 for the data.
+    pub(super) depth: usize,
+    /// Blocks of the data, or units of the layer.
+    pub(super) children: u64,
+    /// Stored bytes of one of them.
+    pub(super) child_bytes: u64,
+    /// Whether some children are looked up more often than others.
+    pub(super) weighted: bool,
+    /// Cost of the reads from all rows below this one, in microseconds.
+    pub(super) spent_us: f64,
+}
+
+impl Vertex {
+    fn data(row: &Row) -> Self {
+        Self::layer(0, row, 0.0)
+    }
+
+    fn layer(depth: usize, row: &Row, spent_us: f64) -> Self {
+        let weighted = row.weights.is_some();
+        Self { depth, children: row.children(), child_bytes: row.child_bytes, weighted, spent_us }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.children.saturating_mul(self.child_bytes)
+    }
+}
+
+/// The best stack of layers found above a vertex.
+struct Found {
+    layers: Vec<Layer>,
+    reads: Vec<ReadSizes>,
+    score: Score,
+}
+
+/// A candidate with what it promises.
+pub(super) struct Ranked {
+    pub(super) candidate: Candidate,
+    /// Cost of all reads below the candidate, in microseconds.
+    spent_us: f64,
+    /// With the step index complexity of the candidate: Equation 9.
+    pub(super) promised_us: f64,
+}
+
+/// The best stack of at least one layer above a vertex, if any may beat `bound`.
+fn above(vertex: &Vertex, row: &Row, problem: &Problem<'_>, bound: Option<Score>, threads: usize) -> Option<Found> {
+    // The stop rule: an ideal layer on top would still pay for opening and for one child of this row.
+    let ideal_us = vertex.spent_us + problem.single_read_us(vertex.depth, vertex.child_bytes);
+    if vertex.children < 2 || hopeless(ideal_us, problem, bound) {
+        return None;
+    }
+    let shares = row.shares();
+    let mut ranked = if row.fences.len() < problem.options.exact_children {
+        rank(vertex, &Scale::Whole(row, &shares), problem, bound, threads)
+    } else {
+        let glasses = Glasses::over(row, problem.options.lambda_high_bytes / row.child_bytes);
+        let mut judged = rank(vertex, &Scale::Judged(&glasses), problem, bound, threads);
+        keep_promising(&mut judged, problem);
+        build_whole(vertex, row, judged, &shares, problem, threads)
+    };
+    let (root, bound) = best_root(&ranked, problem, bound);
+    ranked.truncate(problem.options.top_k.max(1));
+    let stacked = parallel::map(threads, ranked.len(), |i| stack(vertex, &ranked[i], &shares, problem, bound));
+    stacked.into_iter().flatten().chain(root).reduce(|best, next| if next.score < best.score { next } else { best })
+}
+
+fn hopeless(spent_us: f64, problem: &Problem<'_>, bound: Option<Score>) -> bool {
+    // A hair of slack: a sum of floats must not reject what it equals.
+    bound.is_some_and(|bound| problem.score((spent_us + problem.least_opening_us()) * (1.0 - 1e-12), 0) > bound)
+}
+
+fn shrinks(candidate: &Candidate, vertex: &Vertex) -> bool {
+    candidate.root_bytes.saturating_mul(LEAST_SHRINKING) < vertex.size_bytes()
+}
+
+/// How candidates are made: whole, or judged by stretches.
+pub(super) enum Scale<'a> {
+    Whole(&'a Row, &'a Shares),
+    Judged(&'a Glasses),
+}
+
+/// All candidates that may win, by rising promise; each kind climbs its ladder of granularities until its reads alone cost
+/// too much.
+pub(super) fn rank(
+    vertex: &Vertex,
+    scale: &Scale<'_>,
+    problem: &Problem<'_>,
+    bound: Option<Score>,
+    threads: usize,
+) -> Vec<Ranked> {
+    let kinds = &problem.options.builders;
+    let ladders = parallel::map(threads, kinds.len(), |i| climb(vertex, scale, problem, bound, kinds[i]));
+    let mut ranked: Vec<Ranked> = ladders.into_iter().flatten().collect();
+    sort(&mut ranked);
+    ranked
+}
+
+fn sort(ranked: &mut [Ranked]) {
+    ranked.sort_by(|a, b| a.promised_us.total_cmp(&b.promised_us));
+}
+
+fn climb(
+    vertex: &Vertex,
+    scale: &Scale<'_>,
+    problem: &Problem<'_>,
+    mut bound: Option<Score>,
+    kind: BuilderKind,
+) -> Vec<Ranked> {
+    let children = vertex.children;
+    let mut ladder = Vec::new();
+    let mut misses = 0;
+    for window in granularities(vertex.child_bytes, &problem.options) {
+        if window >= children || misses >= MISSES {
+            break;
+        }
+        let is_step = matches!(kind, BuilderKind::GStep | BuilderKind::Coded);
+        if is_step {
+            // The windows of steps are known beforehand, all but the last.
+            let full = (children - children % window - window) as f64 / children as f64;
+            let read_us = full * problem.single_read_us(vertex.depth, window * vertex.child_bytes);
+            if !vertex.weighted && hopeless(vertex.spent_us + read_us, problem, bound) {
+                break;
+            }
+        } else if window < 2 {
+            // Any coordinate in the gap between two children needs both: one child is no window for a line.
+            continue;
+        }
+        let builder = Builder::of_kind(kind, window * vertex.child_bytes, &problem.options);
+        let candidate = match scale {
+            Scale::Whole(row, shares) => Some(Candidate::whole(builder, row, shares, vertex.depth, problem)),
+            Scale::Judged(_) if window == 1 && problem.is_prepared(kind, vertex.depth) => {
+                problem.prepared_candidate(builder, vertex.child_bytes)
+            }
+            Scale::Judged(glasses) => glasses.judge(builder, window, &problem.options),
+        };
+        let Some(candidate) = candidate else { continue };
+        let ranked = weigh(vertex, candidate, problem);
+        if !shrinks(&ranked.candidate, vertex) {
+            continue;
+        }
+        if hopeless(ranked.spent_us, problem, bound) {
+            misses += 1;
+            continue;
+        }
+        misses = 0;
+        if ranked.candidate.layer.is_some() && problem.fits_budget(ranked.candidate.root_bytes) {
+            bound = tighter(bound, as_root(&ranked, problem));
+        }
+        ladder.push(ranked);
+    }
+    ladder
+}
+
+fn weigh(vertex: &Vertex, candidate: Candidate, problem: &Problem<'_>) -> Ranked {
+    let spent_us = vertex.spent_us + problem.read_us(vertex.depth, &candidate.reads);
+    let promised_us = spent_us + problem.remaining_us(vertex.depth + 1, candidate.root_bytes);
+    Ranked { candidate, spent_us, promised_us }
+}
+
+fn as_root(ranked: &Ranked, problem: &Problem<'_>) -> Score {
+    let root_bytes = ranked.candidate.root_bytes;
+    problem.score(ranked.spent_us + problem.opening_us(root_bytes, problem.profile), root_bytes)
+}
+
+fn tighter(bound: Option<Score>, score: Score) -> Option<Score> {
+    Some(bound.map_or(score, |bound| if score < bound { score } else { bound }))
+}
+
+/// Of candidates that were judged, in order of promise, keeps the `top_k` best that come near the best of all.
+fn keep_promising(judged: &mut Vec<Ranked>, problem: &Problem<'_>) {
+    let best_us = judged.first().map_or(0.0, |first| first.promised_us);
+    judged.retain(|ranked| ranked.promised_us <= best_us * ESTIMATE_SLACK);
+    judged.truncate(problem.options.top_k.max(1));
+}
+
+fn build_whole(
+    vertex: &Vertex,
+    row: &Row,
+    judged: Vec<Ranked>,
+    shares: &Shares,
+    problem: &Problem<'_>,
+    threads: usize,
+) -> Vec<Ranked> {
+    let build = |i: usize| {
+        let candidate = Candidate::whole(judged[i].candidate.builder, row, shares, vertex.depth, problem);
+        weigh(vertex, candidate, problem)
+    };
+    let mut ranked = parallel::map(threads, judged.len(), build);
+    sort(&mut ranked);
+    ranked
+}
+
+/// The best candidate as a root, whether among the first `top_k` or not, and the bound that it sets.
+fn best_root(ranked: &[Ranked], problem: &Problem<'_>, bound: Option<Score>) -> (Option<Found>, Option<Score>) {
+    let mut best: Option<(Score, &Candidate)> = None;
+    for ranked in ranked.iter().filter(|ranked| problem.fits_budget(ranked.candidate.root_bytes)) {
+        let score = as_root(ranked, problem);
+        if best.is_none_or(|(least, _)| score < least) {
+            best = Some((score, &ranked.candidate));
+        }
+    }
+    let Some((score, candidate)) = best else { return (None, bound) };
+    let found =
+        candidate.layer.clone().map(|layer| Found { layers: vec![layer], reads: vec![candidate.reads.clone()], score });
+    (found, tighter(bound, score))
+}
+
+/// The best design that has at least one more layer above a candidate.
+fn stack(
+    vertex: &Vertex,
+    ranked: &Ranked,
+    shares: &Shares,
+    problem: &Problem<'_>,
+    bound: Option<Score>,
+) -> Option<Found> {
+    let layer = ranked.candidate.layer.as_ref()?;
+    let ideal_us = ranked.spent_us + problem.single_read_us(vertex.depth + 1, u64::from(layer.unit_bytes));
+    if hopeless(ideal_us, problem, bound) {
+        return None;
+    }
+    let layer = layer.clone().fit_into_units();
+    let row = layer.row_above(shares);
+    let next = Vertex::layer(vertex.depth + 1, &row, ranked.spent_us);
+    let mut found = above(&next, &row, problem, bound, 1)?;
+    found.layers.insert(0, layer);
+    found.reads.insert(0, ranked.candidate.reads.clone());
+    Some(found)
+}

@@ -1,0 +1,231 @@
+//! Goal: a table answers every question as a sorted vector does, whatever its keys, its layout and its index.
+//! Method: tables over nasty, clustered and repeated keys, with every design, block size and layout, are held against
+//! the reference of the test kit, for keys present, absent and at the edges.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use ogive::block::compress::Compression;
+use ogive::io::MemoryStorage;
+use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive::tune::DesignRequest;
+use ogive_testkit::{Random, ReferenceTable, key_sets};
+use std::sync::Arc;
+
+type Record = (Vec<u8>, Vec<u8>);
+
+fn write(records: &[Record], options: WriteOptions) -> Table {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    for (key, value) in records {
+        writer.append(key, value).unwrap();
+    }
+    let written = writer.finish().unwrap();
+    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+    assert_eq!(table.explain(), written);
+    table
+}
+
+/// Keys to ask for: those there are (thinned out), their neighbours, and the edges.
+fn questions(records: &[Record], random: &mut Random) -> Vec<Vec<u8>> {
+    let mut keys = vec![vec![], vec![0], vec![0xFF; 9]];
+    let step = (records.len() / 300).max(1);
+    for (i, (key, _)) in records.iter().enumerate() {
+        if i % step != 0 && i % 63 > 1 {
+            continue;
+        }
+        keys.push(key.clone());
+        if let Ok(word) = <[u8; 8]>::try_from(key.as_slice()) {
+            let x = u64::from_be_bytes(word);
+            for y in [x.wrapping_sub(1), x.wrapping_add(1), random.next_u64()] {
+                keys.push(y.to_be_bytes().to_vec());
+            }
+        } else {
+            keys.push([key.as_slice(), &[0]].concat());
+            keys.push(key[..key.len() / 2].to_vec());
+        }
+    }
+    keys
+}
+
+fn check(table: &Table, records: &[Record], name: &str) {
+    let reference = ReferenceTable::new(records.to_vec());
+    let mut random = Random::new(7);
+    let keys = questions(records, &mut random);
+    assert_eq!(table.len(), records.len() as u64, "{name}");
+    for key in &keys {
+        assert_eq!(table.get(key).unwrap_or_else(|e| panic!("{name}: {e}")), reference.get(key), "{name}: get {key:?}");
+        assert_eq!(table.rank(key).unwrap(), reference.rank(key) as u64, "{name}: rank {key:?}");
+        assert_eq!(table.contains_key(key).unwrap(), reference.contains_key(key), "{name}: contains {key:?}");
+    }
+    for pair in keys.chunks(2).filter(|pair| pair.len() == 2).take(60) {
+        let (low, high) = (pair[0].clone().min(pair[1].clone()), pair[0].clone().max(pair[1].clone()));
+        let expected = reference.range(low.clone()..=high.clone());
+        assert_eq!(table.count(low.clone()..=high.clone()).unwrap(), expected.len() as u64, "{name}: count");
+        let forward: Vec<Record> = table.range(low.clone()..=high.clone()).take(700).map(Result::unwrap).collect();
+        assert_eq!(forward, expected[..expected.len().min(700)], "{name}: {low:?}..={high:?}");
+        let backward: Vec<Record> = table.range(low..=high).rev().take(700).map(Result::unwrap).collect();
+        let last: Vec<Record> = expected.iter().rev().take(700).cloned().collect();
+        assert_eq!(backward, last, "{name}: backward");
+    }
+    for i in [0, 1, records.len() / 2, records.len().saturating_sub(1), records.len()] {
+        assert_eq!(table.nth(i as u64).unwrap(), records.get(i).cloned(), "{name}: nth {i}");
+    }
+    for key in keys.iter().take(200) {
+        let all: Vec<Vec<u8>> = reference.get_all(key).iter().map(|value| value.to_vec()).collect();
+        if all.len() < 2000 {
+            assert_eq!(table.get_all(key).unwrap(), all, "{name}: get_all {key:?}");
+        }
+    }
+    let many: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let expected: Vec<_> = many.iter().map(|key| reference.get(key)).collect();
+    assert_eq!(table.multi_get(&many).unwrap(), expected, "{name}: multi_get");
+    assert_eq!(table.first().unwrap(), records.first().cloned());
+    assert_eq!(table.last().unwrap(), records.last().cloned());
+}
+
+fn numbers(keys: &[u64], value_bytes: usize) -> Vec<Record> {
+    let value = |i: usize| i.to_le_bytes().iter().cycle().take(value_bytes).copied().collect();
+    keys.iter().enumerate().map(|(i, key)| (key.to_be_bytes().to_vec(), value(i))).collect()
+}
+
+const DESIGNS: [&str; 9] = [
+    "tuned",
+    "coded",
+    "btree",
+    "pgm:64",
+    "none",
+    "layers=1,builder=gband,lambda=4096",
+    "layers=2,builder=gband/gstep,lambda=1024/512",
+    "layers=3,builder=eband/coded/gband,lambda=2048/512/1024",
+    "layers=2,builder=coded,lambda=4096/512",
+];
+
+#[test]
+fn every_design_answers_as_a_sorted_vector_on_nasty_keys() {
+    for (name, keys) in key_sets::nasty(3000) {
+        for (i, design) in DESIGNS.iter().enumerate() {
+            let block_bytes = [512, 1024, 4096][i % 3];
+            let value_bytes = [0, 8, 5][i % 3];
+            let options = WriteOptions {
+                key_type: KeyType::U64,
+                value_width: Some(value_bytes),
+                block_bytes: Some(block_bytes),
+                design: design.parse().unwrap(),
+                ..WriteOptions::default()
+            };
+            let records = numbers(&keys, value_bytes as usize);
+            check(&write(&records, options), &records, &format!("{name}, {design}, {block_bytes}"));
+        }
+    }
+}
+
+fn words(count: usize, random: &mut Random) -> Vec<Vec<u8>> {
+    let parts = ["usr", "share", "lib", "doc", "python3", "a", "b", "zz", "README", "", "\u{fc}ber"];
+    let mut keys: Vec<Vec<u8>> = (0..count)
+        .map(|_| {
+            let depth = 1 + random.next_u64() % 7;
+            let word = (0..depth).map(|_| parts[(random.next_u64() % parts.len() as u64) as usize]);
+            format!("{}{}", word.collect::<Vec<_>>().join("/"), random.next_u64() % 50).into_bytes()
+        })
+        .collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn byte_strings_of_any_kind_are_found() {
+    let mut random = Random::new(3);
+    let mut sets = vec![("words", words(6000, &mut random))];
+    let mut distinct = words(6000, &mut random);
+    distinct.dedup();
+    sets.push(("distinct", distinct));
+    sets.push(("long", (0..300_u32).map(|i| [vec![b'p'; 3000], i.to_be_bytes().to_vec()].concat()).collect()));
+    sets.push(("prefixes", (0..800).map(|i| vec![0; i]).collect()));
+    sets.push(("huge", (0..9_u8).map(|i| [vec![i / 3; 40_000], vec![i]].concat()).collect()));
+    sets.push(("equal", vec![b"same".to_vec(); 3000]));
+    sets.push(("few", vec![vec![], vec![0], vec![0, 0]]));
+    for (name, keys) in sets {
+        for (design, block_bytes) in [("tuned", 512), ("coded", 4096), ("none", 2048)] {
+            let options = WriteOptions {
+                block_bytes: Some(block_bytes),
+                design: design.parse().unwrap(),
+                ..WriteOptions::default()
+            };
+            let records: Vec<Record> =
+                keys.iter().enumerate().map(|(i, key)| (key.clone(), vec![i as u8; i % 40])).collect();
+            check(&write(&records, options), &records, &format!("{name}, {design}, {block_bytes}"));
+        }
+    }
+}
+
+#[test]
+fn compressed_and_filtered_tables_and_long_values_answer_alike() {
+    let mut random = Random::new(5);
+    let keys = words(3000, &mut random);
+    let value = |i: usize| vec![(i % 7) as u8; if i % 500 == 499 { 200_000 } else { i % 90 }];
+    let records: Vec<Record> = keys.iter().enumerate().map(|(i, key)| (key.clone(), value(i))).collect();
+    for filter in [None, Some(10)] {
+        for compression in [Compression::None, Compression::Lz4] {
+            let options = WriteOptions {
+                block_bytes: Some(1024),
+                filter_bits_per_key: filter,
+                compression,
+                ..WriteOptions::default()
+            };
+            check(&write(&records, options), &records, &format!("{compression:?}, filter {filter:?}"));
+        }
+    }
+}
+
+#[test]
+fn versions_of_a_key_are_found_by_suffix() {
+    let storage = Arc::new(MemoryStorage::new());
+    let options = WriteOptions { tagged: true, block_bytes: Some(512), ..WriteOptions::default() };
+    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    for key in [b"a", b"b"] {
+        for suffix in (1..200_u64).rev() {
+            writer.append_tagged(key, (suffix % 3) as u8, suffix * 10, &suffix.to_le_bytes()).unwrap();
+        }
+    }
+    assert!(writer.append_tagged(b"b", 0, 10_000, b"").is_err(), "a larger suffix belongs first");
+    writer.finish().unwrap();
+    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
+    for at in [9, 10, 11, 500, 1990, u64::MAX] {
+        let newest = (at / 10).min(199);
+        let expected = (newest > 0).then(|| ((newest % 3) as u8, newest * 10, newest.to_le_bytes().to_vec()));
+        assert_eq!(table.get_tagged(b"b", at).unwrap(), expected, "at {at}");
+    }
+    assert_eq!(table.get(b"a").unwrap(), Some(199_u64.to_le_bytes().to_vec()));
+    assert_eq!(table.get_all(b"a").unwrap().len(), 199);
+}
+
+#[test]
+fn a_table_without_records_answers() {
+    for key_type in [KeyType::U64, KeyType::Bytes, KeyType::U128] {
+        for design in [DesignRequest::Tuned, DesignRequest::None] {
+            let table = write(&[], WriteOptions { key_type, design, ..WriteOptions::default() });
+            check(&table, &[], "empty");
+            assert!(table.is_empty());
+        }
+    }
+}
+
+#[test]
+fn keys_of_sixteen_bytes_are_found() {
+    let mut random = Random::new(11);
+    let mut wide: Vec<u128> =
+        (0..4000).map(|_| u128::from(random.next_u64()) << 64 | u128::from(random.next_u64())).collect();
+    wide.extend((0..3000_u128).map(|i| (7 << 100) + i));
+    wide.extend([0, u128::MAX]);
+    wide.sort_unstable();
+    let records: Vec<Record> = wide.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 4])).collect();
+    for block_bytes in [512, 4096] {
+        let options = WriteOptions {
+            key_type: KeyType::U128,
+            value_width: Some(4),
+            block_bytes: Some(block_bytes),
+            ..WriteOptions::default()
+        };
+        check(&write(&records, options), &records, "u128");
+    }
+}

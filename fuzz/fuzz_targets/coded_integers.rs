@@ -1,0 +1,5 @@
+//! Fuzz target: coded steps over integers, searched in a forged layer.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ogive_fuzz::coded::integers(data));

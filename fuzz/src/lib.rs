@@ -1,0 +1,32 @@
+//! What the fuzz targets call: for each decoder a function that takes any bytes, and some inputs to begin with.
+//!
+//! A function here must return, whatever the bytes: no panic, no memory beyond a small multiple of the input. Where an
+//! input turns out to be valid, it also asserts what the decoder promises of valid input. The same functions run on fixed
+//! inputs in `tests/`, without libFuzzer.
+
+pub mod block;
+pub mod coded;
+mod input;
+pub mod profile;
+pub mod value;
+
+/// One fuzz target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name: that of its file in `fuzz_targets/`.
+    pub name: &'static str,
+    /// What it does with an input.
+    pub run: fn(&[u8]),
+    /// Valid inputs to begin with.
+    pub seeds: fn() -> Vec<Vec<u8>>,
+}
+
+/// All fuzz targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "block", run: block::unpack, seeds: block::unpack_seeds },
+    Target { name: "coded_integers", run: coded::integers, seeds: coded::integer_seeds },
+    Target { name: "coded_row", run: coded::row, seeds: coded::row_seeds },
+    Target { name: "coded_strings", run: coded::strings, seeds: coded::string_seeds },
+    Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
+    Target { name: "value", run: value::stream, seeds: value::stream_seeds },
+];
