@@ -1,6 +1,6 @@
 //! The command line: every flag is defined once, here or beside the sub-command that it belongs to.
 
-use crate::commands::{build, count, demo, explain, get, nth, profile, rank, scan, tune, verify};
+use crate::commands::{build, count, demo, explain, get, nth, profile, rank, scan, tune};
 use crate::failure::Result;
 use crate::output::Output;
 use clap::{Parser, Subcommand};
@@ -42,7 +42,6 @@ enum Command {
     Count(count::Arguments),
     Explain(explain::Arguments),
     Tune(tune::Arguments),
-    Verify(verify::Arguments),
 }
 
 /// How a command ended that did not fail.
@@ -68,7 +67,6 @@ impl Arguments {
             Command::Count(arguments) => count::run(&arguments, output),
             Command::Explain(arguments) => explain::run(&arguments, output),
             Command::Tune(arguments) => tune::run(&arguments, output),
-            Command::Verify(arguments) => verify::run(&arguments, output),
         }
     }
 }

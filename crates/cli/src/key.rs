@@ -55,14 +55,14 @@ pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
 
 /// A key in JSON: a number where JSON's readers take it for one, text as a string, other bytes as `{"hex": ...}`.
 pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
-    match decoded(key_type, key) {
-        Some(Number::Unsigned(number)) => {
-            u64::try_from(number).map_or_else(|_| json!(number.to_string()), |n| json!(n))
-        }
-        Some(Number::Signed(number)) => json!(number),
-        Some(Number::Float(number)) if number.is_finite() => json!(number),
-        Some(Number::Float(number)) => json!(number.to_string()),
-        None => bytes_to_json(key),
+    if matches!(key_type, KeyType::Text | KeyType::Bytes) {
+        return bytes_to_json(key);
+    }
+    let shown = key_type.display(key);
+    match key_type {
+        // What is no JSON number, such as an infinity, stays a string.
+        KeyType::U64 | KeyType::I64 | KeyType::F64 => serde_json::from_str(&shown).unwrap_or(Value::String(shown)),
+        _ => Value::String(shown),
     }
 }
 

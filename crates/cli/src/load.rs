@@ -6,7 +6,8 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Progress, Unit};
 use ogive::Error;
 use ogive::io::Storage;
-use ogive::table::{KeyType, SortingWriter, TableReport, TableWriter, WriteOptions};
+use ogive::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter, remove_leftovers};
+use ogive::table::{KeyType, TableReport, TableWriter, WriteOptions};
 use std::sync::Arc;
 
 /// Records between two looks at the clock and the interrupt flag.
@@ -45,29 +46,25 @@ pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt:
     try_plans(input, |plan| pour(&mut *input.open(plan.key_type)?, target, plan.sort, what, interrupt))
 }
 
-/// Finds out how an input must be read, by reading it once; also tells how many records it has.
+/// Finds out how an input must be read, by reading it once.
 ///
 /// # Errors
 /// As [`load`].
-pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<(Plan, u64)> {
+pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Plan> {
     try_plans(input, |plan| {
         let mut records = input.open(plan.key_type)?;
-        let mut progress = Progress::start("reading", records.facts().length_bytes, Unit::Bytes);
+        let progress = Progress::start("reading", records.facts().length_bytes, Unit::Bytes);
+        let mut work = Work { progress, interrupt, records: 0 };
         let mut last: Vec<u8> = Vec::new();
-        let mut count = 0;
         while let Some(record) = records.next()? {
             if !plan.sort && record.key < last.as_slice() {
-                return Err(Error::Unsorted { path: input.path.clone(), record: count }.into());
+                return Err(Error::Unsorted { path: input.path.clone(), record: work.records }.into());
             }
             last.clear();
             last.extend_from_slice(record.key);
-            count += 1;
-            if count % RECORDS_A_STEP == 0 {
-                interrupt.check()?;
-                progress.reach(records.position_bytes());
-            }
+            work.step(|_| records.position_bytes())?;
         }
-        if count == 0 { Err(InputError::Empty { path: input.path.clone() }.into()) } else { Ok((plan, count)) }
+        if work.records == 0 { Err(InputError::Empty { path: input.path.clone() }.into()) } else { Ok(plan) }
     })
 }
 
@@ -113,63 +110,70 @@ pub(crate) fn pour(
     what: &str,
     interrupt: &Interrupt,
 ) -> Result<TableReport> {
-    let mut writer = Writer::create(target, input, sort)?;
-    let what = if sort { format!("{what}, sorting") } else { what.to_owned() };
-    let mut progress = Progress::start(&what, input.facts().length_bytes, Unit::Bytes);
-    let mut records = 0;
-    while let Some(record) = input.next()? {
-        writer.append(record.key, record.value)?;
-        records += 1;
-        if records % RECORDS_A_STEP == 0 {
-            interrupt.check()?;
-            progress.reach(input.position_bytes());
-        }
-    }
-    if records == 0 {
-        return Err(InputError::Empty { path: input.facts().path.clone() }.into());
-    }
-    drop(progress);
-    let _finishing = Progress::start(format!("{what}: the index"), None, Unit::Items);
-    writer.finish()
-}
-
-/// A writer for sorted or for unsorted records.
-#[derive(Debug)]
-enum Writer {
-    Sorted(TableWriter),
-    Sorting(SortingWriter),
-}
-
-impl Writer {
-    fn create(target: &Target, input: &dyn Input, sort: bool) -> Result<Self> {
-        let facts = input.facts();
+    let facts = input.facts().clone();
+    let create = |records: Option<u64>| {
         let options = WriteOptions {
             key_type: facts.key_type,
             value_width: facts.value_width.filter(|&width| lies_densely(facts.key_type, width)),
-            expected_records: facts.records,
+            expected_records: records,
             ..target.options.clone()
         };
-        let storage = Arc::clone(&target.storage);
-        Ok(if sort {
-            Self::Sorting(SortingWriter::create(storage, &target.name, options, target.memory_bytes)?)
-        } else {
-            Self::Sorted(TableWriter::create(storage, &target.name, options)?)
-        })
+        TableWriter::create(Arc::clone(&target.storage), &target.name, options)
+    };
+    let mut work = Work { progress: Progress::start(what, facts.length_bytes, Unit::Bytes), interrupt, records: 0 };
+    // Ahead of a long sort too: a file that must not be replaced is refused at once.
+    let mut writer = create(facts.records)?;
+    if sort {
+        drop(writer);
+        let mut sorted = sort_all(input, target, &mut work)?;
+        writer = create(Some(sorted.records()))?;
+        work = Work { progress: Progress::start(what, Some(sorted.records()), Unit::Items), interrupt, records: 0 };
+        while let Some((key, value)) = sorted.next_record()? {
+            writer.append(key, value)?;
+            work.step(|records| records)?;
+        }
+    } else {
+        while let Some(record) = input.next()? {
+            writer.append(record.key, record.value)?;
+            work.step(|_| input.position_bytes())?;
+        }
     }
+    if work.records == 0 {
+        return Err(InputError::Empty { path: facts.path }.into());
+    }
+    drop(work);
+    let _finishing = Progress::start(format!("{what}: the index"), None, Unit::Items);
+    Ok(writer.finish()?)
+}
 
-    fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        match self {
-            Self::Sorted(writer) => writer.append(key, value)?,
-            Self::Sorting(writer) => writer.append(key, value)?,
+/// Sorts an input within the memory given, beside the table that is to be made of it.
+fn sort_all(input: &mut dyn Input, target: &Target, work: &mut Work<'_>) -> Result<Sorted> {
+    remove_leftovers(&*target.storage, &target.name)?;
+    let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
+    let mut sorter = Sorter::new(Arc::clone(&target.storage), budget_bytes, &target.name)?;
+    while let Some(record) = input.next()? {
+        sorter.push(record.key, record.value)?;
+        work.step(|_| input.position_bytes())?;
+    }
+    Ok(sorter.finish()?)
+}
+
+/// Long work over records: shows how far it is, and stops when asked to.
+struct Work<'a> {
+    progress: Progress,
+    interrupt: &'a Interrupt,
+    records: u64,
+}
+
+impl Work<'_> {
+    /// One record more is done; `reached` tells how far that is, from the number of records.
+    fn step(&mut self, reached: impl Fn(u64) -> u64) -> Result<()> {
+        self.records += 1;
+        if self.records.is_multiple_of(RECORDS_A_STEP) {
+            self.interrupt.check()?;
+            self.progress.reach(reached(self.records));
         }
         Ok(())
-    }
-
-    fn finish(self) -> Result<TableReport> {
-        Ok(match self {
-            Self::Sorted(writer) => writer.finish()?,
-            Self::Sorting(writer) => writer.finish()?,
-        })
     }
 }
 

@@ -80,7 +80,8 @@ fn a_scan_keeps_to_its_bounds_and_direction() {
 #[test]
 fn unsorted_input_is_sorted_within_the_memory_given() {
     let folder = Folder::new();
-    let mut lines: Vec<String> = (0..30_000_u64).map(|index| format!("key {:016x}", index.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let mut lines: Vec<String> =
+        (0..30_000_u64).map(|index| format!("key {:016x}", index.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     folder.write("lines.txt", lines.join("\n"));
     folder.build("lines.txt", "t.ogive", &["--memory", "1MiB"]);
     lines.sort();
@@ -150,7 +151,16 @@ fn explain_tells_all_that_the_contract_names() {
     let report = folder.run(&["explain", "t.ogive", "--json"]).exits_with(0).json();
     assert_eq!(report["records"], 100_000);
     assert_eq!(report["block_size_bytes"], 4096);
-    for name in ["blocks", "data_bytes", "index_bytes", "metadata_bytes", "filter_bytes", "location_bytes", "count_bytes", "resident_bytes"] {
+    for name in [
+        "blocks",
+        "data_bytes",
+        "index_bytes",
+        "metadata_bytes",
+        "filter_bytes",
+        "location_bytes",
+        "count_bytes",
+        "resident_bytes",
+    ] {
         assert!(report[name].is_u64(), "{name}: {report}");
     }
     for layer in report["layers"].as_array().unwrap() {
@@ -209,7 +219,9 @@ fn a_failed_build_leaves_the_old_table_and_no_half_made_file() {
     folder.write("bad.csv", "k,v\n1,2\n3\n");
     folder.write("empty.txt", "");
     folder.write("short.u64", &sosd(&[1, 2, 3])[..20]);
-    for (input, word) in [("bad.csv", "line 3"), ("empty.txt", "no records"), ("short.u64", "SOSD"), ("none.txt", "check the path")] {
+    for (input, word) in
+        [("bad.csv", "line 3"), ("empty.txt", "no records"), ("short.u64", "SOSD"), ("none.txt", "check the path")]
+    {
         folder.run(&["build", input, "-o", "t.ogive"]).exits_with(1).complains_of(word);
         folder.run(&["build", input, "-o", "new.ogive"]).exits_with(1).complains_of(input);
     }
@@ -249,7 +261,9 @@ fn a_damaged_or_foreign_file_is_an_error_and_never_a_panic() {
     let mut flipped = whole.clone();
     flipped[100] ^= 1;
     let cut = &whole[..whole.len() / 2];
-    for (name, content) in [("flipped", &flipped[..]), ("cut", cut), ("empty", &[]), ("text", b"hello\n"), ("zeros", &[0; 8192])] {
+    for (name, content) in
+        [("flipped", &flipped[..]), ("cut", cut), ("empty", &[]), ("text", b"hello\n"), ("zeros", &[0; 8192])]
+    {
         folder.write(name, content);
         folder.run(&["verify", name]).exits_with(1).complains_of(name);
         let run = folder.run(&["scan", name, "--json"]).exits_with(1).complains_of(name);

@@ -96,7 +96,6 @@ fn write_options(arguments: &Arguments) -> Result<WriteOptions> {
 
 /// The engine says which sizes there are; what no u32 holds is none of them.
 pub(super) fn block_bytes(size: ByteSize) -> Result<u32> {
-    u32::try_from(size.0).map_err(|_| {
-        Failure::usage(format!("blocks of {} bytes are too large", size.0), "the largest ones have 1 MiB")
-    })
+    u32::try_from(size.0)
+        .map_err(|_| Failure::usage(format!("blocks of {} bytes are too large", size.0), "the largest ones have 1 MiB"))
 }

@@ -11,4 +11,3 @@ pub(crate) mod query;
 pub(crate) mod rank;
 pub(crate) mod scan;
 pub(crate) mod tune;
-pub(crate) mod verify;

@@ -7,7 +7,7 @@ use crate::receipt;
 use crate::size::ByteSize;
 use ogive::io::LocalStorage;
 use ogive::table::{KeyType, OpenOptions, Receipt, Table};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -50,7 +50,10 @@ impl TableOptions {
         let table = Table::open(Arc::new(storage), &name, &options)?;
         let cold = self.direct.then(|| table.is_direct());
         if cold == Some(false) {
-            note(format_args!("warning: the file system of {} refuses direct reads; these are cached ones", self.path.display()));
+            note(format_args!(
+                "warning: the file system of {} refuses direct reads; these are cached ones",
+                self.path.display()
+            ));
         }
         let receipt = Receipt { reads: vec![table.opening()] };
         let numbers = table.property(VALUE_TYPE) == Some(U64_VALUES);
@@ -99,7 +102,13 @@ pub(crate) struct OpenTable {
 
 impl OpenTable {
     /// Prints an answer: the object, or the text, and what was read where that was asked for.
-    pub(crate) fn answer(&self, output: &mut Output, mut object: Value, text: impl Display, explain: bool) -> Result<()> {
+    pub(crate) fn answer(
+        &self,
+        output: &mut Output,
+        mut object: Value,
+        text: impl Display,
+        explain: bool,
+    ) -> Result<()> {
         if output.is_json() {
             if explain {
                 object["reads"] = receipt::to_json(&self.receipt.reads);

@@ -105,7 +105,7 @@ enum Source<'a> {
 impl<'a> Source<'a> {
     fn prepare(input: &'a InputOptions, memory_bytes: u64, interrupt: &Interrupt) -> Result<Self> {
         if input.is_rereadable() {
-            let (plan, _) = examine(input, interrupt)?;
+            let plan = examine(input, interrupt)?;
             if !plan.sort {
                 return Ok(Self::Sorted { input, key_type: plan.key_type });
             }
@@ -139,8 +139,7 @@ fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[(Str
             object
         })
         .collect();
-    let left_out: Vec<Value> =
-        unfit.iter().map(|(name, reason)| json!({ "design": name, "reason": reason })).collect();
+    let left_out: Vec<Value> = unfit.iter().map(|(name, reason)| json!({ "design": name, "reason": reason })).collect();
     json!({
         "input": arguments.input.path.display().to_string(),
         "profile": profile.name(),

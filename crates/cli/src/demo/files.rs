@@ -133,8 +133,10 @@ mod tests {
     #[test]
     fn both_orders_hold_every_file() {
         let files = files();
-        for (order, keys) in [(Order::Path, ["/a", "/a?", "/b", "/c"].map(|path| path.as_bytes().to_vec())),
-            (Order::Time, [5_u64, 5, 6, 9].map(|time| time.to_be_bytes().to_vec()))] {
+        for (order, keys) in [
+            (Order::Path, ["/a", "/a?", "/b", "/c"].map(|path| path.as_bytes().to_vec())),
+            (Order::Time, [5_u64, 5, 6, 9].map(|time| time.to_be_bytes().to_vec())),
+        ] {
             let mut input = files.input(order);
             for key in keys {
                 assert_eq!(input.next().unwrap().unwrap().key, key);

@@ -9,5 +9,5 @@ mod walk;
 
 pub(crate) use files::Files;
 pub(crate) use show::{print, to_json};
-pub(crate) use tables::{Made, make_all};
+pub(crate) use tables::make_all;
 pub(crate) use walk::{Found, Walk};

@@ -106,8 +106,7 @@ fn print_records(made: &Made, output: &mut Output) -> Result<()> {
 /// The first records, or the last ones.
 fn ends(made: &Made, last: bool) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let range = made.table.iter();
-    let records: Result<Vec<_>, _> =
-        if last { range.rev().take(SHOWN).collect() } else { range.take(SHOWN).collect() };
+    let records: Result<Vec<_>, _> = if last { range.rev().take(SHOWN).collect() } else { range.take(SHOWN).collect() };
     Ok(records?)
 }
 
@@ -151,8 +150,7 @@ pub(crate) fn to_json(files: &Files, tables: &[Made]) -> Result<Value> {
         .map(|made| {
             let newest = made.order == Order::Time;
             let key_type = made.table.key_type();
-            let scanned: Vec<Value> =
-                ends(made, newest)?.iter().map(|(key, _)| key::to_json(key_type, key)).collect();
+            let scanned: Vec<Value> = ends(made, newest)?.iter().map(|(key, _)| key::to_json(key_type, key)).collect();
             Ok(json!({
                 "path": made.path.display().to_string(),
                 "profile": made.profile.name(),

@@ -1,12 +1,12 @@
 //! The options with which inputs are read, and the choice of a reader.
 
+use super::Input;
 use super::columns::Column;
 use super::csv::{CsvInput, CsvLayout};
 use super::keys::KeyGuess;
 use super::lines::LinesInput;
 use super::payload::WithPayload;
 use super::sosd::SosdInput;
-use super::{Input, InputError};
 use crate::failure::{Failure, Result};
 use ogive::table::KeyType;
 use std::path::{Path, PathBuf};

@@ -5,13 +5,13 @@ use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
 use crate::key;
-use ogive::table::KeyType;
 use ::parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::reader::RowIter;
 use ::parquet::record::{Field, Row};
 use ::parquet::schema::types::Type;
+use ogive::table::KeyType;
 use std::fmt;
 use std::fs::File;
 use std::path::Path;
@@ -77,8 +77,13 @@ impl ParquetInput {
             .project(Some(projection))
             .map_err(|error| malformed(path, &error))?;
         let value_width = value_column.is_none().then_some(0);
-        let facts =
-            Facts { path: path.to_owned(), key_type, value_width, records: Some(records), length_bytes: Some(length_bytes) };
+        let facts = Facts {
+            path: path.to_owned(),
+            key_type,
+            value_width,
+            records: Some(records),
+            length_bytes: Some(length_bytes),
+        };
         Ok(Self {
             rows,
             facts,

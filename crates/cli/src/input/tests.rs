@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::failure::{Failure, Result};
-use ogive::table::KeyType;
 use clap::Parser;
+use ogive::table::KeyType;
 use std::path::PathBuf;
 
 /// What a command line with nothing but the input's options holds.
