@@ -64,8 +64,13 @@ pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Re
         part("resident once open", report.resident_bytes),
     ];
     output.line(plain_table(&["part", "bytes", "a block"], parts))?;
-    let (blocks, size) = (grouped(report.blocks), human_bytes(report.block_size_bytes));
-    output.line(format_args!("\n{blocks} blocks of {size}; the index is for {}", report.tuned_for))?;
+    output.line(format_args!(
+        "\n{} blocks of {}; opening reads {}; the index is for {}",
+        grouped(report.blocks),
+        human_bytes(report.block_size_bytes),
+        human_bytes(report.opening_bytes()),
+        report.tuned_for
+    ))?;
     output.line("")?;
     print_layers(report, output)?;
     output.line("")?;

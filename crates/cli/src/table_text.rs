@@ -5,9 +5,9 @@ use comfy_table::{CellAlignment, Table};
 
 /// Columns under headings, two spaces apart: the first one to the left, the others to the right. Nothing is drawn around
 /// them, so that other tools can take them apart.
-pub(crate) fn plain_table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub(crate) fn plain_table<H: ToString>(headings: &[H], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
-    table.load_style(NOTHING).set_header(headings.iter().copied());
+    table.load_style(NOTHING).set_header(headings.iter().map(ToString::to_string));
     rows.into_iter().for_each(|row| _ = table.add_row(row));
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if index == 0 { 0 } else { 1 }, 1));

@@ -56,10 +56,12 @@ pub(crate) struct Arguments {
 }
 
 /// One design, built.
-struct Row {
-    name: String,
-    modelled_us: f64,
-    report: TableReport,
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Its name, as `--design` takes it.
+    pub(crate) name: String,
+    /// What it came to.
+    pub(crate) report: TableReport,
 }
 
 /// Runs the command.
@@ -72,19 +74,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let requests: Vec<DesignRequest> = names.iter().map(|name| name.parse()).collect::<Result<_, Error>>()?;
 
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
-    let mut rows = Vec::new();
-    let mut unfit = Vec::new();
-    for (name, design) in names.into_iter().zip(requests) {
-        let block = if design == DesignRequest::Tuned { None } else { Some(fixed_bytes) };
-        let options = WriteOptions { design, block_bytes: block, profile: profile.clone(), ..WriteOptions::default() };
-        let target = Target { storage: Arc::new(Discard), name: "table".into(), options, memory_bytes: 0 };
-        match pour(&mut *source.open()?, &target, false, &format!("building {name}"), &interrupt) {
-            Ok(report) => rows.push(Row { name, modelled_us: report.modelled_us(&profile), report }),
-            // Some designs work on numbers alone.
-            Err(Failure::Engine(Error::InvalidArgument(reason))) if !rows.is_empty() => unfit.push((name, reason)),
-            Err(failure) => return Err(failure),
-        }
-    }
+    let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
+    let (rows, unfit) = compare(&designs, &profile, fixed_bytes, &interrupt, || source.open())?;
     if output.is_json() {
         output.json(&to_json(arguments, &profile, &rows, &unfit))?;
     } else {
@@ -92,6 +83,35 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         unfit.iter().for_each(|(name, reason)| note(format_args!("left out: {name}: {reason}")));
     }
     Ok(Outcome::Done)
+}
+
+/// Builds every design over the same records and keeps none. Designs that such keys cannot have are named with the reason.
+pub(crate) fn compare<'a>(
+    designs: &[(String, DesignRequest)],
+    profile: &Profile,
+    fixed_block_bytes: u32,
+    interrupt: &Interrupt,
+    open: impl Fn() -> Result<Box<dyn Input + 'a>>,
+) -> Result<(Vec<Row>, Vec<(String, String)>)> {
+    let (mut rows, mut unfit) = (Vec::new(), Vec::new());
+    for (name, design) in designs {
+        let options = WriteOptions {
+            design: design.clone(),
+            block_bytes: (*design != DesignRequest::Tuned).then_some(fixed_block_bytes),
+            profile: profile.clone(),
+            ..WriteOptions::default()
+        };
+        let target = Target { storage: Arc::new(Discard), name: name.clone(), options, memory_bytes: 0 };
+        match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
+            Ok(report) => rows.push(Row { name: name.clone(), report }),
+            // Some designs work on numbers alone.
+            Err(Failure::Engine(Error::InvalidArgument(reason))) if !rows.is_empty() => {
+                unfit.push((name.clone(), reason));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok((rows, unfit))
 }
 
 /// Sorted records that can be read again and again.
@@ -135,7 +155,7 @@ fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[(Str
         .map(|row| {
             let mut object = json!(row.report);
             object["design"] = json!(row.name);
-            object["modelled_us"] = json!(row.modelled_us);
+            object["modelled_us"] = json!(row.report.modelled_us(profile));
             object
         })
         .collect();
@@ -158,7 +178,8 @@ fn print(arguments: &Arguments, profile: &Profile, rows: &[Row], output: &mut Ou
         profile.name()
     ))?;
     output.line("")?;
-    output.line(design_table(rows.iter().map(|row| (row.name.as_str(), row.modelled_us, &row.report))))?;
+    let profiles = std::slice::from_ref(profile);
+    output.line(design_table(profiles, rows.iter().map(|row| (row.name.as_str(), &row.report))))?;
     output.line("")?;
     output.line("layers, root first:")?;
     for row in rows {
@@ -167,19 +188,22 @@ fn print(arguments: &Arguments, profile: &Profile, rows: &[Row], output: &mut Ou
     Ok(())
 }
 
-/// Designs in rows: price, reads, sizes.
-pub(crate) fn design_table<'a>(rows: impl Iterator<Item = (&'a str, f64, &'a TableReport)>) -> String {
-    let rows = rows.map(|(name, modelled_us, report)| {
-        vec![
-            name.to_owned(),
-            human_us(modelled_us),
+/// Designs in rows: price on each storage, reads, sizes.
+pub(crate) fn design_table<'a>(profiles: &[Profile], rows: impl Iterator<Item = (&'a str, &'a TableReport)>) -> String {
+    let rows = rows.map(|(name, report)| {
+        let prices = profiles.iter().map(|profile| human_us(report.modelled_us(profile)));
+        let sizes = [
             report.reads_per_get.cold.to_string(),
             human_bytes(report.opening_bytes()),
             human_bytes(report.block_size_bytes),
             grouped(report.blocks),
             human_bytes(report.index_bytes),
             format!("{:.2}", index_bytes_a_block(report)),
-        ]
+        ];
+        std::iter::once(name.to_owned()).chain(prices).chain(sizes).collect()
     });
-    plain_table(&["design", "look-up", "reads", "first read", "block", "blocks", "index", "B a block"], rows)
+    let prices = profiles.iter().map(|profile| format!("on {}", profile.name()));
+    let sizes = ["reads", "first read", "block", "blocks", "index", "B a block"].map(str::to_owned);
+    let headings: Vec<String> = std::iter::once("design".to_owned()).chain(prices).chain(sizes).collect();
+    plain_table(&headings, rows)
 }
