@@ -61,6 +61,9 @@ impl TableOptions {
     }
 }
 
+/// Two ends of a range of keys.
+pub(crate) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
 /// The records to look at.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RangeOptions {
@@ -75,7 +78,7 @@ pub(crate) struct RangeOptions {
 
 impl RangeOptions {
     /// The bounds for a table of this type; none where nothing can lie between them.
-    pub(crate) fn bounds(&self, key_type: KeyType) -> Result<Option<(Bound<Vec<u8>>, Bound<Vec<u8>>)>> {
+    pub(crate) fn bounds(&self, key_type: KeyType) -> Result<Option<Bounds>> {
         let parsed = |argument: &Option<OsString>| {
             argument.as_ref().map(|argument| key::from_argument(key_type, argument)).transpose()
         };

@@ -64,6 +64,9 @@ pub(crate) struct Row {
     pub(crate) report: TableReport,
 }
 
+/// Name of a design that such keys cannot have, and the reason.
+pub(crate) type Unfit = (String, String);
+
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
@@ -92,7 +95,7 @@ pub(crate) fn compare<'a>(
     fixed_block_bytes: u32,
     interrupt: &Interrupt,
     open: impl Fn() -> Result<Box<dyn Input + 'a>>,
-) -> Result<(Vec<Row>, Vec<(String, String)>)> {
+) -> Result<(Vec<Row>, Vec<Unfit>)> {
     let (mut rows, mut unfit) = (Vec::new(), Vec::new());
     for (name, design) in designs {
         let options = WriteOptions {
@@ -149,7 +152,7 @@ impl<'a> Source<'a> {
     }
 }
 
-fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[(String, String)]) -> Value {
+fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[Unfit]) -> Value {
     let designs: Vec<Value> = rows
         .iter()
         .map(|row| {

@@ -1,9 +1,7 @@
 //! What is typed wrongly is refused with exit code 2 and a word about what would be right; help is always at hand.
 //! Method: run the command.
 
-mod common;
-
-use common::{Folder, sosd};
+use super::run::{Folder, sosd};
 
 const COMMANDS: [&str; 11] =
     ["demo", "profile", "build", "get", "scan", "rank", "nth", "count", "explain", "tune", "verify"];
