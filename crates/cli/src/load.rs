@@ -8,6 +8,8 @@ use ogive::Error;
 use ogive::io::Storage;
 use ogive::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter, remove_leftovers};
 use ogive::table::{KeyType, TableReport, TableWriter, WriteOptions};
+use ogive::tune::Options;
+use std::num::NonZero;
 use std::sync::Arc;
 
 /// Records between two looks at the clock and the interrupt flag.
@@ -111,11 +113,13 @@ pub(crate) fn pour(
     interrupt: &Interrupt,
 ) -> Result<TableReport> {
     let facts = input.facts().clone();
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let create = |records: Option<u64>| {
         let options = WriteOptions {
             key_type: facts.key_type,
             value_width: facts.value_width.filter(|&width| lies_densely(facts.key_type, width)),
             expected_records: records,
+            search: Options { threads, ..target.options.search.clone() },
             ..target.options.clone()
         };
         TableWriter::create(Arc::clone(&target.storage), &target.name, options)

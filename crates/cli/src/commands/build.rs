@@ -8,6 +8,7 @@ use crate::load::{Target, load};
 use crate::output::Output;
 use crate::report;
 use crate::size::ByteSize;
+use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
 use ogive::table::WriteOptions;
 use ogive::tune::DesignRequest;
@@ -24,6 +25,10 @@ Examples:
   ogive build logs.csv -o logs.ogive --memory 64MiB          sorts what is not sorted, within 64 MiB
 
 An existing Ogive table is replaced once the new one is complete; any other file is refused.";
+
+/// The level that zstd itself takes unless told otherwise.
+#[cfg(feature = "zstd")]
+const ZSTD_LEVEL: i32 = 3;
 
 /// Build a table from a file: sorted data, and an index tuned to them and to their storage
 #[derive(Debug, clap::Args)]
@@ -52,6 +57,18 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "256MiB")]
     memory: ByteSize,
 
+    /// Compress blocks
+    #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
+    compress: Compress,
+
+    /// Add a filter that tells most absent keys without reading data, with so many bits a key (10 let 1 % through)
+    #[arg(long, value_name = "BITS")]
+    filter: Option<u32>,
+
+    /// Most memory that the index may keep while the table is open
+    #[arg(long, value_name = "N")]
+    resident: Option<ByteSize>,
+
     /// Write an index only, for the sorted fixed-size records of INPUT, which stays as it is where it is
     #[arg(long)]
     beside: bool,
@@ -59,6 +76,18 @@ pub(crate) struct Arguments {
     /// Choose the size of blocks from all keys rather than from a sample, which takes a second pass
     #[arg(long)]
     exact: bool,
+}
+
+/// How blocks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Compress {
+    /// Not at all.
+    None,
+    /// By LZ4, which is fast.
+    Lz4,
+    /// By zstd, which packs tighter.
+    #[cfg(feature = "zstd")]
+    Zstd,
 }
 
 /// Runs the command.
@@ -89,6 +118,14 @@ fn write_options(arguments: &Arguments) -> Result<WriteOptions> {
         block_bytes: arguments.block_size.map(block_bytes).transpose()?,
         design: arguments.design.parse::<DesignRequest>()?,
         profile: Profile::by_name_or_file(&arguments.profile)?,
+        compression: match arguments.compress {
+            Compress::None => Compression::None,
+            Compress::Lz4 => Compression::Lz4,
+            #[cfg(feature = "zstd")]
+            Compress::Zstd => Compression::Zstd { level: ZSTD_LEVEL },
+        },
+        filter_bits_per_key: arguments.filter,
+        resident_budget_bytes: arguments.resident.map(|size| size.0),
         replace: true,
         ..WriteOptions::default()
     })

@@ -8,7 +8,9 @@ use super::lines::LinesInput;
 use super::payload::WithPayload;
 use super::sosd::SosdInput;
 use crate::failure::{Failure, Result};
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::KeyType;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Keys that are looked at before their type is guessed.
@@ -34,8 +36,8 @@ pub(crate) enum Format {
 /// Where the records come from. Shared by all commands that read an input.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct InputOptions {
-    /// File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, or Parquet
-    #[arg(value_name = "INPUT")]
+    /// File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, or Parquet; - for standard input
+    #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
     pub(crate) path: PathBuf,
 
     /// What kind of file INPUT is; otherwise its name decides, and lines of text are the default
@@ -163,6 +165,11 @@ impl InputOptions {
         }
         Ok(guess.key_type())
     }
+}
+
+/// The path that an argument stands for.
+fn input_path(argument: OsString) -> PathBuf {
+    if argument == "-" { PathBuf::from("/dev/stdin") } else { PathBuf::from(argument) }
 }
 
 /// Bytes of a key in a SOSD file, if the name is one of such a file.

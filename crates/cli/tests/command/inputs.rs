@@ -3,6 +3,71 @@
 
 use super::run::{Folder, sosd, uneven_keys};
 use serde_json::json;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+#[test]
+fn standard_input_is_read_once_and_sorted() {
+    let folder = Folder::new();
+    for (format, content) in [("lines", "b\nc\na\n"), ("csv", "key\nb\nc\na\n")] {
+        let mut child = folder
+            .command(&["build", "-", "-o", "t.ogive", "--format", format])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(content.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        folder.run(&["scan", "t.ogive"]).exits_with(0).prints("a\t\nb\t\nc\t\n");
+    }
+    folder.run(&["build", "-", "-o", "t.ogive"]).exits_with(1).complains_of("no records");
+    assert_eq!(folder.names(), ["t.ogive"]);
+}
+
+#[test]
+fn an_interrupted_build_leaves_the_old_table_and_nothing_else() {
+    let folder = Folder::new();
+    folder.write("old.txt", "old\n");
+    folder.build("old.txt", "t.ogive", &[]);
+    let mut child = folder
+        .command(&["build", "-", "-o", "t.ogive", "--memory", "1MiB"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let lines: String = (0..100_000).rev().map(|number| format!("{number}\n")).collect();
+    input.write_all(lines.as_bytes()).unwrap();
+    let signal = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(signal.success());
+    // What it does not read any more breaks the pipe.
+    while input.write_all(lines.as_bytes()).is_ok() {}
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+    assert_eq!(folder.names(), ["old.txt", "t.ogive"]);
+    folder.run(&["scan", "t.ogive"]).exits_with(0).prints("old\t\n");
+}
+
+#[test]
+fn compressed_and_filtered_tables_give_the_same_answers() {
+    let folder = Folder::new();
+    let lines: String = (0..20_000).map(|number| format!("the same words again and again {number:08}\n")).collect();
+    folder.write("lines.txt", &lines);
+    folder.build("lines.txt", "plain.ogive", &["--block-size", "4KiB"]);
+    folder.build("lines.txt", "packed.ogive", &["--block-size", "4KiB", "--compress", "lz4", "--filter", "10"]);
+    let report = |table: &str| folder.run(&["explain", table, "--json"]).exits_with(0).json();
+    let (plain, packed) = (report("plain.ogive"), report("packed.ogive"));
+    assert!(packed["data_bytes"].as_u64().unwrap() * 2 < plain["data_bytes"].as_u64().unwrap());
+    assert!(packed["filter_bytes"].as_u64().unwrap() > 20_000);
+    let expected = folder.run(&["scan", "plain.ogive"]).exits_with(0).stdout;
+    folder.run(&["scan", "packed.ogive"]).exits_with(0).prints(&expected);
+    folder.run(&["get", "packed.ogive", "the same words again and again 00012345"]).exits_with(0);
+    folder.run(&["get", "packed.ogive", "the same words again and again 0001234"]).exits_with(1);
+    folder.run(&["verify", "packed.ogive"]).exits_with(0);
+}
 
 #[test]
 fn columns_become_keys_and_values() {
