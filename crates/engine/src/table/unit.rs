@@ -69,7 +69,8 @@ impl Nodes<'_> {
                     true => coded::search_strings(self.payload, self.count, &[key, &[0]].concat())?,
                     false => coded::search_strings(self.payload, self.count, key)?,
                 };
-                self.granules(child)?
+                // Behind the last group of a unit lie zeros, which look like further separators equal to the last.
+                self.granules(child.min(self.end_child.checked_sub(1)?))?
             }
         };
         (first <= last).then_some(Window { first, last, proof })
