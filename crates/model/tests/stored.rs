@@ -84,6 +84,18 @@ fn slopes_that_are_no_rising_number_are_refused() {
 }
 
 #[test]
+fn more_nodes_than_bytes_are_refused() {
+    let mut bytes = Vec::new();
+    step::encode(&[step::StepPiece { separator: 0, first_child: 0 }; 3], &mut bytes);
+    let many = usize::MAX / step::PIECE_BYTES + 2;
+    assert_eq!(
+        (step::search(&bytes, 4, 1), step::search(&bytes, many, 1), step::decode(&bytes, many)),
+        (None, None, None)
+    );
+    assert_eq!((line::search(&bytes, 2, 1), line::decode(&bytes, usize::MAX / line::NODE_BYTES + 2)), (None, None));
+}
+
+#[test]
 fn nodes_out_of_order_are_refused() {
     let piece = |separator, first_child| step::StepPiece { separator, first_child };
     let mut bytes = Vec::new();

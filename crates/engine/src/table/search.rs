@@ -53,6 +53,7 @@ impl Inner {
             payload: &self.root,
             count: self.meta.layers[top].nodes as usize,
             end_child: self.children(top),
+            children: self.children(top),
         };
         let mut window = self.clamp(root.search(target), top, self.tail_offset)?;
         for at in (level..top).rev() {
@@ -72,7 +73,7 @@ impl Inner {
             for (number, bytes) in (first..).zip(&row) {
                 let offset = self.section(layer, number)?.offset;
                 let damaged = || self.damaged(offset, format!("unit {number} is malformed"));
-                let unit = Unit::parse(kind, granule, bytes).ok_or_else(damaged)?;
+                let unit = Unit::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
                 let side = unit.side(target).ok_or_else(damaged)?;
                 match side {
                     Ordering::Less if number == first && number > 0 && !proof => break,
