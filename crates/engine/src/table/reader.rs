@@ -71,13 +71,8 @@ impl Table {
     /// [`Error::NotATable`], [`Error::UnknownVersion`], [`Error::Damaged`]; [`Error::Changed`] when the data that an index
     /// beside them refers to are not what they were; whatever the storage reports.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
-        let file = storage.open(name)?;
-        let bytes = format::opening_bytes_of_file(file.len());
-        let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
-        let mut read = vec![0; bytes as usize];
-        file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
-        let Tail { file_id, meta, root, locations, offset } = format::decode_tail(file.path(), file.len(), &read)?;
-        drop(read);
+        let (file, opening, tail) = read_tail(&*storage, name)?;
+        let Tail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
@@ -168,6 +163,17 @@ impl Table {
     pub fn explain(&self) -> TableReport {
         TableReport::new(&self.inner.meta, self.inner.file.len())
     }
+}
+
+/// The one read that opens a file, and what it brings.
+pub(super) fn read_tail(storage: &dyn Storage, name: &str) -> Result<(Arc<dyn ReadableFile>, ReadRecord, Tail)> {
+    let file = storage.open(name)?;
+    let bytes = format::opening_bytes_of_file(file.len());
+    let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
+    let mut read = vec![0; bytes as usize];
+    file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
+    let tail = format::decode_tail(file.path(), file.len(), &read)?;
+    Ok((file, opening, tail))
 }
 
 /// Bytes of a dense record.
