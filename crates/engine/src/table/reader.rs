@@ -197,13 +197,12 @@ fn open_source(
             }
             Ok((data, *file_id))
         }
-        Source::Foreign { name, file_bytes, .. } => {
+        Source::Foreign { name, file_bytes, modified_ns, .. } => {
             let data = storage.open(name)?;
-            if data.len() != *file_bytes {
-                let detail = format!("it has {} bytes, and had {file_bytes}", data.len());
-                return Err(changed(data.path().to_owned(), detail));
+            match super::beside::difference(&*data, *file_bytes, *modified_ns) {
+                Some(detail) => Err(changed(data.path().to_owned(), detail)),
+                None => Ok((data, file_id)),
             }
-            Ok((data, file_id))
         }
     }
 }
@@ -355,6 +354,7 @@ impl Inner {
         }
         let damaged = |detail: String| Error::damaged(self.data.path(), section.offset, detail);
         if !checksum::check(self.data_file_id, section.offset, &bytes) {
+            self.check_identity()?;
             return Err(damaged(format!("the checksum of block {child} does not match")));
         }
         let (codec, _) = trailer(&bytes).ok_or_else(|| damaged(format!("block {child} is too short")))?;
@@ -362,6 +362,18 @@ impl Inner {
             return Ok(bytes.into());
         }
         self.unpack(&bytes, codec).map(Into::into).ok_or_else(|| damaged(format!("block {child} does not unpack")))
+    }
+
+    /// Tells a table that took the place of the one that this index was made for from a damaged one.
+    fn check_identity(&self) -> Result<()> {
+        let Source::Table { name, file_id } = &self.meta.source else { return Ok(()) };
+        match read_tail(&*self.storage, name) {
+            Ok((data, _, tail)) if tail.file_id != *file_id => {
+                let detail = "another table has taken its place".to_owned();
+                Err(Error::Changed { path: data.path().to_owned(), detail })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn unpack(&self, bytes: &[u8], codec: u8) -> Option<Vec<u8>> {
