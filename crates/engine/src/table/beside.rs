@@ -100,7 +100,7 @@ impl RecordFile {
 /// are those of `records`.
 ///
 /// What a look-up reads of such data is under no checksum of ours. The index notes length and time of modification of the data, and a
-/// checksum of each block: opening refuses data whose length or time is another, and `verify` compares every byte.
+/// checksum of each block: opening refuses data whose length or time is another, and [`compare_records`] compares every byte.
 ///
 /// ```
 /// use ogive::io::MemoryStorage;
@@ -272,12 +272,14 @@ pub(super) fn block_checksums(inner: &Inner) -> Result<Option<Vec<u32>>> {
     Ok(Some(words.take(inner.meta.blocks as usize).collect()))
 }
 
-/// Compares every block of a file that is not ours with the checksum that the index has of it; `progress` gets the bytes read and
-/// those to read.
+/// Compares every block of the file that `table` indexes with the checksum that the index has of it; `progress` gets the bytes compared and
+/// those to compare. A table whose blocks carry their own checksums has nothing to compare.
 ///
 /// # Errors
-/// [`Error::Changed`] with the first block that is not what was indexed; whatever the storage reports.
-pub(super) fn verify_records(inner: &Inner, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+/// [`Error::Changed`] with the first block that is not what was indexed; [`Error::Damaged`] when the index is; whatever the storage
+/// reports.
+pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    let inner = &*table.inner;
     let Some(checksums) = block_checksums(inner)? else { return Ok(()) };
     let mut block = 0;
     walk(&*inner.data, &inner.locations, |section, bytes| {
