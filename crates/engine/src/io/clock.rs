@@ -104,6 +104,10 @@ impl ReadableFile for ClockedFile {
         self.inner.len()
     }
 
+    fn modified_ns(&self) -> Option<u64> {
+        self.inner.modified_ns()
+    }
+
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         let size_bytes = request.buffer.len() as u64;
         self.inner.read(request)?;

@@ -72,13 +72,8 @@ impl Table {
     /// [`Error::NotATable`], [`Error::UnknownVersion`], [`Error::Damaged`]; [`Error::Changed`] when the data that an index
     /// beside them refers to are not what they were; whatever the storage reports.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
-        let file = storage.open(name)?;
-        let bytes = format::opening_bytes_of_file(file.len());
-        let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
-        let mut read = vec![0; bytes as usize];
-        file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
-        let Tail { file_id, meta, root, locations, offset } = format::decode_tail(file.path(), file.len(), &read)?;
-        drop(read);
+        let (file, opening, tail) = read_tail(&*storage, name)?;
+        let Tail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
@@ -171,6 +166,17 @@ impl Table {
     }
 }
 
+/// The one read that opens a file, and what it brings.
+pub(super) fn read_tail(storage: &dyn Storage, name: &str) -> Result<(Arc<dyn ReadableFile>, ReadRecord, Tail)> {
+    let file = storage.open(name)?;
+    let bytes = format::opening_bytes_of_file(file.len());
+    let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
+    let mut read = vec![0; bytes as usize];
+    file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
+    let tail = format::decode_tail(file.path(), file.len(), &read)?;
+    Ok((file, opening, tail))
+}
+
 /// Bytes of a dense record.
 pub(super) fn record_bytes(meta: &Meta) -> u64 {
     meta.key_type.width().unwrap_or(0) as u64 + meta.value_width.unwrap_or(0)
@@ -192,13 +198,12 @@ fn open_source(
             }
             Ok((data, *file_id))
         }
-        Source::Foreign { name, file_bytes, .. } => {
+        Source::Foreign { name, file_bytes, modified_ns, .. } => {
             let data = storage.open(name)?;
-            if data.len() != *file_bytes {
-                let detail = format!("it has {} bytes, and had {file_bytes}", data.len());
-                return Err(changed(data.path().to_owned(), detail));
+            match super::beside::difference(&*data, *file_bytes, *modified_ns) {
+                Some(detail) => Err(changed(data.path().to_owned(), detail)),
+                None => Ok((data, file_id)),
             }
-            Ok((data, file_id))
         }
     }
 }
@@ -382,6 +387,7 @@ impl Inner {
         }
         let damaged = |detail: String| Error::damaged(self.data.path(), section.offset, detail);
         if !checksum::check(self.data_file_id, section.offset, bytes) {
+            self.check_identity()?;
             return Err(damaged(format!("the checksum of block {child} does not match")));
         }
         let (codec, _) = trailer(bytes).ok_or_else(|| damaged(format!("block {child} is too short")))?;
@@ -389,6 +395,18 @@ impl Inner {
             return Ok(bytes.into());
         }
         self.unpack(bytes, codec).map(Into::into).ok_or_else(|| damaged(format!("block {child} does not unpack")))
+    }
+
+    /// Tells a table that took the place of the one that this index was made for from a damaged one.
+    fn check_identity(&self) -> Result<()> {
+        let Source::Table { name, file_id } = &self.meta.source else { return Ok(()) };
+        match read_tail(&*self.storage, name) {
+            Ok((data, _, tail)) if tail.file_id != *file_id => {
+                let detail = "another table has taken its place".to_owned();
+                Err(Error::Changed { path: data.path().to_owned(), detail })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn unpack(&self, bytes: &[u8], codec: u8) -> Option<Vec<u8>> {
