@@ -81,11 +81,8 @@ pub(crate) struct Arguments {
 /// How blocks are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Compress {
-    /// Not at all.
     None,
-    /// By LZ4, which is fast.
     Lz4,
-    /// By zstd, which packs tighter.
     #[cfg(feature = "zstd")]
     Zstd,
 }

@@ -18,18 +18,14 @@ const SAMPLE_KEYS: usize = 1000;
 /// Longest row of a CSV file that is held in memory, unless the memory budget asks for less.
 const ROW_LIMIT_BYTES: u64 = 64 << 20;
 
-/// What kind of file an input is.
+/// What kind of file an input is: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
+/// tab-separated values, or Parquet where it was built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// A u64 count, then sorted little-endian integers (`.u64`, `_uint64`; `.u32`, `_uint32`).
     Sosd,
-    /// Lines of text, each one a key.
     Lines,
-    /// Comma-separated values (`.csv`).
     Csv,
-    /// Tab-separated values (`.tsv`).
     Tsv,
-    /// Parquet (`.parquet`), if built with the feature `parquet`.
     Parquet,
 }
 
@@ -40,7 +36,7 @@ pub(crate) struct InputOptions {
     #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
     pub(crate) path: PathBuf,
 
-    /// What kind of file INPUT is; otherwise its name decides, and lines of text are the default
+    /// What kind of file INPUT is [default: by its name, else lines]
     #[arg(long, value_enum, help_heading = "Input")]
     pub(crate) format: Option<Format>,
 
