@@ -18,7 +18,7 @@ const REQUESTS: [&str; 8] = [
     "none",
     "layers=3,builder=gband/eband/coded,lambda=4096/1024/1024",
     "layers=2,builder=coded/gstep,lambda=512/1024",
-    "layers=2,builder=pla,error=2/1",
+    "layers=2,builder=plr/pla,error=2/1",
 ];
 
 /// Mean cost after opening of simulated look-ups of `keys`, in microseconds.

@@ -6,6 +6,7 @@ use super::layer::{Layer, UNIT_HEADER_BYTES};
 use super::problem::{Options, Problem};
 use super::reads::{ReadSizes, Windows};
 use super::row::{Row, Shares};
+use ogive_model::coded::Effort;
 
 /// Stretches of a long row that builders are judged by.
 const STRETCHES: usize = 8;
@@ -13,6 +14,8 @@ const STRETCHES: usize = 8;
 const STRETCH_CHILDREN: usize = 1 << 13;
 /// A window is seen through a glass that leaves it at least this many coarse children.
 const COARSE_WINDOW: u64 = 16;
+/// Size of separators coded with full effort, as a share of those coded quickly.
+const FULL_EFFORT: f64 = 0.93;
 
 /// A layer that may come next.
 #[derive(Clone, Debug)]
@@ -37,8 +40,8 @@ impl Candidate {
 
 /// Stretches of a row, seen through glasses of several coarseness, that stand for the whole of it.
 ///
-/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged on
-/// a coarse row, at a cost that does not grow with the row.
+/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged
+/// on a coarse row, at a cost that does not grow with the row.
 #[derive(Debug)]
 pub(super) struct Glasses {
     by_factor: Vec<Glass>,
@@ -107,13 +110,17 @@ impl Glass {
         let mut windows = Windows::default();
         let mut payload_bytes = 0.0;
         for stretch in &self.stretches {
-            let layer = builder.build(&stretch.row, options);
+            let layer = builder.build_with(&stretch.row, options, Effort::Quick);
             windows.merge(&layer.windows(&stretch.row, &stretch.shares), stretch.mass);
             payload_bytes += (layer.root_bytes() - UNIT_HEADER_BYTES) as f64;
         }
-        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where they would anyway.
+        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where
+        // they would anyway.
         if self.stretches.len() > 1 && matches!(builder, Builder::GBand { .. }) {
             payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.stretches.len() as f64;
+        }
+        if matches!(builder, Builder::Coded { .. }) {
+            payload_bytes *= FULL_EFFORT;
         }
         let child_bytes = self.stretches.first()?.row.child_bytes;
         let root_bytes = UNIT_HEADER_BYTES + (payload_bytes * self.scale) as u64;

@@ -16,8 +16,8 @@ use ogive_model::coded::CodedLayer;
 pub enum Objective {
     /// Expected time of one look-up (AirIndex, Equation 7).
     MeanLatency,
-    /// The sum over all reads of a look-up of this quantile of their time: an upper bound on the quantile of the whole, and equal
-    /// to it where the length of at most one read varies. Between 0 and 1.
+    /// The sum over all reads of a look-up of this quantile of their time: an upper bound on the quantile of the whole,
+    /// and equal to it where the length of at most one read varies. Between 0 and 1.
     Quantile(f64),
     /// The bytes that stay resident, among designs whose expected time is within the limit; the fastest where none is.
     ResidentBytes {
@@ -57,8 +57,8 @@ impl BuilderKind {
     pub const ALL: [Self; 4] = [Self::Coded, Self::GStep, Self::GBand, Self::EBand];
 }
 
-/// How the search goes about it. The defaults are the paper's (AirIndex, Sections 5.2 and 7) but for the coded step as a fourth
-/// builder, and for as many step pieces to a unit as fit.
+/// How the search goes about it. The defaults are the paper's (AirIndex, Sections 5.2 and 7) but for the coded step as
+/// a fourth builder, and for as many step pieces to a unit as fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The builder set F.
@@ -108,7 +108,7 @@ pub struct Problem<'a> {
     pub profile: &'a Profile,
     /// What to minimise.
     pub objective: Objective,
-    /// Most bytes that the root may keep in memory; a design above it is never returned.
+    /// Most bytes that the root may keep in memory.
     pub resident_budget_bytes: Option<u64>,
     /// Expected hits of a cache.
     pub caching: Caching,

@@ -21,10 +21,11 @@ const MOST_LAYERS: usize = 64;
 
 /// The index that a table is to have.
 ///
-/// As text: `tuned`, `btree`, `pgm:64`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`. In
-/// a forced design each field takes one value for all layers, or one for each, bottom first, as in
+/// As text: `tuned`, `btree`, `pgm:64`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`.
+/// In a forced design each field takes one value for all layers, or one for each, bottom first, as in
 /// `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and `coded`, which take
-/// `lambda` (a granularity in bytes), and `pla`, which takes `error` (in children); `-` stands where a builder takes no such value.
+/// `lambda` (a granularity in bytes), and `pla` and `plr`, which take `error` (in children); `-` stands where a builder
+/// takes no such value.
 ///
 /// Designs such as RMI, RadixSpline, PLEX or the Data Calculator's would be further variants.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,8 +36,8 @@ pub enum DesignRequest {
     Tuned,
     /// A B-tree: 4 KiB pages of up to 255 separators over data read 4 KiB at a time, up to a root of one page.
     Btree,
-    /// A PGM-index: optimal piecewise linear layers of this error up to a root of one node. The error is rounded up to
-    /// whole children of each layer.
+    /// A PGM-index: optimal piecewise linear layers of this error up to a root of one node, or of the nodes of one
+    /// unit. The error is rounded up to whole children of each layer.
     Pgm {
         /// Error of each layer, in keys.
         error_keys: u64,
@@ -162,6 +163,7 @@ impl Spelling {
             Builder::EBand { lambda_bytes } => lambda("eband", lambda_bytes),
             Builder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
             Builder::Pla { error_children } => error("pla", error_children),
+            Builder::Plr { error_children } => error("plr", error_children),
         }
     }
 }
@@ -231,10 +233,11 @@ fn forced(text: &str) -> Result<DesignRequest> {
             "eband" => Builder::EBand { lambda_bytes: lambda()? },
             "coded" => Builder::Coded { lambda_bytes: lambda()? },
             "pla" => Builder::Pla { error_children: error()? },
+            "plr" => Builder::Plr { error_children: error()? },
             _ => {
                 return Err(invalid(
                     text,
-                    format_args!("{name:?} is no builder; use gstep, gband, eband, coded or pla"),
+                    format_args!("{name:?} is no builder; use gstep, gband, eband, coded, pla or plr"),
                 ));
             }
         })
@@ -278,7 +281,7 @@ mod tests {
             "none",
             "layers=2,builder=gband,lambda=4096",
             "layers=2,builder=gband/gstep,lambda=4096/512",
-            "layers=3,builder=pla/coded/pla,lambda=-/512/-,error=8/-/1",
+            "layers=3,builder=pla/coded/plr,lambda=-/512/-,error=8/-/1",
             "layers=1,builder=eband,lambda=1024",
         ];
         for text in texts {

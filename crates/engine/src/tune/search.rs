@@ -9,24 +9,25 @@ use super::problem::{BuilderKind, Problem, Score};
 use super::reads::ReadSizes;
 use super::row::{Row, Shares};
 
-/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper does not say
-/// so. It bounds the depth of the search by log2 of the size.
+/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper
+/// does not say so. It bounds the depth of the search by log2 of the size.
 const LEAST_SHRINKING: u64 = 2;
 
-/// Where builders were judged by stretches, only those are built whole whose estimate is within this factor of the best.
-const ESTIMATE_SLACK: f64 = 1.10;
+/// Where builders were judged by stretches, only those are built whole that promise to cost, above what an ideal index
+/// costs, at most this many times as much as the most promising.
+const ESTIMATE_SLACK: f64 = 1.25;
 
 /// A band may read less than a finer one did, by luck; so many in a row that cannot win end a ladder of granularities.
 const MISSES: usize = 2;
 
 /// Finds the design with the best value of the problem's objective over a row of data blocks.
 ///
-/// The search builds layers from the bottom up. On each row it compares all builders, follows the `top_k` whose expected
-/// read plus the step index complexity of what remains is least, and stops where an ideal layer on top would gain nothing.
-/// Beyond the paper it leaves out what provably cannot win: no layer is followed when the reads paid so far and the least possible
-/// opening and reads above already cost more than the best design known.
+/// The search builds layers from the bottom up. On each row it compares all builders, follows the `top_k` whose
+/// expected read plus the step index complexity of what remains is least, and stops where an ideal layer on top would
+/// gain nothing. Beyond the paper it leaves out what provably cannot win: no layer is followed when the reads paid so
+/// far and the least possible opening and reads above already cost more than the best design known.
 ///
-/// Where no design fits the memory budget, the data are read without index: that keeps nothing in memory.
+/// Where no index fits the memory budget, the data are read without one.
 ///
 /// Source: AirIndex, Section 5, Algorithm 2, Equations 6, 7 and 9.
 pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
@@ -37,10 +38,10 @@ pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
         problem.opening_us(0, problem.profile) + problem.read_us(0, &without.reads[0])
     };
     let kept_bytes = if problem.opening_holds_data { row.size_bytes() } else { 0 };
-    let bound = problem.score(latency_us, kept_bytes);
-    let found = above(&Vertex::data(row), row, problem, Some(bound), problem.options.threads);
-    match found {
-        Some(found) if found.score < bound || !problem.fits_budget(kept_bytes) => {
+    // A design that the budget rules out is no rival to beat.
+    let bound = problem.fits_budget(kept_bytes).then(|| problem.score(latency_us, kept_bytes));
+    match above(&Vertex::data(row), row, problem, bound, problem.options.threads) {
+        Some(found) if bound.is_none_or(|bound| found.score < bound) => {
             Design::assemble(row, found.layers, found.reads, problem)
         }
         _ => without,
@@ -105,7 +106,7 @@ fn above(vertex: &Vertex, row: &Row, problem: &Problem<'_>, bound: Option<Score>
     } else {
         let glasses = Glasses::over(row, problem.options.lambda_high_bytes / row.child_bytes);
         let mut judged = rank(vertex, &Scale::Judged(&glasses), problem, bound, threads);
-        keep_promising(&mut judged, problem);
+        keep_promising(&mut judged, ideal_us + problem.least_opening_us(), problem);
         build_whole(vertex, row, judged, &shares, problem, threads)
     };
     let (root, bound) = best_root(&ranked, problem, bound);
@@ -129,8 +130,8 @@ pub(super) enum Scale<'a> {
     Judged(&'a Glasses),
 }
 
-/// All candidates that may win, by rising promise; each kind climbs its ladder of granularities until its reads alone cost
-/// too much.
+/// All candidates that may win, by rising promise; each kind climbs its ladder of granularities until its reads alone
+/// cost too much.
 pub(super) fn rank(
     vertex: &Vertex,
     scale: &Scale<'_>,
@@ -217,9 +218,9 @@ fn tighter(bound: Option<Score>, score: Score) -> Option<Score> {
 }
 
 /// Of candidates that were judged, in order of promise, keeps the `top_k` best that come near the best of all.
-fn keep_promising(judged: &mut Vec<Ranked>, problem: &Problem<'_>) {
+fn keep_promising(judged: &mut Vec<Ranked>, ideal_us: f64, problem: &Problem<'_>) {
     let best_us = judged.first().map_or(0.0, |first| first.promised_us);
-    judged.retain(|ranked| ranked.promised_us <= best_us * ESTIMATE_SLACK);
+    judged.retain(|ranked| ranked.promised_us - ideal_us <= (best_us - ideal_us) * ESTIMATE_SLACK);
     judged.truncate(problem.options.top_k.max(1));
 }
 
