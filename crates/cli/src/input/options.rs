@@ -1,15 +1,17 @@
 //! The options with which inputs are read, and the choice of a reader.
 
-use super::Input;
 use super::columns::Column;
 use super::csv::{CsvInput, CsvLayout};
 use super::keys::KeyGuess;
 use super::lines::LinesInput;
 use super::payload::WithPayload;
 use super::sosd::SosdInput;
+use super::{Facts, Input};
 use crate::failure::{Failure, Result};
+use crate::sample::sample;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::KeyType;
+use ogive::tune::Sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +104,7 @@ impl InputOptions {
     pub(crate) fn open(&self, key_type: KeyType) -> Result<Box<dyn Input>> {
         self.check(key_type)?;
         let input: Box<dyn Input> = match self.format() {
-            Format::Sosd => Box::new(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?),
+            Format::Sosd => Box::new(self.open_sosd()?),
             Format::Lines => Box::new(LinesInput::open(&self.path, key_type, self.key_type.is_none())?),
             Format::Csv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b','))?),
             Format::Tsv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b'\t'))?),
@@ -115,6 +117,23 @@ impl InputOptions {
             Some(width_bytes) => Box::new(WithPayload::new(input, width_bytes)),
             None => input,
         })
+    }
+
+    /// A sample of the keys, where it can be had without reading the whole file.
+    pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
+        if self.format() != Format::Sosd {
+            return Ok(None);
+        }
+        let mut input = self.open_sosd()?;
+        let records = input.facts().records.unwrap_or(0);
+        let stretches = input.stretches()?;
+        let width = self.payload.unwrap_or(0);
+        let varied = Facts { value_width: Some(width), ..input.facts().clone() }.dense_value_width().is_none();
+        Ok(Some(sample(stretches, records, f64::from(width), varied)))
+    }
+
+    fn open_sosd(&self) -> Result<SosdInput> {
+        Ok(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
     }
 
     #[cfg(feature = "parquet")]
