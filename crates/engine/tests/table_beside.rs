@@ -141,9 +141,9 @@ fn a_look_up_reads_one_aligned_block_of_the_file() {
     let report = index_records(storage.clone(), "data", "index", RecordFile::sosd(0), options).unwrap();
     assert_eq!(report.blocks, (8 + 8 * 100_000_u64).div_ceil(4096));
     assert!(report.index_bytes < 2 * report.blocks, "{} bytes for {} blocks", report.index_bytes, report.blocks);
-    let table = open(storage, "index").unwrap();
     for key in [0, 37 * 600, 37 * 99_999, 38, u64::MAX] {
         let mut receipt = Receipt::new();
+        let table = open(storage.clone(), "index").unwrap();
         table.traced(&mut receipt).contains_key(&u64::to_be_bytes(key)).unwrap();
         let [read] = receipt.reads[..] else { panic!("{key}: {:?}", receipt.reads) };
         assert!(read.offset / 4096 == (read.offset + read.bytes - 1) / 4096, "{read:?} straddles two blocks");
