@@ -374,7 +374,7 @@ impl TableWriter {
         let input = IndexInput {
             bottom,
             data_bytes: self.locations.end(),
-            stored_block_bytes: self.locations.block_bytes(),
+            stored_block_bytes: self.locations.stored_bytes(),
             blocks: self.locations.blocks(),
             records: self.records,
             location_bytes: locations.len() as u64,
