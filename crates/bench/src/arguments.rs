@@ -69,6 +69,9 @@ pub(crate) struct RunArguments {
     /// Bytes of each value; values are made from the keys
     #[arg(long, default_value_t = 0, value_name = "BYTES")]
     pub(crate) payload: u32,
+    /// Choose the size of data blocks from all keys instead of a sample
+    #[arg(long)]
+    pub(crate) exact: bool,
     /// Folder on the device to measure on [default: the system's folder of temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) device: Option<PathBuf>,

@@ -117,6 +117,7 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
         designs: arguments.designs.clone(),
         lookups: arguments.lookups.map(|lookups| usize::try_from(lookups).unwrap_or(usize::MAX)),
         payload_bytes: arguments.payload,
+        exact: arguments.exact,
         device: arguments.device.clone(),
         full: arguments.full,
         memory: Some(MEMORY),

@@ -16,6 +16,7 @@ mod locations;
 mod operations;
 mod options;
 mod pending;
+mod plan;
 mod range;
 mod reader;
 mod receipt;

@@ -17,7 +17,7 @@ use super::warm::is_point;
 use crate::output::Record;
 use crate::workload::Workload;
 
-pub(in super::super) const BREAKDOWN: Experiment = Experiment {
+pub(in crate::experiments) const BREAKDOWN: Experiment = Experiment {
     name: "airindex/breakdown",
     about: "time by layer, and of reads beside the processor's, over warmness (AirIndex, Figures 17 and 18)",
     run,
@@ -68,7 +68,7 @@ fn table(
     output: &mut Output<'_>,
 ) -> Result<()> {
     let storage = Arc::new(MemoryStorage::new());
-    let recipe = Recipe { design, profile, payload_bytes: context.payload_bytes };
+    let recipe = Recipe::new(context, design, profile);
     let written = write_table(storage.clone(), keys, &recipe)?;
     let bench = Bench::new(storage, &[]);
     let mut sums = Sums::default();

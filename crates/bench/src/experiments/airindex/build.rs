@@ -15,7 +15,7 @@ use super::tables::{FIXED_BLOCK_BYTES, NAME};
 use crate::keys::{KeySet, open_with};
 use crate::output::{Record, Spread};
 
-pub(in super::super) const BUILD: Experiment = Experiment {
+pub(in crate::experiments) const BUILD: Experiment = Experiment {
     name: "airindex/build",
     about: "time and memory of writing a table with and without index, syncs included (AirIndex, Figure 15)",
     run,

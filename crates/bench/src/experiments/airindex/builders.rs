@@ -9,7 +9,7 @@ use super::rows::{Records, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
-pub(in super::super) const BUILDERS: Experiment = Experiment {
+pub(in crate::experiments) const BUILDERS: Experiment = Experiment {
     name: "airindex/builders",
     about: "the tuned design from fewer kinds of nodes: steps, bands, the paper's, and coded ones (AirIndex, Figure 3)",
     run,

@@ -16,7 +16,7 @@ use super::tables::{Recipe, write_table};
 use crate::output::{Record, Spread};
 use crate::workload::Workload;
 
-pub(in super::super) const DESIGNS: Experiment = Experiment {
+pub(in crate::experiments) const DESIGNS: Experiment = Experiment {
     name: "airindex/designs",
     about: "each index design on each storage, modelled, metered, and cold on this device (AirIndex, Figures 9 and 11)",
     run,
@@ -124,7 +124,7 @@ fn run_tables(
         let groups: Vec<&[Profile]> = if is_tuned(design) { profiles.chunks(1).collect() } else { vec![profiles] };
         for group in groups {
             progress.on(format!("{design} for {}", group[0].name()));
-            let recipe = Recipe { design, profile: &group[0], payload_bytes: context.payload_bytes };
+            let recipe = Recipe::new(context, design, &group[0]);
             run_table(keys, asked, &recipe, group, cells)?;
             progress.step();
         }

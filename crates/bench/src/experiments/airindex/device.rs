@@ -8,6 +8,7 @@ use ogive::io::{
     LocalStorage, MeasureOptions, Profile, Purpose, ReadRequest, ReadableFile, Storage, Timer, measure_profile,
 };
 use ogive::table::{OpenOptions, Table};
+use ogive::tune::DesignRequest;
 
 use super::super::{Context, Output};
 use super::keys::Keys;
@@ -75,11 +76,17 @@ impl Device {
         let folder = tempfile::tempdir_in(&self.folder)
             .with_context(|| format!("no folder can be made under {}", self.folder.display()))?;
         let default: &[&str] = if matches!(keys, Keys::Lines(_)) { &DESIGNS_FOR_TEXT } else { &DESIGNS };
-        let chosen = designs(context, default)?;
+        let mut chosen: Vec<(DesignRequest, bool)> = Vec::new();
+        for design in designs(context, default)? {
+            let tuned = design == DesignRequest::Tuned;
+            chosen.push((design.clone(), false));
+            chosen.extend(tuned.then_some((design, true)));
+        }
         let progress = Progress::new(chosen.len())?;
-        for design in chosen {
-            progress.on(format!("{design} on this device"));
-            let recipe = Recipe { design: &design, profile: &profile, payload_bytes: context.payload_bytes };
+        for (design, kept_open) in &chosen {
+            let label = format!("{design}{}", if *kept_open { " for look-ups after opening" } else { "" });
+            progress.on(format!("{label} on this device"));
+            let recipe = Recipe { kept_open: *kept_open, ..Recipe::new(context, design, &profile) };
             let written = write_table(Arc::new(LocalStorage::new(folder.path())), keys, &recipe)?;
             let storage = Arc::new(LocalStorage::direct(folder.path()));
             let (times, cold) = time_lookups(storage, keys, asked, context.payload_bytes)?;
@@ -87,7 +94,7 @@ impl Device {
             let record = Record::new(EXPERIMENT)
                 .keys(name)
                 .profile(PROFILE)
-                .design(&design.to_string())
+                .design(&label)
                 .figure("modelled_us", written.report.modelled_us(&profile))
                 .figure("cold_us", median(&times.cold_us))
                 .figure("open_us", median(&times.open_us))

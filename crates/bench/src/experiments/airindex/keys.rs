@@ -3,6 +3,13 @@
 use crate::keys::KeySet;
 use crate::random::mix;
 use ogive::table::KeyType;
+use ogive::tune::Sample;
+
+/// Bytes at the end of a data block that hold no record.
+pub(super) const BLOCK_TRAILER_BYTES: u64 = 8;
+/// A sample takes so many stretches of so many neighbouring keys, evenly from all of them.
+const STRETCHES: usize = 8;
+const STRETCH_KEYS: usize = 1 << 14;
 
 /// The keys of a set.
 pub(super) enum Keys {
@@ -39,6 +46,23 @@ impl Keys {
             Self::Integers(keys) => key.extend_from_slice(&keys[position].to_be_bytes()),
             Self::Lines(lines) => key.extend_from_slice(&lines[position]),
         }
+    }
+
+    /// What the size of blocks is chosen by: stretches from all of a set of integers, or all of it; none for byte strings.
+    pub(super) fn sample(&self, payload_bytes: u32, exact: bool) -> Option<Sample> {
+        let Self::Integers(keys) = self else { return None };
+        let stretches = if exact || keys.len() <= STRETCHES * STRETCH_KEYS {
+            vec![keys.clone()]
+        } else {
+            let apart = keys.len() / STRETCHES;
+            (0..STRETCHES).map(|stretch| keys[stretch * apart..][..STRETCH_KEYS].to_vec()).collect()
+        };
+        Some(Sample {
+            stretches,
+            records: keys.len() as u64,
+            record_bytes: f64::from(payload_bytes + 8),
+            block_overhead_bytes: BLOCK_TRAILER_BYTES,
+        })
     }
 
     pub(super) fn at(&self, position: usize) -> Vec<u8> {

@@ -10,7 +10,7 @@ use super::rows::{Blocks, Records, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
-pub(in super::super) const KNOBS: Experiment = Experiment {
+pub(in crate::experiments) const KNOBS: Experiment = Experiment {
     name: "airindex/knobs",
     about: "page size, error, layers and granularity of fixed designs beside the tuned one (AirIndex, Figures 11 and 12)",
     run,

@@ -9,7 +9,7 @@ use super::rows::{Records, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
-pub(in super::super) const MISMATCH: Experiment = Experiment {
+pub(in crate::experiments) const MISMATCH: Experiment = Experiment {
     name: "airindex/mismatch",
     about: "slowdown of a design on storage other than it was tuned for (AirIndex, Figure 14; --full for the whole grid)",
     run,

@@ -6,10 +6,8 @@ use ogive::table::opening_bytes;
 use ogive::tune::{Design, DesignRequest, Options, Problem, Row, Sample, choose_block_size};
 use ogive_model::Fence;
 
-use super::keys::Keys;
+use super::keys::{BLOCK_TRAILER_BYTES, Keys};
 
-/// Bytes at the end of a data block that hold no record.
-const BLOCK_TRAILER_BYTES: u64 = 8;
 /// Bytes that the opening read of a table brings beside the root: metadata and footer.
 const BESIDE_ROOT_BYTES: u64 = 128;
 

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use ogive::io::Profile;
+use ogive::io::{Profile, available_threads};
 use ogive::tune::{DesignRequest, Options};
 
 use super::super::Context;
@@ -32,8 +32,7 @@ pub(super) fn designs(context: &Context, default: &[&str]) -> Result<Vec<DesignR
 
 /// The search as it is by default, on all processors.
 pub(super) fn search() -> Options {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    Options { threads, ..Options::default() }
+    Options { threads: available_threads(), ..Options::default() }
 }
 
 /// A bar on standard error, invisible where nobody watches.

@@ -14,7 +14,7 @@ use super::tables::{Recipe, write_table};
 use crate::output::Record;
 use crate::workload::Workload;
 
-pub(in super::super) const SKEW: Experiment = Experiment {
+pub(in crate::experiments) const SKEW: Experiment = Experiment {
     name: "airindex/skew",
     about: "the first and the hundredth look-up under Zipf's law (AirIndex, Figure 19)",
     run,
@@ -56,7 +56,7 @@ fn table(
     output: &mut Output<'_>,
 ) -> Result<()> {
     let storage = Arc::new(MemoryStorage::new());
-    let recipe = Recipe { design, profile, payload_bytes: context.payload_bytes };
+    let recipe = Recipe::new(context, design, profile);
     write_table(storage.clone(), keys, &recipe)?;
     let bench = Bench::new(storage, std::slice::from_ref(profile));
     for skew in SKEWS {

@@ -9,7 +9,7 @@ use super::rows::{Records, kinds, read_bytes};
 use super::settings::{KEY_SETS, Progress, search};
 use crate::output::Record;
 
-pub(in super::super) const SPECTRUM: Experiment = Experiment {
+pub(in crate::experiments) const SPECTRUM: Experiment = Experiment {
     name: "airindex/spectrum",
     about: "layers, bytes read and cost of the tuned design over latency and bandwidth (AirIndex, Figure 13)",
     run,

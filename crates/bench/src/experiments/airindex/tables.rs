@@ -5,8 +5,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use ogive::io::{Profile, Storage, Timer};
 use ogive::table::{TableReport, TableWriter, WriteOptions};
-use ogive::tune::DesignRequest;
+use ogive::tune::{Caching, DesignRequest};
 
+use super::super::Context;
 use super::keys::{Keys, fill_value};
 use super::settings::search;
 
@@ -21,6 +22,16 @@ pub(super) struct Recipe<'a> {
     pub(super) design: &'a DesignRequest,
     pub(super) profile: &'a Profile,
     pub(super) payload_bytes: u32,
+    /// Whether the size of blocks of a tuned table is chosen from all keys.
+    pub(super) exact: bool,
+    /// Whether a tuned table is tuned for look-ups that find it open.
+    pub(super) kept_open: bool,
+}
+
+impl<'a> Recipe<'a> {
+    pub(super) fn new(context: &Context, design: &'a DesignRequest, profile: &'a Profile) -> Self {
+        Self { design, profile, payload_bytes: context.payload_bytes, exact: context.exact, kept_open: false }
+    }
 }
 
 /// A table that was written.
@@ -33,11 +44,14 @@ pub(super) struct Written {
 
 impl Recipe<'_> {
     /// The options of the writer: the tuner chooses the block size of tuned tables, all others have the paper's 4 KiB.
-    pub(super) fn options(&self, keys: &Keys) -> WriteOptions {
+    fn options(&self, keys: &Keys) -> WriteOptions {
+        let tuned = *self.design == DesignRequest::Tuned;
         WriteOptions {
             key_type: keys.key_type(),
             value_width: keys.key_type().width().map(|_| self.payload_bytes),
-            block_bytes: (*self.design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES),
+            block_bytes: (!tuned).then_some(FIXED_BLOCK_BYTES),
+            sample: if tuned { keys.sample(self.payload_bytes, self.exact) } else { None },
+            caching: Caching { opening_hit_rate: f64::from(u8::from(self.kept_open)), ..Caching::default() },
             design: self.design.clone(),
             profile: self.profile.clone(),
             search: search(),
@@ -50,8 +64,9 @@ impl Recipe<'_> {
 
 /// Writes a table of all keys.
 pub(super) fn write_table(storage: Arc<dyn Storage>, keys: &Keys, recipe: &Recipe<'_>) -> Result<Written> {
+    let options = recipe.options(keys);
     let timer = Timer::start();
-    let mut writer = TableWriter::create(storage, NAME, recipe.options(keys))?;
+    let mut writer = TableWriter::create(storage, NAME, options)?;
     let (mut key, mut value) = (Vec::new(), vec![0; recipe.payload_bytes as usize]);
     for position in 0..keys.len() {
         keys.copy(position, &mut key);

@@ -10,7 +10,7 @@ use super::rows::{Records, kinds};
 use super::settings::{KEY_SETS, Progress, profiles, search};
 use crate::output::Record;
 
-pub(in super::super) const TOP_K: Experiment = Experiment {
+pub(in crate::experiments) const TOP_K: Experiment = Experiment {
     name: "airindex/topk",
     about: "time of the search and cost of its design, by the number of candidates followed (AirIndex, Figure 20)",
     run,

@@ -14,7 +14,7 @@ use super::tables::{Recipe, write_table};
 use crate::output::Record;
 use crate::workload::Workload;
 
-pub(in super::super) const WARM: Experiment = Experiment {
+pub(in crate::experiments) const WARM: Experiment = Experiment {
     name: "airindex/warm",
     about: "mean time of the first 1 to a million look-ups through a cache (AirIndex, Figure 10)",
     run,
@@ -56,7 +56,7 @@ fn curve(
     output: &mut Output<'_>,
 ) -> Result<()> {
     let storage = Arc::new(MemoryStorage::new());
-    let recipe = Recipe { design, profile, payload_bytes: context.payload_bytes };
+    let recipe = Recipe::new(context, design, profile);
     write_table(storage.clone(), keys, &recipe)?;
     let bench = Bench::new(storage, std::slice::from_ref(profile));
     let timer = Timer::start();
