@@ -159,3 +159,7 @@ pub fn random_u64() -> u64 {
     // Each `RandomState` has its own keys, seeded by the operating system.
     RandomState::new().build_hasher().finish()
 }
+/// How many threads this machine runs at once; 1 where it does not tell.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

@@ -68,6 +68,13 @@ pub(super) struct Section {
     pub(super) bytes: u64,
 }
 
+impl Section {
+    /// Offset of the first byte behind it.
+    pub(super) fn end(self) -> u64 {
+        self.offset + self.bytes
+    }
+}
+
 /// Where data blocks lie when the table does not hold them itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {

@@ -63,7 +63,7 @@ pub(super) struct WrittenIndex {
 }
 
 /// Bytes of the opening read of a table whose root takes `root_bytes` beside `beside_bytes` of locations.
-fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
+pub(super) fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
     opening_bytes(root_bytes + beside_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 

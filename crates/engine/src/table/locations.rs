@@ -23,6 +23,11 @@ impl LocationWriter {
         Self { block_bytes, blocks: 0, bytes: 0, end: 0, irregular: None }
     }
 
+    /// Takes another size of blocks, as long as none was written.
+    pub(super) fn set_block_bytes(&mut self, block_bytes: u64) {
+        self.block_bytes = block_bytes;
+    }
+
     pub(super) fn push(&mut self, offset: u64, bytes: usize) {
         let in_line = offset == self.blocks * self.block_bytes && bytes as u64 == self.block_bytes;
         if !in_line && self.irregular.is_none() {

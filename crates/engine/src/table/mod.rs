@@ -20,6 +20,7 @@ mod operations;
 mod options;
 mod output;
 mod pending;
+mod plan;
 mod range;
 mod reader;
 mod receipt;

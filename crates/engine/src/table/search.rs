@@ -53,6 +53,7 @@ impl Inner {
             payload: &self.root,
             count: self.meta.layers[top].nodes as usize,
             end_child: self.children(top),
+            children: self.children(top),
         };
         let mut window = self.clamp(root.search(target), top, self.tail_offset)?;
         for at in (level..top).rev() {
@@ -72,7 +73,7 @@ impl Inner {
             for (number, bytes) in (first..).zip(&row) {
                 let offset = self.section(layer, number)?.offset;
                 let damaged = || self.damaged(offset, format!("unit {number} is malformed"));
-                let unit = Unit::parse(kind, granule, bytes).ok_or_else(damaged)?;
+                let unit = Unit::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
                 let side = unit.side(target).ok_or_else(damaged)?;
                 match side {
                     Ordering::Less if number == first && number > 0 && !proof => break,
@@ -112,10 +113,14 @@ impl Inner {
     fn settle(&self, probe: Probe<'_>, window: Window, reads: &mut Reads<'_>) -> Result<Position> {
         let Window { mut first, mut last, proof } = window;
         let end = self.meta.blocks - 1;
-        if (last - first).saturating_mul(self.meta.block_bytes) > self.budget_bytes / 2 {
-            return self.bisect(probe, first, last, reads);
-        }
+        // What the index was designed to read is read; a table without index, or one whose hints are wrong, may have to be searched
+        // one block at a time to keep to the budget.
+        let designed = if self.meta.layers.is_empty() { 0 } else { self.meta.max_read_bytes };
+        let most = designed.max(self.budget_bytes / 2) / self.meta.block_bytes.max(1);
         loop {
+            if last - first > most {
+                return self.bisect(probe, reads);
+            }
             let row = self.row(0, first, last, reads)?;
             // The first block whose last key is not before the place.
             let (mut low, mut high) = (0, row.len());
@@ -157,15 +162,15 @@ impl Inner {
         }
     }
 
-    /// The same one block at a time, for a window that does not fit the budget: a table without index.
-    fn bisect(&self, probe: Probe<'_>, first: u64, last: u64, reads: &mut Reads<'_>) -> Result<Position> {
-        let (mut low, mut high) = (first, last + 1);
+    /// The same over all blocks, one block at a time.
+    fn bisect(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
+        let (mut low, mut high) = (0, self.meta.blocks);
         while low < high {
             let middle = low + (high - low) / 2;
             let bytes = self.child(0, middle, reads)?;
             if self.ends_before(middle, &bytes, &probe)? { low = middle + 1 } else { high = middle }
         }
-        if low == last + 1 {
+        if low == self.meta.blocks {
             return Ok(Position { block: low, index: 0, bytes: None });
         }
         let bytes = self.child(0, low, reads)?;

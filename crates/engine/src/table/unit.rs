@@ -33,6 +33,8 @@ pub(super) struct Nodes<'a> {
     pub(super) count: usize,
     /// First child behind the run.
     pub(super) end_child: u64,
+    /// Children of the whole row.
+    pub(super) children: u64,
 }
 
 /// A place with its coordinate, when keys are numeric.
@@ -56,7 +58,8 @@ impl Nodes<'_> {
             NodeKind::Line => {
                 let (node, next) = line::search(self.payload, self.count, x)?;
                 // The last node of a unit reaches the first child of the next unit's, as every node does its successor's.
-                let window = node.window(x, next.unwrap_or(self.end_child));
+                let last_child = next.unwrap_or(self.end_child).min(self.children.checked_sub(1)?);
+                let window = node.window(x, last_child);
                 (*window.start(), *window.end(), false)
             }
             NodeKind::Coded => self.granules(coded::search(self.payload, self.count, x)?)?,
@@ -66,7 +69,8 @@ impl Nodes<'_> {
                     true => coded::search_strings(self.payload, self.count, &[key, &[0]].concat())?,
                     false => coded::search_strings(self.payload, self.count, key)?,
                 };
-                self.granules(child)?
+                // Behind the last group of a unit lie zeros, which look like further separators equal to the last.
+                self.granules(child.min(self.end_child.checked_sub(1)?))?
             }
         };
         (first <= last).then_some(Window { first, last, proof })
@@ -92,12 +96,12 @@ pub(super) struct Unit<'a> {
 
 impl<'a> Unit<'a> {
     /// Reads a unit whose checksum was found right; `None` when it is malformed all the same.
-    pub(super) fn parse(kind: NodeKind, granule: u64, bytes: &'a [u8]) -> Option<Self> {
+    pub(super) fn parse(kind: NodeKind, granule: u64, children: u64, bytes: &'a [u8]) -> Option<Self> {
         let (payload, trailer) = bytes.split_at_checked(bytes.len().checked_sub(UNIT_TRAILER_BYTES)?)?;
         let word = |at: usize| -> Option<u64> { Some(u64::from_le_bytes(trailer.get(at..at + 8)?.try_into().ok()?)) };
         let count = (word(0)? & 0xFFFF_FFFF) as usize;
         let end_child = word(4)? & ((1 << 40) - 1);
-        let nodes = Nodes { kind, granule, payload, count, end_child };
+        let nodes = Nodes { kind, granule, payload, count, end_child, children };
         Some(Self { nodes, end_separator: word(12)? })
     }
 

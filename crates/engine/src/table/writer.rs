@@ -13,6 +13,7 @@ use super::locations::LocationWriter;
 use super::options::WriteOptions;
 use super::output::Output;
 use super::pending::Pending;
+use super::plan::{DEFAULT_BLOCK_BYTES, Plan};
 use super::report::TableReport;
 use super::sections::{FilterUnits, write_counts, write_tail};
 use super::value::{MAX_VALUE_BYTES, ValuePointer, ValueWriter};
@@ -20,7 +21,6 @@ use crate::block::checksum;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::tune::DesignRequest;
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Effort, MAX_GROUP, StringLayer, cheapest_border, fit_flexible, fit_strings};
 use std::path::PathBuf;
@@ -28,8 +28,6 @@ use std::sync::Arc;
 
 /// Records looked ahead over, in bytes: a thousand blocks of 4 KiB, four times what one group of separators takes.
 const LOOKAHEAD_BYTES: usize = 4 << 20;
-/// Size of a data block when nobody chose one and nothing is known of the records yet.
-pub(super) const DEFAULT_BLOCK_BYTES: u32 = 4096;
 /// In front of a value of a tagged table: the tag, and the suffix with all bits flipped, so that larger suffixes come first.
 pub(super) const TAG_BYTES: usize = 9;
 
@@ -59,6 +57,8 @@ pub struct TableWriter {
     out: Output,
     values: ValueWriter,
     layout: Layout,
+    /// How blocks are cut; `None` as long as records must be seen first.
+    plan: Option<Plan>,
     block_bytes: usize,
     pending: Pending,
     /// Key of the last record, and its tag and suffix where there are any.
@@ -84,10 +84,11 @@ impl TableWriter {
     /// [`Error::InvalidArgument`] for impossible options; [`Error::Io`] of kind `AlreadyExists` when the name is taken and
     /// `replace` is off; [`Error::NotATable`] when it is taken by a file that is no Ogive table.
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Result<Self> {
-        let block_bytes = options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-        check_options(&options, block_bytes)?;
+        check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
         let out = Output::create(storage.clone(), name, options.replace)?;
+        let plan = Plan::given(&options);
+        let block_bytes = plan.map_or(DEFAULT_BLOCK_BYTES, |plan| plan.block_bytes);
         let layout = match (options.key_type.width(), options.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Slotted,
@@ -103,6 +104,7 @@ impl TableWriter {
             block_bytes: block_bytes as usize,
             storage,
             options,
+            plan,
             layout,
             last: None,
             records: 0,
@@ -146,6 +148,11 @@ impl TableWriter {
         let pointer = self.write_apart(value)?;
         self.align_behind_value()?;
         self.accept(key, Stored::Long(pointer))
+    }
+
+    /// Learns how many records will come, unless the caller has said so; it helps to choose the size of blocks.
+    pub(super) fn expect(&mut self, records: u64) {
+        self.options.expected_records.get_or_insert(records);
     }
 
     /// Whether a value of this length lies outside the blocks.
@@ -247,8 +254,22 @@ impl TableWriter {
         self.out.align(unit)
     }
 
+    /// Decides how blocks are cut, if that is still open.
+    fn decide(&mut self, all_seen: bool) {
+        if self.plan.is_none() {
+            let pending = &self.pending;
+            let (mean, overhead) = (pending.mean_record_bytes(), pending.overhead());
+            let plan = Plan::from_beginning(pending.coordinates(), mean, overhead, all_seen, &self.options);
+            self.block_bytes = plan.block_bytes as usize;
+            self.pending.set_block_bytes(self.block_bytes);
+            self.locations.set_block_bytes(u64::from(plan.block_bytes));
+            self.plan = Some(plan);
+        }
+    }
+
     /// Writes blocks until at most `keep` bytes of records are pending; with 0, all of them.
     fn drain(&mut self, keep: usize) -> Result<()> {
+        self.decide(keep == 0);
         let mut begin = 0;
         let mut left = self.pending.byte_len();
         while begin < self.pending.len() && (keep == 0 || left > keep) {
@@ -260,11 +281,6 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Whether block ends are chosen for the sake of their separators.
-    fn chooses_ends(&self) -> bool {
-        matches!(self.options.design, DesignRequest::Tuned | DesignRequest::Coded)
-    }
-
     /// Writes the blocks of one group of separators from record `begin` on; returns the record behind the last.
     fn write_group(&mut self, begin: usize) -> Result<usize> {
         let most = (LOOKAHEAD_BYTES / self.block_bytes).clamp(2, MAX_GROUP);
@@ -273,7 +289,7 @@ impl TableWriter {
             let begins = group.begins.clone();
             self.strings.push(group);
             begins
-        } else if self.chooses_ends() {
+        } else if self.plan.is_some_and(|plan| plan.ends_by_separator) {
             let start = self.fences.last().map_or(0, |fence| fence.start().unwrap_or(u64::MAX));
             let group = fit_flexible(start, begin, &self.pending, most, Effort::Full);
             self.coded.push(group.header, group.residuals);

@@ -1,0 +1,78 @@
+//! SOSD files: a little-endian u64 count, then that many sorted little-endian integers.
+
+use super::InputError;
+use super::record::{Facts, Input, Record};
+use ogive::table::KeyType;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+/// Bytes ahead of the first key.
+pub(crate) const HEADER_BYTES: u64 = 8;
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Reads keys of 4 or 8 bytes; they become u64 keys without values.
+#[derive(Debug)]
+pub(crate) struct SosdInput {
+    reader: BufReader<File>,
+    facts: Facts,
+    key_bytes: u64,
+    records: u64,
+    done: u64,
+    key: [u8; 8],
+}
+
+impl SosdInput {
+    /// Opens a file and checks its count against its length.
+    ///
+    /// # Errors
+    /// [`InputError::NotSosd`] when they do not fit.
+    pub(crate) fn open(path: &Path, key_bytes: u64) -> Result<Self, InputError> {
+        let refused = |source| InputError::Io { path: path.to_owned(), source };
+        let not_sosd = |detail| InputError::NotSosd { path: path.to_owned(), key_bytes, detail };
+        let mut file = File::open(path).map_err(refused)?;
+        let length_bytes = file.metadata().map_err(refused)?.len();
+        if length_bytes < HEADER_BYTES {
+            return Err(not_sosd(format!("its {length_bytes} bytes do not even hold the count")));
+        }
+        let mut count = [0; 8];
+        file.read_exact(&mut count).map_err(refused)?;
+        let records = u64::from_le_bytes(count);
+        let asked = records.checked_mul(key_bytes).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
+        if asked != Some(length_bytes) {
+            return Err(not_sosd(format!("it states {records} keys, which do not take its {length_bytes} bytes")));
+        }
+        let facts = Facts {
+            path: path.to_owned(),
+            key_type: KeyType::U64,
+            value_width: Some(0),
+            records: Some(records),
+            length_bytes: Some(length_bytes),
+        };
+        let reader = BufReader::with_capacity(BUFFER_BYTES, file);
+        Ok(Self { reader, facts, key_bytes, records, done: 0, key: [0; 8] })
+    }
+}
+
+impl Input for SosdInput {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
+        if self.done == self.records {
+            return Ok(None);
+        }
+        let mut little_endian = [0; 8];
+        self.reader
+            .read_exact(&mut little_endian[..self.key_bytes as usize])
+            .map_err(|source| InputError::Io { path: self.facts.path.clone(), source })?;
+        self.done += 1;
+        self.key = u64::from_le_bytes(little_endian).to_be_bytes();
+        Ok(Some(Record { key: &self.key, value: &[] }))
+    }
+
+    fn position_bytes(&self) -> u64 {
+        HEADER_BYTES + self.done * self.key_bytes
+    }
+}

@@ -1,0 +1,69 @@
+//! Receipts: what an operation read, shown read by read.
+
+use crate::size::{grouped, human_us};
+use ogive::io::{Profile, Purpose};
+use ogive::table::ReadRecord;
+use serde_json::{Value, json};
+
+/// The word for what a read was for.
+pub(crate) fn label(purpose: Purpose) -> String {
+    match purpose {
+        Purpose::Open => "open".into(),
+        Purpose::Layer(number) => format!("layer {number}"),
+        Purpose::Data => "data".into(),
+        Purpose::Value => "value".into(),
+        Purpose::Counts => "counts".into(),
+        Purpose::Filter => "filter".into(),
+        Purpose::Walk => "walk".into(),
+        Purpose::Input => "input".into(),
+        _ => "other".into(),
+    }
+}
+
+/// One line a read, and a last one with the sums.
+///
+/// ```text
+/// open          12,288 B at  160,000,000
+/// data           4,096 B at       81,920
+/// 2 reads, 16,384 B; modelled 137 us on nvme, 80.2 ms on s3
+/// ```
+pub(crate) fn lines(reads: &[ReadRecord]) -> Vec<String> {
+    let sizes: Vec<String> = reads.iter().map(|read| grouped(read.bytes)).collect();
+    let offsets: Vec<String> = reads.iter().map(|read| grouped(read.offset)).collect();
+    let width = |texts: &[String]| texts.iter().map(String::len).max().unwrap_or(0);
+    let (size_width, offset_width) = (width(&sizes), width(&offsets));
+    let mut lines: Vec<String> = reads
+        .iter()
+        .zip(sizes.iter().zip(&offsets))
+        .map(|(read, (size, offset))| {
+            format!("  {:<8} {size:>size_width$} B at {offset:>offset_width$}", label(read.purpose))
+        })
+        .collect();
+    lines.push(format!("  {}", sums(reads)));
+    lines
+}
+
+/// Number and bytes of the reads, and what they would take, one after the other, on two well-known storages.
+pub(crate) fn sums(reads: &[ReadRecord]) -> String {
+    let total: u64 = reads.iter().map(|read| read.bytes).sum();
+    let noun = if reads.len() == 1 { "read" } else { "reads" };
+    let modelled: Vec<String> = ["nvme", "s3"]
+        .into_iter()
+        .filter_map(|name| Profile::named(name).ok())
+        .map(|profile| format!("{} on {}", human_us(modelled_us(reads, &profile)), profile.name()))
+        .collect();
+    format!("{} {noun}, {} B; modelled {}", reads.len(), grouped(total), modelled.join(", "))
+}
+
+/// Time of the reads one after the other, in microseconds.
+pub(crate) fn modelled_us(reads: &[ReadRecord], profile: &Profile) -> f64 {
+    reads.iter().map(|read| profile.time_us(read.bytes)).sum()
+}
+
+/// The reads as JSON.
+pub(crate) fn to_json(reads: &[ReadRecord]) -> Value {
+    reads
+        .iter()
+        .map(|read| json!({ "purpose": label(read.purpose), "offset": read.offset, "size_bytes": read.bytes }))
+        .collect()
+}
