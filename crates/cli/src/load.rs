@@ -14,10 +14,6 @@ use std::sync::Arc;
 
 /// Records between two looks at the clock and the interrupt flag.
 const RECORDS_A_STEP: u64 = 1 << 13;
-/// Records of fixed width lie densely in blocks of any size when this many fit into the smallest one.
-const SMALLEST_BLOCK_BYTES: usize = 512;
-const LEAST_DENSE_RECORDS: usize = 4;
-
 /// Where a table goes, and how it is made.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
@@ -45,7 +41,10 @@ pub(crate) struct Plan {
 /// # Errors
 /// [`InputError`] for a bad input, and whatever the engine reports; then nothing new stands under the name.
 pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt: &Interrupt) -> Result<TableReport> {
-    try_plans(input, |plan| pour(&mut *input.open(plan.key_type)?, target, plan.sort, what, interrupt))
+    let sample = input.quick_sample()?;
+    let options = WriteOptions { sample: sample.or(target.options.sample.clone()), ..target.options.clone() };
+    let target = Target { options, ..target.clone() };
+    try_plans(input, |plan| pour(&mut *input.open(plan.key_type)?, &target, plan.sort, what, interrupt))
 }
 
 /// Finds out how an input must be read, by reading it once.
@@ -117,7 +116,7 @@ pub(crate) fn pour(
     let create = |records: Option<u64>| {
         let options = WriteOptions {
             key_type: facts.key_type,
-            value_width: facts.value_width.filter(|&width| lies_densely(facts.key_type, width)),
+            value_width: facts.dense_value_width(),
             expected_records: records,
             search: Options { threads, ..target.options.search.clone() },
             ..target.options.clone()
@@ -179,10 +178,4 @@ impl Work<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether records with values of this width are narrow enough for dense blocks.
-fn lies_densely(key_type: KeyType, value_width: u32) -> bool {
-    let fits = |key_width: usize| (key_width + value_width as usize) * LEAST_DENSE_RECORDS <= SMALLEST_BLOCK_BYTES;
-    key_type.width().is_some_and(fits)
 }

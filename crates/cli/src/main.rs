@@ -16,8 +16,10 @@ mod output;
 mod progress;
 mod receipt;
 mod report;
+mod sample;
 mod scratch;
 mod size;
+mod source;
 mod table_text;
 
 use args::{Arguments, Outcome};

@@ -52,6 +52,21 @@ fn an_interrupted_build_leaves_the_old_table_and_nothing_else() {
 }
 
 #[test]
+fn blocks_can_be_sized_by_all_keys() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(30_000)));
+    folder.write("shuffled.csv", "id,name\n3,c\n1,a\n2,b\n");
+    folder.build("keys.u64", "keys.ogive", &["--exact", "--payload", "8"]);
+    folder.run(&["count", "keys.ogive"]).exits_with(0).prints("30000\n");
+    folder.build("shuffled.csv", "rows.ogive", &["--exact", "--value", "name", "--memory", "1MiB"]);
+    folder.run(&["scan", "rows.ogive"]).exits_with(0).prints("1\ta\n2\tb\n3\tc\n");
+    folder.write("words.txt", "a\nb\n");
+    folder.build("words.txt", "words.ogive", &["--exact"]);
+    folder.run(&["count", "words.ogive"]).exits_with(0).prints("2\n");
+    assert_eq!(folder.names().len(), 6);
+}
+
+#[test]
 fn compressed_and_filtered_tables_give_the_same_answers() {
     let folder = Folder::new();
     let lines: String = (0..20_000).map(|number| format!("the same words again and again {number:08}\n")).collect();

@@ -86,9 +86,9 @@ impl TableWriter {
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Result<Self> {
         check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
-        let out = Output::create(storage.clone(), name, options.replace)?;
         let plan = Plan::given(&options);
         let block_bytes = plan.map_or(DEFAULT_BLOCK_BYTES, |plan| plan.block_bytes);
+        let out = Output::create(storage.clone(), name, options.replace)?;
         let layout = match (options.key_type.width(), options.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Slotted,
@@ -379,7 +379,7 @@ impl TableWriter {
         let input = IndexInput {
             bottom,
             data_bytes: self.locations.end(),
-            stored_block_bytes: self.locations.block_bytes(),
+            stored_block_bytes: self.locations.stored_bytes(),
             blocks: self.locations.blocks(),
             records: self.records,
             location_bytes: locations.len() as u64,
