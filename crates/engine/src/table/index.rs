@@ -2,8 +2,8 @@
 
 use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
 use super::options::WriteOptions;
+use super::output::Output;
 use super::unit::{UNIT_TRAILER_BYTES, encode_unit};
-use super::writer::Output;
 use crate::error::{Error, Result};
 use crate::io::Profile;
 use crate::tune::{Design, DesignRequest, Layer, LayerNodes, Problem, ReadSizes, Row};

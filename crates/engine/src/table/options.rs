@@ -2,7 +2,7 @@
 
 use super::key::KeyType;
 use crate::block::compress::Compression;
-use crate::io::Profile;
+use crate::io::{Profile, available_threads};
 use crate::tune::{Caching, DesignRequest, Objective, Options, Sample};
 
 /// How a table is to be written. `WriteOptions::default()` gives byte-string keys, a tuned index for NVMe, no compression.
@@ -57,7 +57,7 @@ impl Default for WriteOptions {
             objective: Objective::MeanLatency,
             caching: Caching::default(),
             resident_budget_bytes: None,
-            search: Options::default(),
+            search: Options { threads: available_threads(), ..Options::default() },
             looked_up: Vec::new(),
             compression: Compression::None,
             filter_bits_per_key: None,

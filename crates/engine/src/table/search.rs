@@ -113,10 +113,14 @@ impl Inner {
     fn settle(&self, probe: Probe<'_>, window: Window, reads: &mut Reads<'_>) -> Result<Position> {
         let Window { mut first, mut last, proof } = window;
         let end = self.meta.blocks - 1;
-        if (last - first).saturating_mul(self.meta.block_bytes) > self.budget_bytes / 2 {
-            return self.bisect(probe, first, last, reads);
-        }
+        // What the index was designed to read is read; a table without index, or one whose hints are wrong, may have to be searched
+        // one block at a time to keep to the budget.
+        let designed = if self.meta.layers.is_empty() { 0 } else { self.meta.max_read_bytes };
+        let most = designed.max(self.budget_bytes / 2) / self.meta.block_bytes.max(1);
         loop {
+            if last - first > most {
+                return self.bisect(probe, reads);
+            }
             let row = self.row(0, first, last, reads)?;
             // The first block whose last key is not before the place.
             let (mut low, mut high) = (0, row.len());
@@ -158,15 +162,15 @@ impl Inner {
         }
     }
 
-    /// The same one block at a time, for a window that does not fit the budget: a table without index.
-    fn bisect(&self, probe: Probe<'_>, first: u64, last: u64, reads: &mut Reads<'_>) -> Result<Position> {
-        let (mut low, mut high) = (first, last + 1);
+    /// The same over all blocks, one block at a time.
+    fn bisect(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
+        let (mut low, mut high) = (0, self.meta.blocks);
         while low < high {
             let middle = low + (high - low) / 2;
             let bytes = self.child(0, middle, reads)?;
             if self.ends_before(middle, &bytes, &probe)? { low = middle + 1 } else { high = middle }
         }
-        if low == last + 1 {
+        if low == self.meta.blocks {
             return Ok(Position { block: low, index: 0, bytes: None });
         }
         let bytes = self.child(0, low, reads)?;

@@ -93,17 +93,19 @@ impl Stretch {
 
 impl Glass {
     fn new(runs: &[Row], children: f64, factor: u64) -> Self {
-        let coarse: Vec<Row> = runs.iter().map(|run| run.coarse(factor as usize)).collect();
-        let total: usize = coarse.iter().map(|run| run.fences.len() + 1).sum();
-        let stretches: Vec<Stretch> = if total <= STRETCH_CHILDREN {
-            coarse.into_iter().map(Stretch::new).collect()
+        // Stretches are cut before they are made coarse, so that no copy of a long row is ever held.
+        let factor = factor as usize;
+        let total: usize = runs.iter().map(|run| (run.fences.len() + 1) / factor).sum();
+        let cuts: Vec<Row> = if total <= STRETCH_CHILDREN {
+            runs.iter().map(|run| run.coarse(factor)).collect()
         } else {
-            let pieces = STRETCHES.div_ceil(coarse.len());
-            let share = |run: &Row| STRETCH_CHILDREN * (run.fences.len() + 1) / total;
-            coarse.iter().flat_map(|run| cut(run, pieces, share(run) / pieces)).map(Stretch::new).collect()
+            let pieces = STRETCHES.div_ceil(runs.len());
+            let each = |run: &Row| STRETCH_CHILDREN * (run.fences.len() + 1) / total / pieces;
+            runs.iter().flat_map(|run| cut(run, pieces, each(run))).map(|cut| cut.into_coarse(factor)).collect()
         };
+        let stretches: Vec<Stretch> = cuts.into_iter().map(Stretch::new).collect();
         let seen: u64 = stretches.iter().map(|stretch| stretch.row.children()).sum();
-        Self { factor, stretches, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
+        Self { factor: factor as u64, stretches, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
     }
 
     fn judge(&self, builder: Builder, options: &Options) -> Option<Candidate> {

@@ -9,6 +9,7 @@ use super::reads::ReadSizes;
 use super::row::Row;
 use super::search::tune;
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -58,16 +59,16 @@ impl DesignRequest {
             Self::None => Design::without_index(row, problem),
             Self::Coded => {
                 let builder = Builder::Coded { lambda_bytes: row.child_bytes };
-                pile(row, problem, &problem.options, |layers, _| layers.is_empty().then_some(builder))
+                pile(row, problem, &problem.options, |layers| layers.is_empty().then_some(builder))
             }
             Self::Btree => {
                 let lambda_bytes = u64::from(BTREE_PAGE_BYTES);
                 let builder = Builder::GStep { pieces: BTREE_FANOUT, lambda_bytes };
                 let options = Options { unit_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
                 let fits = |root: &Layer| root.node_count() <= u64::from(BTREE_FANOUT);
-                pile(row, problem, &options, |layers, _| (!layers.last().is_some_and(fits)).then_some(builder))
+                pile(row, problem, &options, |layers| (!layers.last().is_some_and(fits)).then_some(builder))
             }
-            Self::Pgm { error_keys } => pile(row, problem, &problem.options, |layers, _| {
+            Self::Pgm { error_keys } => pile(row, problem, &problem.options, |layers| {
                 let room = u64::from(problem.options.unit_bytes).saturating_sub(UNIT_HEADER_BYTES);
                 let keys = match layers {
                     [] => problem.keys_per_child.max(1.0),
@@ -78,23 +79,18 @@ impl DesignRequest {
                 (!done).then_some(Builder::Pla { error_children })
             }),
             Self::Forced(builders) => {
-                pile(row, problem, &problem.options, |layers, _| builders.get(layers.len()).copied())
+                pile(row, problem, &problem.options, |layers| builders.get(layers.len()).copied())
             }
         }
     }
 }
 
 /// Piles layers on a row for as long as `next` names a builder and there is something to lead to.
-fn pile(
-    row: &Row,
-    problem: &Problem<'_>,
-    options: &Options,
-    next: impl Fn(&[Layer], &Row) -> Option<Builder>,
-) -> Design {
+fn pile(row: &Row, problem: &Problem<'_>, options: &Options, next: impl Fn(&[Layer]) -> Option<Builder>) -> Design {
     let mut layers: Vec<Layer> = Vec::new();
     let mut reads: Vec<ReadSizes> = Vec::new();
-    let mut top = row.clone();
-    while let Some(builder) = next(&layers, &top).filter(|_| layers.len() < MOST_LAYERS) {
+    let mut top = Cow::Borrowed(row);
+    while let Some(builder) = next(&layers).filter(|_| layers.len() < MOST_LAYERS) {
         let shares = match layers.len() {
             0 => row.shares(),
             _ => {
@@ -106,7 +102,7 @@ fn pile(
                 if units.children() < 2 || units.children() >= top.children() {
                     break;
                 }
-                top = units;
+                top = Cow::Owned(units);
                 top.shares()
             }
         };

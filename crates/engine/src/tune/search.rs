@@ -3,11 +3,12 @@
 use super::builder::{Builder, granularities};
 use super::candidate::{Candidate, Glasses};
 use super::design::Design;
-use super::layer::Layer;
+use super::layer::{Layer, LayerNodes};
 use super::parallel;
 use super::problem::{BuilderKind, Problem, Score};
 use super::reads::ReadSizes;
 use super::row::{Row, Shares};
+use std::borrow::Cow;
 
 /// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper
 /// does not say so. It bounds the depth of the search by log2 of the size.
@@ -109,10 +110,18 @@ fn above(vertex: &Vertex, row: &Row, problem: &Problem<'_>, bound: Option<Score>
         keep_promising(&mut judged, ideal_us + problem.least_opening_us(), problem);
         build_whole(vertex, row, judged, &shares, problem, threads)
     };
-    let (root, bound) = best_root(&ranked, problem, bound);
-    ranked.truncate(problem.options.top_k.max(1));
-    let stacked = parallel::map(threads, ranked.len(), |i| stack(vertex, &ranked[i], &shares, problem, bound));
-    stacked.into_iter().flatten().chain(root).reduce(|best, next| if next.score < best.score { next } else { best })
+    let root = best_root(&ranked, problem);
+    let bound = root.map_or(bound, |(_, score)| tighter(bound, score));
+    let followed = ranked.len().min(problem.options.top_k.max(1));
+    let stacked = parallel::map(threads, followed, |i| stack(vertex, &ranked[i], &shares, problem, bound));
+    let stacked = stacked.into_iter().flatten().reduce(|best, next| if next.score < best.score { next } else { best });
+    match root {
+        Some((index, score)) if stacked.as_ref().is_none_or(|stacked| score <= stacked.score) => {
+            let Candidate { layer, reads, .. } = ranked.swap_remove(index).candidate;
+            layer.map(|layer| Found { layers: vec![layer], reads: vec![reads], score })
+        }
+        _ => stacked,
+    }
 }
 
 fn hopeless(spent_us: f64, problem: &Problem<'_>, bound: Option<Score>) -> bool {
@@ -241,19 +250,11 @@ fn build_whole(
     ranked
 }
 
-/// The best candidate as a root, whether among the first `top_k` or not, and the bound that it sets.
-fn best_root(ranked: &[Ranked], problem: &Problem<'_>, bound: Option<Score>) -> (Option<Found>, Option<Score>) {
-    let mut best: Option<(Score, &Candidate)> = None;
-    for ranked in ranked.iter().filter(|ranked| problem.fits_budget(ranked.candidate.root_bytes)) {
-        let score = as_root(ranked, problem);
-        if best.is_none_or(|(least, _)| score < least) {
-            best = Some((score, &ranked.candidate));
-        }
-    }
-    let Some((score, candidate)) = best else { return (None, bound) };
-    let found =
-        candidate.layer.clone().map(|layer| Found { layers: vec![layer], reads: vec![candidate.reads.clone()], score });
-    (found, tighter(bound, score))
+/// The best candidate as a root, whether among the first `top_k` or not: its place among the candidates, and its score.
+fn best_root(ranked: &[Ranked], problem: &Problem<'_>) -> Option<(usize, Score)> {
+    let fitting = ranked.iter().enumerate().filter(|(_, ranked)| problem.fits_budget(ranked.candidate.root_bytes));
+    let scored = fitting.map(|(index, ranked)| (index, as_root(ranked, problem)));
+    scored.reduce(|best, next| if next.1 < best.1 { next } else { best })
 }
 
 /// The best design that has at least one more layer above a candidate.
@@ -269,11 +270,15 @@ fn stack(
     if hopeless(ideal_us, problem, bound) {
         return None;
     }
-    let layer = layer.clone().fit_into_units();
+    // Only coded groups may have to change to fit; other layers are copied no sooner than they are needed.
+    let layer = match &layer.nodes {
+        LayerNodes::Coded { .. } => Cow::Owned(layer.clone().fit_into_units()),
+        _ => Cow::Borrowed(layer),
+    };
     let row = layer.row_above(shares);
     let next = Vertex::layer(vertex.depth + 1, &row, ranked.spent_us);
     let mut found = above(&next, &row, problem, bound, 1)?;
-    found.layers.insert(0, layer);
+    found.layers.insert(0, layer.into_owned());
     found.reads.insert(0, ranked.candidate.reads.clone());
     Some(found)
 }
