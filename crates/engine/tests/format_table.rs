@@ -140,8 +140,7 @@ fn the_page_states_the_version_that_the_code_writes() {
 
 #[test]
 fn step_pieces_are_stored_as_the_page_says() {
-    let pieces =
-        [StepPiece { separator: 100, first_child: 0 }, StepPiece { separator: 1000, first_child: 3 }];
+    let pieces = [StepPiece { separator: 100, first_child: 0 }, StepPiece { separator: 1000, first_child: 3 }];
     let mut expected = Vec::new();
     step::encode(&pieces, &mut expected);
     assert_page_holds("step", &expected);
