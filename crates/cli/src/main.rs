@@ -4,6 +4,7 @@
 //! absent key; 2 for wrong usage. A closed pipe is no error.
 
 mod args;
+mod beside;
 mod commands;
 mod demo;
 mod discard;
@@ -16,9 +17,12 @@ mod output;
 mod progress;
 mod receipt;
 mod report;
+mod sample;
 mod scratch;
 mod size;
+mod source;
 mod table_text;
+mod watched;
 
 use args::{Arguments, Outcome};
 use clap::Parser;

@@ -67,3 +67,29 @@ pub(crate) fn to_json(reads: &[ReadRecord]) -> Value {
         .map(|read| json!({ "purpose": label(read.purpose), "offset": read.offset, "size_bytes": read.bytes }))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_read_has_a_line_and_the_last_line_sums_up() {
+        let read = |purpose, offset, bytes| ReadRecord { purpose, offset, bytes };
+        let reads = [
+            read(Purpose::Open, 160_000_000, 12_288),
+            read(Purpose::Layer(1), 159_900_000, 512),
+            read(Purpose::Data, 4_096, 4_096),
+        ];
+        assert_eq!(
+            lines(&reads),
+            [
+                "  open     12,288 B at 160,000,000",
+                "  layer 1     512 B at 159,900,000",
+                "  data      4,096 B at       4,096",
+                "  3 reads, 16,896 B; modelled 194 us on nvme, 120.2 ms on s3",
+            ]
+        );
+        assert_eq!(to_json(&reads)[1], json!({ "purpose": "layer 1", "offset": 159_900_000, "size_bytes": 512 }));
+        assert_eq!(lines(&[]).len(), 1);
+    }
+}

@@ -1,6 +1,7 @@
 //! What `ogive-bench run NAME` can run: one file for each experiment, and the list of them all.
 
+mod airindex;
 mod generators;
 mod registry;
 
-pub use registry::{Context, Experiment, Output, experiments};
+pub use registry::{Context, Experiment, MemoryGauge, Output, experiments};

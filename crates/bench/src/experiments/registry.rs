@@ -1,8 +1,9 @@
 //! The list of experiments, and what they are told.
 
 use std::io::Write;
+use std::path::PathBuf;
 
-use super::generators;
+use super::{airindex, generators};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 
@@ -17,6 +18,51 @@ pub struct Context {
     pub seed: u64,
     /// Number of seeds: generated sets are made anew for each, and a figure is the median.
     pub seeds: u64,
+    /// Storage profiles by name or file; empty for those of the experiment.
+    pub profiles: Vec<String>,
+    /// Index designs, as in `ogive build --design`; empty for those of the experiment.
+    pub designs: Vec<String>,
+    /// Number of look-ups for each measurement; none for the experiment's own number.
+    pub lookups: Option<usize>,
+    /// Bytes of each value, which are made from the key.
+    pub payload_bytes: u32,
+    /// Whether the size of data blocks is chosen from all keys instead of a sample.
+    pub exact: bool,
+    /// Folder on the device to measure on; none for the system's folder of temporary files.
+    pub device: Option<PathBuf>,
+    /// Whether to run the long version of an experiment that has one.
+    pub full: bool,
+    /// How memory is measured, where the program counts it.
+    pub memory: Option<MemoryGauge>,
+}
+
+/// A counting allocator, as experiments see it.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryGauge {
+    /// Starts a measurement and returns the bytes that are allocated now.
+    pub start: fn() -> u64,
+    /// Most bytes that were allocated at a time since the start.
+    pub peak_bytes: fn() -> u64,
+}
+
+impl Default for Context {
+    /// One seed of ten million keys without values; the experiment's own choice of everything else.
+    fn default() -> Self {
+        Self {
+            key_sets: Vec::new(),
+            count: 10_000_000,
+            seed: 1,
+            seeds: 1,
+            profiles: Vec::new(),
+            designs: Vec::new(),
+            lookups: None,
+            payload_bytes: 0,
+            exact: false,
+            device: None,
+            full: false,
+            memory: None,
+        }
+    }
 }
 
 impl Context {
@@ -56,5 +102,17 @@ pub struct Experiment {
 
 /// Every experiment.
 pub fn experiments() -> &'static [Experiment] {
-    &[generators::GENERATORS]
+    &[
+        generators::GENERATORS,
+        airindex::DESIGNS,
+        airindex::KNOBS,
+        airindex::SPECTRUM,
+        airindex::MISMATCH,
+        airindex::BUILD,
+        airindex::WARM,
+        airindex::SKEW,
+        airindex::TOP_K,
+        airindex::BREAKDOWN,
+        airindex::BUILDERS,
+    ]
 }

@@ -4,17 +4,17 @@ use super::build::block_bytes;
 use crate::args::Outcome;
 use crate::discard::Discard;
 use crate::failure::{Failure, Result};
-use crate::input::{Input, InputOptions, TableInput};
+use crate::input::{Input, InputOptions};
 use crate::interrupt::Interrupt;
-use crate::load::{Target, examine, load, pour};
+use crate::load::{Target, pour};
 use crate::output::{Output, note};
 use crate::report::{index_bytes_a_block, layers_in_words};
-use crate::scratch::Scratch;
 use crate::size::{ByteSize, grouped, human_bytes, human_us};
+use crate::source::Source;
 use crate::table_text::plain_table;
 use ogive::Error;
 use ogive::io::Profile;
-use ogive::table::{OpenOptions, Table, TableReport, WriteOptions};
+use ogive::table::{TableReport, WriteOptions};
 use ogive::tune::DesignRequest;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -78,7 +78,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 
     let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
     let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
-    let (rows, unfit) = compare(&designs, &profile, fixed_bytes, &interrupt, || source.open())?;
+    let options =
+        WriteOptions { profile: profile.clone(), sample: arguments.input.quick_sample()?, ..WriteOptions::default() };
+    let (rows, unfit) = compare(&designs, &options, fixed_bytes, &interrupt, || source.open())?;
     if output.is_json() {
         output.json(&to_json(arguments, &profile, &rows, &unfit))?;
     } else {
@@ -91,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 /// Builds every design over the same records and keeps none. Designs that such keys cannot have are named with the reason.
 pub(crate) fn compare<'a>(
     designs: &[(String, DesignRequest)],
-    profile: &Profile,
+    options: &WriteOptions,
     fixed_block_bytes: u32,
     interrupt: &Interrupt,
     open: impl Fn() -> Result<Box<dyn Input + 'a>>,
@@ -101,8 +103,7 @@ pub(crate) fn compare<'a>(
         let options = WriteOptions {
             design: design.clone(),
             block_bytes: (*design != DesignRequest::Tuned).then_some(fixed_block_bytes),
-            profile: profile.clone(),
-            ..WriteOptions::default()
+            ..options.clone()
         };
         let target = Target { storage: Arc::new(Discard), name: name.clone(), options, memory_bytes: 0 };
         match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
@@ -115,41 +116,6 @@ pub(crate) fn compare<'a>(
         }
     }
     Ok((rows, unfit))
-}
-
-/// Sorted records that can be read again and again.
-enum Source<'a> {
-    /// The input itself.
-    Sorted { input: &'a InputOptions, key_type: ogive::table::KeyType },
-    /// The input was not sorted: a temporary table of it.
-    Table { scratch: Scratch, table: Table, value_width: Option<u32> },
-}
-
-impl<'a> Source<'a> {
-    fn prepare(input: &'a InputOptions, memory_bytes: u64, interrupt: &Interrupt) -> Result<Self> {
-        if input.is_rereadable() {
-            let plan = examine(input, interrupt)?;
-            if !plan.sort {
-                return Ok(Self::Sorted { input, key_type: plan.key_type });
-            }
-        }
-        let scratch = Scratch::create()?;
-        let options = WriteOptions { design: DesignRequest::Coded, ..WriteOptions::default() };
-        let storage = scratch.storage();
-        let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
-        load(input, &target, "sorting", interrupt)?;
-        let table = Table::open(storage, "sorted", &OpenOptions::default())?;
-        Ok(Self::Table { scratch, table, value_width: input.payload })
-    }
-
-    fn open(&self) -> Result<Box<dyn Input>> {
-        match self {
-            Self::Sorted { input, key_type } => input.open(*key_type),
-            Self::Table { scratch, table, value_width } => {
-                Ok(Box::new(TableInput::new(scratch.path(), table, *value_width)))
-            }
-        }
-    }
 }
 
 fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[Unfit]) -> Value {

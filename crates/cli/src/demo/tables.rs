@@ -73,7 +73,7 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
         let designs: Vec<_> =
             FIXED_DESIGNS.into_iter().map(|name| Ok((name.to_owned(), name.parse()?))).collect::<ogive::Result<_>>()?;
         let open = || Ok(Box::new(files.input(order)) as Box<dyn Input>);
-        let (fixed, _) = compare(&designs, &Profile::default(), FIXED_BLOCK_BYTES, interrupt, open)?;
+        let (fixed, _) = compare(&designs, &WriteOptions::default(), FIXED_BLOCK_BYTES, interrupt, open)?;
         all.push(Data { order, tables, fixed });
     }
     Ok(all)

@@ -1,15 +1,17 @@
 //! The options with which inputs are read, and the choice of a reader.
 
-use super::Input;
 use super::columns::Column;
 use super::csv::{CsvInput, CsvLayout};
 use super::keys::KeyGuess;
 use super::lines::LinesInput;
 use super::payload::WithPayload;
 use super::sosd::SosdInput;
+use super::{Facts, Input};
 use crate::failure::{Failure, Result};
+use crate::sample::sample;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use ogive::table::KeyType;
+use ogive::tune::Sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -18,18 +20,14 @@ const SAMPLE_KEYS: usize = 1000;
 /// Longest row of a CSV file that is held in memory, unless the memory budget asks for less.
 const ROW_LIMIT_BYTES: u64 = 64 << 20;
 
-/// What kind of file an input is.
+/// What kind of file an input is: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
+/// tab-separated values, or Parquet where it was built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// A u64 count, then sorted little-endian integers (`.u64`, `_uint64`; `.u32`, `_uint32`).
     Sosd,
-    /// Lines of text, each one a key.
     Lines,
-    /// Comma-separated values (`.csv`).
     Csv,
-    /// Tab-separated values (`.tsv`).
     Tsv,
-    /// Parquet (`.parquet`), if built with the feature `parquet`.
     Parquet,
 }
 
@@ -40,7 +38,7 @@ pub(crate) struct InputOptions {
     #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
     pub(crate) path: PathBuf,
 
-    /// What kind of file INPUT is; otherwise its name decides, and lines of text are the default
+    /// What kind of file INPUT is [default: by its name, else lines]
     #[arg(long, value_enum, help_heading = "Input")]
     pub(crate) format: Option<Format>,
 
@@ -106,7 +104,7 @@ impl InputOptions {
     pub(crate) fn open(&self, key_type: KeyType) -> Result<Box<dyn Input>> {
         self.check(key_type)?;
         let input: Box<dyn Input> = match self.format() {
-            Format::Sosd => Box::new(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?),
+            Format::Sosd => Box::new(self.open_sosd()?),
             Format::Lines => Box::new(LinesInput::open(&self.path, key_type, self.key_type.is_none())?),
             Format::Csv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b','))?),
             Format::Tsv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b'\t'))?),
@@ -119,6 +117,23 @@ impl InputOptions {
             Some(width_bytes) => Box::new(WithPayload::new(input, width_bytes)),
             None => input,
         })
+    }
+
+    /// A sample of the keys, where it can be had without reading the whole file.
+    pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
+        if self.format() != Format::Sosd {
+            return Ok(None);
+        }
+        let mut input = self.open_sosd()?;
+        let records = input.facts().records.unwrap_or(0);
+        let stretches = input.stretches()?;
+        let width = self.payload.unwrap_or(0);
+        let varied = Facts { value_width: Some(width), ..input.facts().clone() }.dense_value_width().is_none();
+        Ok(Some(sample(stretches, records, f64::from(width), varied)))
+    }
+
+    fn open_sosd(&self) -> Result<SosdInput> {
+        Ok(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
     }
 
     #[cfg(feature = "parquet")]

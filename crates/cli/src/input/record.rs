@@ -29,6 +29,19 @@ pub(crate) struct Facts {
     pub(crate) length_bytes: Option<u64>,
 }
 
+/// Records of fixed width lie densely in blocks of any size when this many fit into the smallest one.
+const LEAST_DENSE_RECORDS: usize = 4;
+const SMALLEST_BLOCK_BYTES: usize = 512;
+
+impl Facts {
+    /// The width of values that lie densely in blocks; nothing where records are too wide for that, or of several widths.
+    pub(crate) fn dense_value_width(&self) -> Option<u32> {
+        let key_width = self.key_type.width()?;
+        let fits = |width: &u32| (key_width + *width as usize) * LEAST_DENSE_RECORDS <= SMALLEST_BLOCK_BYTES;
+        self.value_width.filter(fits)
+    }
+}
+
 /// A stream of records from a file.
 pub(crate) trait Input: Debug {
     /// What is known beforehand.

@@ -2,9 +2,10 @@
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
+use crate::sample::{STRETCH_KEYS, STRETCHES};
 use ogive::table::KeyType;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Bytes ahead of the first key.
@@ -54,6 +55,46 @@ impl SosdInput {
     }
 }
 
+impl SosdInput {
+    /// Stretches of neighbouring keys, evenly taken from the file; all keys in one stretch where they are few. To be called
+    /// ahead of reading, which starts anew afterwards.
+    ///
+    /// # Errors
+    /// [`InputError::Io`] when the file cannot be read.
+    pub(crate) fn stretches(&mut self) -> Result<Vec<Vec<u64>>, InputError> {
+        let whole = self.records <= STRETCHES * STRETCH_KEYS as u64;
+        let (count, length) = if whole { (1, self.records) } else { (STRETCHES, STRETCH_KEYS as u64) };
+        let mut stretches = Vec::new();
+        for number in 0..count {
+            let first =
+                u64::try_from(u128::from(self.records - length) * u128::from(number) / u128::from(count.max(2) - 1));
+            self.seek(first.unwrap_or(0))?;
+            let keys = (0..length).map(|_| self.read_key()).collect::<Result<_, _>>()?;
+            stretches.push(keys);
+        }
+        self.seek(0)?;
+        Ok(stretches)
+    }
+
+    fn seek(&mut self, record: u64) -> Result<(), InputError> {
+        self.reader
+            .seek(SeekFrom::Start(HEADER_BYTES + record * self.key_bytes))
+            .map_err(|source| self.refuse(source))?;
+        Ok(())
+    }
+
+    fn read_key(&mut self) -> Result<u64, InputError> {
+        let mut little_endian = [0; 8];
+        let read = self.reader.read_exact(&mut little_endian[..self.key_bytes as usize]);
+        read.map_err(|source| self.refuse(source))?;
+        Ok(u64::from_le_bytes(little_endian))
+    }
+
+    fn refuse(&self, source: io::Error) -> InputError {
+        InputError::Io { path: self.facts.path.clone(), source }
+    }
+}
+
 impl Input for SosdInput {
     fn facts(&self) -> &Facts {
         &self.facts
@@ -63,12 +104,8 @@ impl Input for SosdInput {
         if self.done == self.records {
             return Ok(None);
         }
-        let mut little_endian = [0; 8];
-        self.reader
-            .read_exact(&mut little_endian[..self.key_bytes as usize])
-            .map_err(|source| InputError::Io { path: self.facts.path.clone(), source })?;
+        self.key = self.read_key()?.to_be_bytes();
         self.done += 1;
-        self.key = u64::from_le_bytes(little_endian).to_be_bytes();
         Ok(Some(Record { key: &self.key, value: &[] }))
     }
 

@@ -243,7 +243,7 @@ pub fn index_table(
         data_bytes: inner.meta.data_bytes,
         ..survey.meta(source, &mut options)
     };
-    let sizes = Sizes { span_bytes: inner.meta.data_bytes, stored_block_bytes: locations.block_bytes() };
+    let sizes = Sizes { span_bytes: inner.meta.data_bytes, stored_block_bytes: locations.stored_bytes() };
     write_index(out, survey, meta, sizes, Located { stored, groups, ..Located::default() }, &options)
 }
 

@@ -110,7 +110,7 @@ impl<'a> Unit<'a> {
         use std::cmp::Ordering::{Equal, Greater, Less};
         if self.nodes.kind == NodeKind::CodedStrings {
             let first = coded::first_string(self.nodes.payload, self.nodes.count)?;
-            return Some(if first < target.probe.key || first == target.probe.key { Equal } else { Less });
+            return Some(if first <= target.probe.key { Equal } else { Less });
         }
         Some(match target.x {
             x if x < self.nodes.start()? => Less,
