@@ -24,6 +24,7 @@ mod search;
 pub mod sort;
 mod unit;
 pub mod value;
+mod verify;
 mod wire;
 mod writer;
 
@@ -36,4 +37,5 @@ pub use range::Range;
 pub use reader::Table;
 pub use receipt::{ReadRecord, Receipt};
 pub use report::{LayerSummary, ReadsPerGet, TableReport};
+pub use verify::{Finding, VerifyReport};
 pub use writer::TableWriter;

@@ -2,6 +2,7 @@
 
 use super::block::BlockView;
 use super::filter;
+use super::format::FilterMeta;
 use super::key::Probe;
 use super::reader::{Inner, Reads};
 use super::unit::{Nodes, Target, Unit, Window};
@@ -68,6 +69,10 @@ impl Inner {
         let (kind, granule) = self.nodes_over(layer - 1);
         let end = self.children(layer) - 1;
         loop {
+            if self.exceeds_memory(layer, first, last) {
+                let (first, last) = if proof { (first, last) } else { (0, end) };
+                return self.bisect_units(target, layer, first, last, reads);
+            }
             let row = self.row(layer, first, last, reads)?;
             let mut chosen = None;
             for (number, bytes) in (first..).zip(&row) {
@@ -93,6 +98,38 @@ impl Inner {
         }
     }
 
+    /// The same one unit at a time, for a window that does not fit the budget: forged nodes, or hints that lie.
+    fn bisect_units(
+        &self,
+        target: &Target<'_>,
+        layer: usize,
+        first: u64,
+        last: u64,
+        reads: &mut Reads<'_>,
+    ) -> Result<Window> {
+        let (kind, granule) = self.nodes_over(layer - 1);
+        let (mut low, mut high) = (first, last);
+        loop {
+            // The last unit that does not lie behind the target.
+            let middle = low + (high - low).div_ceil(2);
+            let offset = self.section(layer, middle)?.offset;
+            let damaged = || self.damaged(offset, format!("unit {middle} is malformed"));
+            let bytes = self.child(layer, middle, reads)?;
+            let unit = Unit::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
+            let behind = unit.side(target).ok_or_else(damaged)? == Ordering::Less;
+            if low == high {
+                return self.clamp(unit.nodes.search(target), layer - 1, offset);
+            }
+            if behind { high = middle - 1 } else { low = middle }
+        }
+    }
+
+    /// Whether the children `first..=last`, read at once, would take more memory than there is for that.
+    pub(super) fn exceeds_memory(&self, level: usize, first: u64, last: u64) -> bool {
+        let child_bytes = if level == 0 { self.meta.block_bytes } else { self.meta.layers[level - 1].unit_bytes };
+        last > first && (last - first + 1).saturating_mul(child_bytes) > self.working_bytes / 2
+    }
+
     fn clamp(&self, window: Option<Window>, level: usize, offset: u64) -> Result<Window> {
         let last = self.children(level).saturating_sub(1);
         match window {
@@ -113,10 +150,12 @@ impl Inner {
     fn settle(&self, probe: Probe<'_>, window: Window, reads: &mut Reads<'_>) -> Result<Position> {
         let Window { mut first, mut last, proof } = window;
         let end = self.meta.blocks - 1;
-        if (last - first).saturating_mul(self.meta.block_bytes) > self.budget_bytes / 2 {
-            return self.bisect(probe, first, last, reads);
-        }
         loop {
+            if self.exceeds_memory(0, first, last) {
+                // What a hint leaves out may hold the place all the same.
+                let (first, last) = if proof { (first, last) } else { (0, end) };
+                return self.bisect(probe, first, last, reads);
+            }
             let row = self.row(0, first, last, reads)?;
             // The first block whose last key is not before the place.
             let (mut low, mut high) = (0, row.len());
@@ -192,10 +231,16 @@ impl Inner {
     }
 
     /// What the filter says of a key in the blocks of a window; the filter is read at its first use, if the budget has room.
+    ///
+    /// A hint may lead to blocks whose part of the filter never saw the key, so it is not taken at its word: only a filter
+    /// that does not tell blocks apart is asked then.
     fn filter_allows(&self, key: &[u8], window: Window, reads: &mut Reads<'_>) -> Result<bool> {
-        let Some(meta) = self.meta.filter.filter(|meta| meta.section.bytes <= self.budget_bytes / 2) else {
+        let Some(meta) = self.meta.filter.filter(|meta| keeps_filter(meta, self.budget_bytes)) else {
             return Ok(true);
         };
+        if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
+            return Ok(true);
+        }
         if self.filter.get().is_none() {
             let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
             for (unit, offset) in
@@ -214,6 +259,11 @@ impl Inner {
             units.get(at..at + filter::UNIT_BYTES).is_none_or(|unit| filter::may_contain(unit, hash))
         }))
     }
+}
+
+/// Whether a filter stays in memory within a budget.
+pub(super) fn keeps_filter(meta: &FilterMeta, budget_bytes: u64) -> bool {
+    meta.section.bytes <= budget_bytes / 2
 }
 
 /// A window three times as wide around the same middle, within `0..=end`.

@@ -81,6 +81,8 @@ pub struct TableWriter {
     largest_block_bytes: usize,
     filter: Option<FilterBuilder>,
     filter_units: Vec<Vec<u8>>,
+    /// Whether the file may hold what no record leads to: after a failed write, or a stream that broke off.
+    failed: bool,
     finished: bool,
 }
 
@@ -165,6 +167,7 @@ impl TableWriter {
             next_string: Vec::new(),
             largest_block_bytes: 0,
             filter_units: Vec::new(),
+            failed: false,
             finished: false,
         })
     }
@@ -174,6 +177,13 @@ impl TableWriter {
     /// # Errors
     /// [`Error::Unsorted`], [`Error::KeyLength`], [`Error::ValueTooLarge`], and whatever the storage reports.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.refuse_after_failure()?;
+        let done = self.append_value(key, value);
+        self.failed = matches!(done, Err(Error::Io { .. } | Error::Poisoned { .. }));
+        done
+    }
+
+    fn append_value(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let tag = if self.options.tagged { *value.first_chunk().unwrap_or(&[0; TAG_BYTES]) } else { [0; TAG_BYTES] };
         self.check(key, value.len() as u64, tag)?;
         let block_room = self.block_bytes / 2;
@@ -196,11 +206,20 @@ impl TableWriter {
                 "values of fixed width, or with tags, are not streamed; use append".into(),
             ));
         }
+        self.refuse_after_failure()?;
         self.check(key, 0, [0; TAG_BYTES])?;
+        // Unless all goes well, there are chunks in the file that nothing leads to.
+        self.failed = true;
         let (values, out) = (&mut self.values, &mut self.out);
         let pointer = values.write_stream(out.offset(), value, &mut |bytes| out.put(bytes))?;
         self.align_behind_value()?;
-        self.accept(key, Stored::Long(pointer))
+        self.accept(key, Stored::Long(pointer))?;
+        self.failed = false;
+        Ok(())
+    }
+
+    fn refuse_after_failure(&self) -> Result<()> {
+        if self.failed { Err(Error::Poisoned { path: self.path() }) } else { Ok(()) }
     }
 
     /// Appends a record with a tag byte and a suffix; records of one key are ordered by suffix, largest first.
@@ -373,6 +392,7 @@ impl TableWriter {
     /// # Errors
     /// Whatever the storage reports; then nothing is left under the name.
     pub fn finish(mut self) -> Result<TableReport> {
+        self.refuse_after_failure()?;
         self.drain(0)?;
         let meta = self.write_index()?;
         self.out.flush()?;
