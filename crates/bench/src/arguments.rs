@@ -57,6 +57,27 @@ pub(crate) struct RunArguments {
     /// Number of seeds to take the median over
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: u64,
+    /// Storage profiles, by name or JSON file [default: those of the experiment]
+    #[arg(long = "profile", num_args = 1.., value_name = "PROFILE")]
+    pub(crate) profiles: Vec<String>,
+    /// Index designs: tuned, btree, pgm:64, coded, none, layers=2,builder=gband,lambda=4096 [default: those of the experiment]
+    #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
+    pub(crate) designs: Vec<String>,
+    /// Look-ups for each measurement [default: the experiment's own number]
+    #[arg(long, value_parser = count, value_name = "COUNT")]
+    pub(crate) lookups: Option<u64>,
+    /// Bytes of each value; values are made from the keys
+    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    pub(crate) payload: u32,
+    /// Choose the size of data blocks from all keys instead of a sample
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// Folder on the device to measure on [default: the system's folder of temporary files]
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) device: Option<PathBuf>,
+    /// Run the long version of an experiment that has one
+    #[arg(long)]
+    pub(crate) full: bool,
 }
 
 fn count(text: &str) -> Result<u64, String> {

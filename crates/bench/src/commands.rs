@@ -9,6 +9,7 @@ use ogive_bench::experiments::{Context, Experiment, experiments};
 use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
 use ogive_bench::output::{Record, Reporter, machine};
 
+use crate::MEMORY;
 use crate::arguments::{Arguments, Command, KeysArguments, RunArguments};
 
 pub(crate) fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<()> {
@@ -112,8 +113,16 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
         count: arguments.number,
         seed: arguments.seed,
         seeds: arguments.seeds,
+        profiles: arguments.profiles.clone(),
+        designs: arguments.designs.clone(),
+        lookups: arguments.lookups.map(|lookups| usize::try_from(lookups).unwrap_or(usize::MAX)),
+        payload_bytes: arguments.payload,
+        exact: arguments.exact,
+        device: arguments.device.clone(),
+        full: arguments.full,
+        memory: Some(MEMORY),
     };
-    out.report(machine(Path::new(".")))?;
+    out.report(machine(arguments.device.as_deref().unwrap_or(Path::new("."))))?;
     for experiment in chosen {
         (experiment.run)(&context, out)?;
         out.flush()?;

@@ -10,6 +10,20 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use ogive_bench::experiments::MemoryGauge;
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// What experiments ask about memory.
+const MEMORY: MemoryGauge = MemoryGauge {
+    start: || {
+        ALLOCATOR.reset_peak_usage();
+        ALLOCATOR.current_usage() as u64
+    },
+    peak_bytes: || ALLOCATOR.peak_usage() as u64,
+};
 
 fn main() -> ExitCode {
     let arguments = arguments::Arguments::parse();

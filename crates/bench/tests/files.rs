@@ -47,7 +47,8 @@ fn repeats_and_the_ends_of_the_key_space_and_the_empty_set_are_ordinary() -> Tes
 fn a_file_that_is_not_as_long_as_its_count_is_refused() -> TestResult {
     let folder = TempDir::new()?;
     let keys = [1, 2, 3];
-    for count in [0, 2, 4, 1 << 61, u64::MAX] {
+    // For the last but one, (count + 1) * 8 is 32 in 64 bits.
+    for count in [0, 2, 4, 1 << 61, (1 << 61) + 3, u64::MAX] {
         let refused = open_path(&sosd(&folder, count, &keys)?);
         assert!(matches!(refused, Err(Error::SosdLength { count: found, found_bytes: 32, .. }) if found == count));
     }

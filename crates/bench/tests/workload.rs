@@ -84,8 +84,10 @@ fn a_trace_is_followed_and_its_numbers_keep_their_order() -> TestResult {
     let ranks = [200, 0, 0, 100, 200, 0];
     let found = workload.positions(300, 13, 1)?;
     assert!((0..6).any(|start| (0..13).all(|step| found[step] == ranks[(start + step) % 6])), "{found:?}");
-    std::fs::write(&path, [1, 2, 3])?;
-    assert!(matches!(workload.positions(300, 1, 1), Err(Error::Spec { .. })));
+    for no_trace in [&[][..], &[1, 2, 3], &[1, 2, 3, 4, 5]] {
+        std::fs::write(&path, no_trace)?;
+        assert!(matches!(workload.positions(300, 1, 1), Err(Error::Spec { .. })));
+    }
     Ok(())
 }
 

@@ -1,1 +1,74 @@
-fn main() {}
+//! The `ogive` command: build, tune, query and verify tables whose index is learned from their keys.
+//!
+//! Results go to standard output and everything else to standard error. Exit codes: 0; 1 for an error and for an
+//! absent key; 2 for wrong usage. A closed pipe is no error.
+
+mod args;
+mod commands;
+mod demo;
+mod discard;
+mod failure;
+mod input;
+mod interrupt;
+mod key;
+mod load;
+mod output;
+mod progress;
+mod receipt;
+mod report;
+mod sample;
+mod scratch;
+mod size;
+mod source;
+mod table_text;
+
+use args::{Arguments, Outcome};
+use clap::Parser;
+use failure::Failure;
+use output::{Output, note};
+use serde_json::json;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(&error),
+    };
+    let mut output = Output::new(arguments.json);
+    let outcome = arguments.run(&mut output).and_then(|outcome| output.flush().map(|()| outcome));
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Absent) => ExitCode::from(1),
+        Err(failure) => report(&failure, &mut output),
+    }
+}
+
+/// Help and versions go to standard output; wrong usage to standard error, and to standard output where JSON was asked for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    // Whoever closed the pipe does not want to read it.
+    let _ = error.print();
+    let code = u8::try_from(error.exit_code()).unwrap_or(2);
+    let json_asked =
+        std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
+    if code != 0 && json_asked {
+        let message = error.kind().as_str().unwrap_or("wrong usage");
+        let _ = Output::new(true).json(&json!({ "error": message, "hint": "ogive --help tells what can be asked" }));
+    }
+    ExitCode::from(code)
+}
+
+/// Tells what went wrong: for people on standard error, and as an object on standard output where JSON was asked for.
+fn report(failure: &Failure, output: &mut Output) -> ExitCode {
+    if !matches!(failure, Failure::ClosedPipe) {
+        note(format_args!("error: {failure}"));
+        if let Some(hint) = failure.hint() {
+            note(format_args!("hint: {hint}"));
+        }
+        if output.is_json() {
+            // A second failure of the same stream has nothing to add.
+            let _ = output.json(&json!({ "error": failure.to_string(), "hint": failure.hint() }));
+        }
+    }
+    let _ = output.flush();
+    ExitCode::from(failure.exit_code())
+}

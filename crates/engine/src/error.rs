@@ -48,6 +48,14 @@ pub enum Error {
         /// The newest version known here.
         supported: u32,
     },
+    /// A file that is to be indexed does not consist of the records that were described.
+    #[error("{} does not hold the records described: {detail}", path.display())]
+    NotRecords {
+        /// The file of records.
+        path: PathBuf,
+        /// What does not fit, and what to do.
+        detail: String,
+    },
     /// A sorted writer was given a record that belongs before the last one.
     #[error("record {record} of {} is out of order: its key lies before the one ahead of it; sort the input, or use the sorting writer", path.display())]
     Unsorted {

@@ -144,7 +144,7 @@ fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file
             let storage = write(&records, options);
             let meter = Meter::new(storage);
             let table = Table::open(Arc::new(meter.clone()), "t", &OpenOptions::default()).unwrap();
-            let reads = meter.counts().total();
+            let reads = meter.snapshot().reads;
             assert_eq!(reads.requests, 1, "{design}, {count} records");
             let opening = table.opening();
             let report = table.explain();

@@ -4,14 +4,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod table_support;
+
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::tune::DesignRequest;
-use ogive_testkit::{Random, ReferenceTable, key_sets};
+use ogive_testkit::{Random, Record, key_sets};
 use std::sync::Arc;
-
-type Record = (Vec<u8>, Vec<u8>);
+use table_support::{check, numbers, words};
 
 fn write(records: &[Record], options: WriteOptions) -> Table {
     let storage = Arc::new(MemoryStorage::new());
@@ -23,69 +24,6 @@ fn write(records: &[Record], options: WriteOptions) -> Table {
     let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
     assert_eq!(table.explain(), written);
     table
-}
-
-/// Keys to ask for: those there are (thinned out), their neighbours, and the edges.
-fn questions(records: &[Record], random: &mut Random) -> Vec<Vec<u8>> {
-    let mut keys = vec![vec![], vec![0], vec![0xFF; 9]];
-    let step = (records.len() / 300).max(1);
-    for (i, (key, _)) in records.iter().enumerate() {
-        if i % step != 0 && i % 63 > 1 {
-            continue;
-        }
-        keys.push(key.clone());
-        if let Ok(word) = <[u8; 8]>::try_from(key.as_slice()) {
-            let x = u64::from_be_bytes(word);
-            for y in [x.wrapping_sub(1), x.wrapping_add(1), random.next_u64()] {
-                keys.push(y.to_be_bytes().to_vec());
-            }
-        } else {
-            keys.push([key.as_slice(), &[0]].concat());
-            keys.push(key[..key.len() / 2].to_vec());
-        }
-    }
-    keys
-}
-
-fn check(table: &Table, records: &[Record], name: &str) {
-    let reference = ReferenceTable::new(records.to_vec());
-    let mut random = Random::new(7);
-    let keys = questions(records, &mut random);
-    assert_eq!(table.len(), records.len() as u64, "{name}");
-    for key in &keys {
-        assert_eq!(table.get(key).unwrap_or_else(|e| panic!("{name}: {e}")), reference.get(key), "{name}: get {key:?}");
-        assert_eq!(table.rank(key).unwrap(), reference.rank(key) as u64, "{name}: rank {key:?}");
-        assert_eq!(table.contains_key(key).unwrap(), reference.contains_key(key), "{name}: contains {key:?}");
-    }
-    for pair in keys.chunks(2).filter(|pair| pair.len() == 2).take(60) {
-        let (low, high) = (pair[0].clone().min(pair[1].clone()), pair[0].clone().max(pair[1].clone()));
-        let expected = reference.range(low.clone()..=high.clone());
-        assert_eq!(table.count(low.clone()..=high.clone()).unwrap(), expected.len() as u64, "{name}: count");
-        let forward: Vec<Record> = table.range(low.clone()..=high.clone()).take(700).map(Result::unwrap).collect();
-        assert_eq!(forward, expected[..expected.len().min(700)], "{name}: {low:?}..={high:?}");
-        let backward: Vec<Record> = table.range(low..=high).rev().take(700).map(Result::unwrap).collect();
-        let last: Vec<Record> = expected.iter().rev().take(700).cloned().collect();
-        assert_eq!(backward, last, "{name}: backward");
-    }
-    for i in [0, 1, records.len() / 2, records.len().saturating_sub(1), records.len()] {
-        assert_eq!(table.nth(i as u64).unwrap(), records.get(i).cloned(), "{name}: nth {i}");
-    }
-    for key in keys.iter().take(200) {
-        let all: Vec<Vec<u8>> = reference.get_all(key).iter().map(|value| value.to_vec()).collect();
-        if all.len() < 2000 {
-            assert_eq!(table.get_all(key).unwrap(), all, "{name}: get_all {key:?}");
-        }
-    }
-    let many: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-    let expected: Vec<_> = many.iter().map(|key| reference.get(key)).collect();
-    assert_eq!(table.multi_get(&many).unwrap(), expected, "{name}: multi_get");
-    assert_eq!(table.first().unwrap(), records.first().cloned());
-    assert_eq!(table.last().unwrap(), records.last().cloned());
-}
-
-fn numbers(keys: &[u64], value_bytes: usize) -> Vec<Record> {
-    let value = |i: usize| i.to_le_bytes().iter().cycle().take(value_bytes).copied().collect();
-    keys.iter().enumerate().map(|(i, key)| (key.to_be_bytes().to_vec(), value(i))).collect()
 }
 
 const DESIGNS: [&str; 9] = [
@@ -117,19 +55,6 @@ fn every_design_answers_as_a_sorted_vector_on_nasty_keys() {
             check(&write(&records, options), &records, &format!("{name}, {design}, {block_bytes}"));
         }
     }
-}
-
-fn words(count: usize, random: &mut Random) -> Vec<Vec<u8>> {
-    let parts = ["usr", "share", "lib", "doc", "python3", "a", "b", "zz", "README", "", "\u{fc}ber"];
-    let mut keys: Vec<Vec<u8>> = (0..count)
-        .map(|_| {
-            let depth = 1 + random.next_u64() % 7;
-            let word = (0..depth).map(|_| parts[(random.next_u64() % parts.len() as u64) as usize]);
-            format!("{}{}", word.collect::<Vec<_>>().join("/"), random.next_u64() % 50).into_bytes()
-        })
-        .collect();
-    keys.sort();
-    keys
 }
 
 #[test]

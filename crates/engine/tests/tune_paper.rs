@@ -33,8 +33,8 @@ fn section_2_1_no_tree_suits_every_storage() -> Result<()> {
     Ok(())
 }
 
-/// Figure 6's keys 1, 4, 5 and 7 lie at bytes [0, 10), [10, 20), [20, 25) and [25, 35): in children of 5 bytes that is 2, 2,
-/// 1 and 2 children.
+/// Figure 6's keys 1, 4, 5 and 7 lie at bytes [0, 10), [10, 20), [20, 25) and [25, 35): in children of 5 bytes that is
+/// 2, 2, 1 and 2 children.
 const FIGURE_6: [(u64, u64, u64); 4] = [(1, 0, 10), (4, 10, 20), (5, 20, 25), (7, 25, 35)];
 
 #[test]

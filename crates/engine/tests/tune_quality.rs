@@ -24,7 +24,6 @@ fn builders(child_bytes: u64) -> Vec<Builder> {
 fn the_search_comes_within_two_percent_of_brute_force() -> Result<()> {
     let profiles =
         ["ssd", "nfs", "s3", "nvme", "optane"].map(Profile::named).into_iter().collect::<Result<Vec<_>>>()?;
-    let mut worst = 1.0_f64;
     for shape in ["lognormal", "uniform", "steps", "clusters"] {
         let row = row_of(&keys(shape, 100_000, 11), 63, 512);
         let free = Problem::new(&profiles[0]);
@@ -38,9 +37,8 @@ fn the_search_comes_within_two_percent_of_brute_force() -> Result<()> {
         for profile in &profiles {
             let problem = Problem::new(profile);
             let cost = |design: &ogive::tune::Design| design.cost_under(profile, &problem).total_us;
-            let best = designs.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).expect("there is at least one design");
+            let best = designs.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(&designs[0]);
             let found = tune(&row, &problem);
-            worst = worst.max(found.cost.total_us / cost(best));
             assert!(
                 found.cost.total_us <= 1.02 * cost(best),
                 "{shape}, {}: found {} us {:?}, brute force {} us {:?}",
@@ -52,7 +50,6 @@ fn the_search_comes_within_two_percent_of_brute_force() -> Result<()> {
             );
         }
     }
-    println!("worst ratio to brute force: {worst}");
     Ok(())
 }
 

@@ -238,6 +238,10 @@ impl ReadableFile for FaultyReader {
         self.inner.len()
     }
 
+    fn modified_ns(&self) -> Option<u64> {
+        self.inner.modified_ns()
+    }
+
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         match self.injector.count(Operation::Read) {
             None => self.inner.read(request),

@@ -104,6 +104,10 @@ impl ReadableFile for ClockedFile {
         self.inner.len()
     }
 
+    fn modified_ns(&self) -> Option<u64> {
+        self.inner.modified_ns()
+    }
+
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         let size_bytes = request.buffer.len() as u64;
         self.inner.read(request)?;
@@ -154,4 +158,8 @@ impl Timer {
 pub fn random_u64() -> u64 {
     // Each `RandomState` has its own keys, seeded by the operating system.
     RandomState::new().build_hasher().finish()
+}
+/// How many threads this machine runs at once; 1 where it does not tell.
+pub fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

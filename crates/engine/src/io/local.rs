@@ -83,7 +83,12 @@ impl Storage for LocalStorage {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         }
         let refused_direct = Arc::clone(&self.refused_direct);
-        Ok(Arc::new(LocalReader { reader, length_bytes: metadata.len(), path, refused_direct }))
+        let modified_ns = metadata
+            .modified()
+            .ok()
+            .and_then(|modified| modified.duration_since(std::time::UNIX_EPOCH).ok())
+            .and_then(|since| u64::try_from(since.as_nanos()).ok());
+        Ok(Arc::new(LocalReader { reader, length_bytes: metadata.len(), modified_ns, path, refused_direct }))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
@@ -185,6 +190,7 @@ impl Reader {
 struct LocalReader {
     reader: Reader,
     length_bytes: u64,
+    modified_ns: Option<u64>,
     path: PathBuf,
     refused_direct: Arc<AtomicBool>,
 }
@@ -247,6 +253,10 @@ impl LocalReader {
 impl ReadableFile for LocalReader {
     fn len(&self) -> u64 {
         self.length_bytes
+    }
+
+    fn modified_ns(&self) -> Option<u64> {
+        self.modified_ns
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {

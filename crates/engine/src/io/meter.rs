@@ -229,6 +229,10 @@ impl ReadableFile for MeteredReader {
         self.inner.len()
     }
 
+    fn modified_ns(&self) -> Option<u64> {
+        self.inner.modified_ns()
+    }
+
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         let read = describe(&request);
         self.inner.read(request)?;

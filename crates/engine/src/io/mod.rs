@@ -17,7 +17,7 @@ mod positional;
 mod profile;
 mod storage;
 
-pub use clock::{ModelledClock, Timer, random_u64};
+pub use clock::{ModelledClock, Timer, available_threads, random_u64};
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;

@@ -93,6 +93,12 @@ pub trait ReadableFile: Debug + Send + Sync {
         requests.into_iter().try_for_each(|request| self.read(request))
     }
 
+    /// When the file was last modified as it was opened, in nanoseconds since 1970 began; `None` where the storage does not
+    /// tell.
+    fn modified_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Whether reads reach the device rather than a cache of the operating system.
     fn is_direct(&self) -> bool {
         false

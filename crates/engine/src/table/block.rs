@@ -60,7 +60,8 @@ pub(super) fn split_entry(entry: &[u8]) -> Option<(&[u8], Stored<'_>)> {
         word |= usize::from(byte & 0x7F) << (7 * i);
         if byte < 0x80 {
             let (key, value) = entry[i + 1..].split_at_checked(word / 2)?;
-            let value = if word % 2 == 0 { Stored::Inline(value) } else { Stored::Long(ValuePointer::decode(value)?) };
+            let value =
+                if word.is_multiple_of(2) { Stored::Inline(value) } else { Stored::Long(ValuePointer::decode(value)?) };
             return Some((key, value));
         }
     }

@@ -1,7 +1,7 @@
 //! How many records lie before each block, for rank and position.
 //!
 //! ```text
-//! for each 64 blocks:  records before the first u40 | fewest records in a block u24 | width u8 | start of the bits u32
+//! for each 128 blocks:  records before the first u40 | fewest records in a block u24 | width u8 | start of the bits u32
 //! then bit-packed:     what each block has beyond the fewest, in `width` bits
 //! then:                checksum u32
 //! ```
@@ -11,7 +11,7 @@
 use crate::block::checksum;
 use ogive_model::bits::{self, BitWriter};
 
-const GROUP: usize = 64;
+const GROUP: usize = 128;
 const HEADER_BYTES: usize = 13;
 
 /// Cumulative record counts of the blocks of a table.

@@ -68,6 +68,13 @@ pub(super) struct Section {
     pub(super) bytes: u64,
 }
 
+impl Section {
+    /// Offset of the first byte behind it.
+    pub(super) fn end(self) -> u64 {
+        self.offset + self.bytes
+    }
+}
+
 /// Where data blocks lie when the table does not hold them itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
@@ -80,8 +87,11 @@ pub(super) enum Source {
         name: String,
         header_bytes: u64,
         file_bytes: u64,
+        /// Nanoseconds since 1970; 0 where the storage does not tell.
         modified_ns: u64,
         little_endian: bool,
+        /// The checksum of each block, u32 little-endian, made with the id of the index file and the block's offset in the data
+        /// file; and one over all of them, as for any section.
         checksums: Section,
     },
 }

@@ -2,8 +2,8 @@
 
 use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
 use super::options::WriteOptions;
+use super::output::Output;
 use super::unit::{UNIT_TRAILER_BYTES, encode_unit};
-use super::writer::Output;
 use crate::error::{Error, Result};
 use crate::io::Profile;
 use crate::tune::{Design, DesignRequest, Layer, LayerNodes, Problem, ReadSizes, Row};
@@ -61,7 +61,7 @@ pub(super) struct WrittenIndex {
 }
 
 /// Bytes of the opening read of a table whose root takes `root_bytes` beside `beside_bytes` of locations.
-fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
+pub(super) fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
     opening_bytes(root_bytes + beside_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 

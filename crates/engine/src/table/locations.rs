@@ -23,6 +23,11 @@ impl LocationWriter {
         Self { block_bytes, blocks: 0, bytes: 0, end: 0, irregular: None }
     }
 
+    /// Takes another size of blocks, as long as none was written.
+    pub(super) fn set_block_bytes(&mut self, block_bytes: u64) {
+        self.block_bytes = block_bytes;
+    }
+
     pub(super) fn push(&mut self, offset: u64, bytes: usize) {
         let in_line = offset == self.blocks * self.block_bytes && bytes as u64 == self.block_bytes;
         if !in_line && self.irregular.is_none() {
@@ -42,7 +47,7 @@ impl LocationWriter {
     }
 
     /// Bytes of all blocks, without what lies between them.
-    pub(super) fn block_bytes(&self) -> u64 {
+    pub(super) fn stored_bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -109,10 +114,10 @@ impl Locations {
     /// Blocks of a file of records that is not ours: `block_bytes` each from the start of the file, so that blocks lie where a
     /// device's do, if the header of `header_bytes` is a whole number of records; else from the end of the header.
     pub(super) fn foreign(header_bytes: u64, block_bytes: u64, end: u64, record_bytes: u64) -> Option<Self> {
-        if record_bytes == 0 || block_bytes % record_bytes != 0 || block_bytes == 0 {
+        if record_bytes == 0 || !block_bytes.is_multiple_of(record_bytes) || block_bytes == 0 {
             return None;
         }
-        let aligned = header_bytes % record_bytes == 0 && header_bytes < block_bytes;
+        let aligned = header_bytes.is_multiple_of(record_bytes) && header_bytes < block_bytes;
         Some(if aligned {
             Self::Headed { header_bytes, block_bytes, end }
         } else {

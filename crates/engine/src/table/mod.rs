@@ -2,11 +2,14 @@
 //!
 //! [`TableWriter`] takes records in key order; it chooses where blocks end so that their separators code best
 //! (`pending`), writes them (`block`), designs the index when all are there (`index`, with [`crate::tune`]), and ends the file
-//! with a tail (`format`) that one read brings. [`Table`] opens it (`reader`), leads a key through the layers to its block
+//! with a tail (`format`) that one read brings. [`SortingWriter`] takes records in any order, and [`beside`] makes an index
+//! for data that stay where they are. [`Table`] opens it (`reader`), leads a key through the layers to its block
 //! (`unit`, `search`), and offers the operations (`operations`, `range`). `verify` walks everything. The layout of the
 //! file, byte by byte, is in `docs/format/table.md`.
 
+pub mod beside;
 mod block;
+mod borders;
 mod counts;
 pub mod filter;
 mod format;
@@ -15,13 +18,18 @@ mod key;
 mod locations;
 mod operations;
 mod options;
+mod output;
 mod pending;
+mod plan;
 mod range;
 mod reader;
 mod receipt;
 mod report;
 mod search;
+mod sections;
 pub mod sort;
+mod sorting;
+mod survey;
 mod unit;
 pub mod value;
 mod verify;
@@ -37,5 +45,6 @@ pub use range::Range;
 pub use reader::Table;
 pub use receipt::{ReadRecord, Receipt};
 pub use report::{LayerSummary, ReadsPerGet, TableReport};
+pub use sorting::SortingWriter;
 pub use verify::{Finding, VerifyReport};
 pub use writer::TableWriter;

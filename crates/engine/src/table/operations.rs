@@ -216,9 +216,7 @@ impl Traced<'_> {
         let per_key = self.table.inner.meta.max_read_bytes.max(self.table.inner.meta.block_bytes).max(1);
         let batch = (self.table.inner.working_bytes / 4 / per_key).clamp(1, 1 << 16) as usize;
         for (part, places) in sorted.chunks(batch).zip(order.chunks(batch)) {
-            self.reads.keeps_ahead = true;
             let done = self.get_batch(part, places, &mut values);
-            self.reads.keeps_ahead = false;
             self.reads.ahead.clear();
             done?;
         }

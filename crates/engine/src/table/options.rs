@@ -2,8 +2,8 @@
 
 use super::key::KeyType;
 use crate::block::compress::Compression;
-use crate::io::Profile;
-use crate::tune::{Caching, DesignRequest, Objective, Options};
+use crate::io::{Profile, available_threads};
+use crate::tune::{Caching, DesignRequest, Objective, Options, Sample};
 
 /// How a table is to be written. `WriteOptions::default()` gives byte-string keys, a tuned index for NVMe, no compression.
 #[derive(Clone, Debug)]
@@ -13,7 +13,8 @@ pub struct WriteOptions {
     /// Width of all values in bytes, where they have one. With keys of fixed width, records then lie densely: a record of 16 bytes takes 16
     /// bytes.
     pub value_width: Option<u32>,
-    /// Size of a data block in bytes, a power of two from 512 to 1 MiB; `None` lets the tuner choose from the first records.
+    /// Size of a data block in bytes, a power of two from 512 to 1 MiB; `None` lets the tuner choose, from `sample` or from the
+    /// first records.
     pub block_bytes: Option<u32>,
     /// The index that the table gets.
     pub design: DesignRequest,
@@ -39,6 +40,8 @@ pub struct WriteOptions {
     pub replace: bool,
     /// About how many records will come, where that is known; it helps to choose the size of blocks.
     pub expected_records: Option<u64>,
+    /// A sample of the keys to choose the size of blocks by, taken from all of them; better than the first records alone.
+    pub sample: Option<Sample>,
     /// Anything that the caller wants to find again in the table, such as the statistics of a store.
     pub properties: Vec<(String, Vec<u8>)>,
 }
@@ -54,13 +57,14 @@ impl Default for WriteOptions {
             objective: Objective::MeanLatency,
             caching: Caching::default(),
             resident_budget_bytes: None,
-            search: Options::default(),
+            search: Options { threads: available_threads(), ..Options::default() },
             looked_up: Vec::new(),
             compression: Compression::None,
             filter_bits_per_key: None,
             tagged: false,
             replace: false,
             expected_records: None,
+            sample: None,
             properties: Vec::new(),
         }
     }

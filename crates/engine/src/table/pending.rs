@@ -42,6 +42,16 @@ impl Pending {
         }
     }
 
+    /// Takes another size of blocks, as long as none was cut.
+    pub(super) fn set_block_bytes(&mut self, block_bytes: usize) {
+        self.block_bytes = block_bytes;
+    }
+
+    /// Mean bytes that a pending record takes of a block's room.
+    pub(super) fn mean_record_bytes(&self) -> f64 {
+        self.cost(0, self.len()) as f64 / self.len().max(1) as f64
+    }
+
     pub(super) fn push(&mut self, key: &[u8], value: Stored<'_>) {
         match (self.layout, value) {
             (Layout::Dense { .. }, Stored::Inline(value)) => {
@@ -101,9 +111,13 @@ impl Pending {
         }
     }
 
+    /// Bytes of a block that hold no record.
+    pub(super) fn overhead(&self) -> usize {
+        TRAILER_BYTES + if self.layout == Layout::Slotted { start_bytes(self.block_bytes) } else { 0 }
+    }
+
     fn room(&self) -> usize {
-        let table = if self.layout == Layout::Slotted { start_bytes(self.block_bytes) } else { 0 };
-        self.block_bytes - TRAILER_BYTES - table
+        self.block_bytes - self.overhead()
     }
 
     /// The largest end of a block that begins at `begin` and takes at most `room` bytes; at least one record.

@@ -15,6 +15,7 @@ use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -70,8 +71,6 @@ pub(super) struct Reads<'r> {
     pub(super) receipt: Option<&'r mut Receipt>,
     /// By level (0 is data) and number.
     pub(super) ahead: HashMap<(usize, u64), Arc<[u8]>>,
-    /// Whether what was read ahead stays at hand for later look-ups of a batch.
-    pub(super) keeps_ahead: bool,
 }
 
 impl Reads<'_> {
@@ -89,16 +88,8 @@ impl Table {
     /// [`Error::NotATable`], [`Error::UnknownVersion`], [`Error::Damaged`]; [`Error::Changed`] when the data that an index
     /// beside them refers to are not what they were; whatever the storage reports.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
-        let file = storage.open(name)?;
-        let bytes = format::opening_bytes_of_file(file.len());
-        let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
-        if bytes > options.budget_bytes.max(LEAST_OPENING_BYTES) {
-            return Err(too_large_to_open(&*file, bytes, options.budget_bytes));
-        }
-        let mut read = vec![0; bytes as usize];
-        file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
-        let Tail { file_id, meta, root, locations, offset } = format::decode_tail(file.path(), file.len(), &read)?;
-        drop(read);
+        let (file, opening, tail) = read_tail(&*storage, name, options.budget_bytes)?;
+        let Tail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
@@ -196,6 +187,27 @@ impl Table {
     }
 }
 
+/// The one read that opens a file, and what it brings.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] when that read is larger than the budget.
+pub(super) fn read_tail(
+    storage: &dyn Storage,
+    name: &str,
+    budget_bytes: u64,
+) -> Result<(Arc<dyn ReadableFile>, ReadRecord, Tail)> {
+    let file = storage.open(name)?;
+    let bytes = format::opening_bytes_of_file(file.len());
+    let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
+    if bytes > budget_bytes.max(LEAST_OPENING_BYTES) {
+        return Err(too_large_to_open(&*file, bytes, budget_bytes));
+    }
+    let mut read = vec![0; bytes as usize];
+    file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
+    let tail = format::decode_tail(file.path(), file.len(), &read)?;
+    Ok((file, opening, tail))
+}
+
 /// Bytes of a dense record.
 pub(super) fn record_bytes(meta: &Meta) -> u64 {
     meta.key_type.width().unwrap_or(0) as u64 + meta.value_width.unwrap_or(0)
@@ -231,13 +243,12 @@ fn open_source(
             }
             Ok((data, *file_id))
         }
-        Source::Foreign { name, file_bytes, .. } => {
+        Source::Foreign { name, file_bytes, modified_ns, .. } => {
             let data = storage.open(name)?;
-            if data.len() != *file_bytes {
-                let detail = format!("it has {} bytes, and had {file_bytes}", data.len());
-                return Err(changed(data.path().to_owned(), detail));
+            match super::beside::difference(&*data, *file_bytes, *modified_ns) {
+                Some(detail) => Err(changed(data.path().to_owned(), detail)),
+                None => Ok((data, file_id)),
             }
-            Ok((data, file_id))
         }
     }
 }
@@ -315,17 +326,11 @@ impl Inner {
             return Ok(found.clone());
         }
         let section = self.section(level, child)?;
-        let key = self.cache_key(level, section);
-        if let Some(found) = self.cache.get(key) {
+        if let Some(found) = self.cache.get(self.cache_key(level, section)) {
             return Ok(found);
         }
-        let mut bytes = vec![0; section.bytes as usize];
-        let file = if level == 0 { &self.data } else { &self.file };
-        file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose: Self::purpose(level) })?;
-        reads.note(Self::purpose(level), section);
-        let checked = self.check(level, child, section, bytes)?;
-        self.cache.insert(key, checked.clone());
-        Ok(checked)
+        let bytes = self.read(level, section, reads)?;
+        self.keep(level, child, section, &bytes)
     }
 
     /// The children `first..=last`; those that no cache has are read in as few requests as lie together.
@@ -333,12 +338,50 @@ impl Inner {
         if first == last {
             return Ok(vec![self.child(level, first, reads)?]);
         }
-        self.read_ahead(level, &[(first, last)], |_, _| false, reads)?;
-        let row = (first..=last).map(|child| self.child(level, child, reads)).collect();
-        if !reads.keeps_ahead {
-            reads.ahead.retain(|&(at, child), _| at != level || (first..=last).contains(&child));
+        let mut row = Vec::with_capacity((last - first + 1) as usize);
+        // Stretches of children that are to be read: where they lie, and their places in the row.
+        let mut missing: Vec<(Section, Range<u64>)> = Vec::new();
+        for child in first..=last {
+            let section = self.section(level, child)?;
+            let cached = reads.ahead.get(&(level, child)).cloned();
+            let found = cached.or_else(|| self.cache.get(self.cache_key(level, section)));
+            if found.is_none() {
+                match missing.last_mut() {
+                    Some((whole, children)) if children.end == child && whole.end() == section.offset => {
+                        whole.bytes += section.bytes;
+                        children.end += 1;
+                    }
+                    _ => missing.push((section, child..child + 1)),
+                }
+            }
+            row.push(found);
         }
-        row
+        for (whole, children) in missing {
+            let bytes = self.read(level, whole, reads)?;
+            for child in children {
+                let section = self.section(level, child)?;
+                let at = (section.offset - whole.offset) as usize;
+                row[(child - first) as usize] =
+                    Some(self.keep(level, child, section, &bytes[at..][..section.bytes as usize])?);
+            }
+        }
+        Ok(row.into_iter().flatten().collect())
+    }
+
+    /// Reads a stretch of children.
+    fn read(&self, level: usize, section: Section, reads: &mut Reads<'_>) -> Result<Vec<u8>> {
+        let mut buffer = vec![0; section.bytes as usize];
+        let file = if level == 0 { &self.data } else { &self.file };
+        file.read(ReadRequest { offset: section.offset, buffer: &mut buffer, purpose: Self::purpose(level) })?;
+        reads.note(Self::purpose(level), section);
+        Ok(buffer)
+    }
+
+    /// Checks and unpacks the bytes of a child, and offers it to the cache.
+    fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
+        let checked = self.check(level, child, section, bytes)?;
+        self.cache.insert(self.cache_key(level, section), checked.clone());
+        Ok(checked)
     }
 
     /// Reads the children of sorted `ranges` that no cache has into `reads.ahead`; `merge` says whether two stretches that are
@@ -361,8 +404,8 @@ impl Inner {
                 continue;
             }
             match stretches.last_mut() {
-                Some((whole, _)) if section.offset < whole.offset + whole.bytes => {}
-                Some((whole, parts)) if whole.offset + whole.bytes == section.offset || merge(*whole, section) => {
+                Some((whole, _)) if section.offset < whole.end() => {}
+                Some((whole, parts)) if whole.end() == section.offset || merge(*whole, section) => {
                     whole.bytes = section.offset + section.bytes - whole.offset;
                     parts.push((child, section));
                 }
@@ -381,35 +424,46 @@ impl Inner {
             reads.note(Self::purpose(level), *whole);
             for &(child, section) in parts {
                 let at = (section.offset - whole.offset) as usize;
-                let bytes = buffer[at..at + section.bytes as usize].to_vec();
-                let checked = self.check(level, child, section, bytes)?;
-                self.cache.insert(self.cache_key(level, section), checked.clone());
-                reads.ahead.insert((level, child), checked);
+                let kept = self.keep(level, child, section, &buffer[at..][..section.bytes as usize])?;
+                reads.ahead.insert((level, child), kept);
             }
         }
         Ok(())
     }
 
     /// Checks what was read, and unpacks it.
-    pub(super) fn check(&self, level: usize, child: u64, section: Section, bytes: Vec<u8>) -> Result<Arc<[u8]>> {
+    pub(super) fn check(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         if level > 0 {
-            return match checksum::check(self.file_id, section.offset, &bytes) {
+            return match checksum::check(self.file_id, section.offset, bytes) {
                 true => Ok(bytes.into()),
                 false => Err(self.damaged(section.offset, format!("the checksum of unit {child} does not match"))),
             };
         }
         if let Source::Foreign { little_endian, .. } = self.meta.source {
-            return Ok(self.adopt(bytes, little_endian).into());
+            return Ok(self.adopt(bytes.to_vec(), little_endian).into());
         }
         let damaged = |detail: String| Error::damaged(self.data.path(), section.offset, detail);
-        if !checksum::check(self.data_file_id, section.offset, &bytes) {
+        if !checksum::check(self.data_file_id, section.offset, bytes) {
+            self.check_identity()?;
             return Err(damaged(format!("the checksum of block {child} does not match")));
         }
-        let (codec, _) = trailer(&bytes).ok_or_else(|| damaged(format!("block {child} is too short")))?;
+        let (codec, _) = trailer(bytes).ok_or_else(|| damaged(format!("block {child} is too short")))?;
         if codec == compress::CODEC_STORED {
             return Ok(bytes.into());
         }
-        self.unpack(&bytes, codec).map(Into::into).ok_or_else(|| damaged(format!("block {child} does not unpack")))
+        self.unpack(bytes, codec).map(Into::into).ok_or_else(|| damaged(format!("block {child} does not unpack")))
+    }
+
+    /// Tells a table that took the place of the one that this index was made for from a damaged one.
+    fn check_identity(&self) -> Result<()> {
+        let Source::Table { name, file_id } = &self.meta.source else { return Ok(()) };
+        match read_tail(&*self.storage, name, self.budget_bytes) {
+            Ok((data, _, tail)) if tail.file_id != *file_id => {
+                let detail = "another table has taken its place".to_owned();
+                Err(Error::Changed { path: data.path().to_owned(), detail })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn unpack(&self, bytes: &[u8], codec: u8) -> Option<Vec<u8>> {

@@ -12,6 +12,9 @@ use crate::io::Purpose;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+/// A window that the index was designed to read is read whatever the budget, up to this size in bytes.
+const MOST_DESIGNED_BYTES: u64 = 32 << 20;
+
 /// A place in the data: the record at `index` of `block`, or the end of the data where `block` is the number of blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Position {
@@ -70,8 +73,7 @@ impl Inner {
         let end = self.children(layer) - 1;
         loop {
             if self.exceeds_memory(layer, first, last) {
-                let (first, last) = if proof { (first, last) } else { (0, end) };
-                return self.bisect_units(target, layer, first, last, reads);
+                return self.bisect_units(target, layer, reads);
             }
             let row = self.row(layer, first, last, reads)?;
             let mut chosen = None;
@@ -98,17 +100,10 @@ impl Inner {
         }
     }
 
-    /// The same one unit at a time, for a window that does not fit the budget: forged nodes, or hints that lie.
-    fn bisect_units(
-        &self,
-        target: &Target<'_>,
-        layer: usize,
-        first: u64,
-        last: u64,
-        reads: &mut Reads<'_>,
-    ) -> Result<Window> {
+    /// The same over all units, one at a time: for hints that lie, and forged nodes.
+    fn bisect_units(&self, target: &Target<'_>, layer: usize, reads: &mut Reads<'_>) -> Result<Window> {
         let (kind, granule) = self.nodes_over(layer - 1);
-        let (mut low, mut high) = (first, last);
+        let (mut low, mut high) = (0, self.children(layer) - 1);
         loop {
             // The last unit that does not lie behind the target.
             let middle = low + (high - low).div_ceil(2);
@@ -124,10 +119,16 @@ impl Inner {
         }
     }
 
-    /// Whether the children `first..=last`, read at once, would take more memory than there is for that.
+    /// Whether the children `first..=last` are more than is read at once: than the index was designed to read, and than there is
+    /// memory for.
     pub(super) fn exceeds_memory(&self, level: usize, first: u64, last: u64) -> bool {
-        let child_bytes = if level == 0 { self.meta.block_bytes } else { self.meta.layers[level - 1].unit_bytes };
-        last > first && (last - first + 1).saturating_mul(child_bytes) > self.working_bytes / 2
+        let (child_bytes, designed) = match level.checked_sub(1) {
+            None if self.meta.layers.is_empty() => (self.meta.block_bytes, 0),
+            None => (self.meta.block_bytes, self.meta.max_read_bytes),
+            Some(below) => (self.meta.layers[below].unit_bytes, self.meta.layers[below].max_read_bytes),
+        };
+        let most = designed.min(MOST_DESIGNED_BYTES).max(self.working_bytes / 2);
+        last > first && (last - first + 1).saturating_mul(child_bytes) > most
     }
 
     fn clamp(&self, window: Option<Window>, level: usize, offset: u64) -> Result<Window> {
@@ -151,10 +152,10 @@ impl Inner {
         let Window { mut first, mut last, proof } = window;
         let end = self.meta.blocks - 1;
         loop {
+            // What the index was designed to read is read; a table without index, or one whose hints are wrong, may have to be
+            // searched one block at a time to keep to the budget.
             if self.exceeds_memory(0, first, last) {
-                // What a hint leaves out may hold the place all the same.
-                let (first, last) = if proof { (first, last) } else { (0, end) };
-                return self.bisect(probe, first, last, reads);
+                return self.bisect(probe, reads);
             }
             let row = self.row(0, first, last, reads)?;
             // The first block whose last key is not before the place.
@@ -197,15 +198,15 @@ impl Inner {
         }
     }
 
-    /// The same one block at a time, for a window that does not fit the budget: a table without index.
-    fn bisect(&self, probe: Probe<'_>, first: u64, last: u64, reads: &mut Reads<'_>) -> Result<Position> {
-        let (mut low, mut high) = (first, last + 1);
+    /// The same over all blocks, one block at a time.
+    fn bisect(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
+        let (mut low, mut high) = (0, self.meta.blocks);
         while low < high {
             let middle = low + (high - low) / 2;
             let bytes = self.child(0, middle, reads)?;
             if self.ends_before(middle, &bytes, &probe)? { low = middle + 1 } else { high = middle }
         }
-        if low == last + 1 {
+        if low == self.meta.blocks {
             return Ok(Position { block: low, index: 0, bytes: None });
         }
         let bytes = self.child(0, low, reads)?;

@@ -69,7 +69,8 @@ impl Nodes<'_> {
                     true => coded::search_strings(self.payload, self.count, &[key, &[0]].concat())?,
                     false => coded::search_strings(self.payload, self.count, key)?,
                 };
-                self.granules(child)?
+                // Behind the last group of a unit lie zeros, which look like further separators equal to the last.
+                self.granules(child.min(self.end_child.checked_sub(1)?))?
             }
         };
         (first <= last).then_some(Window { first, last, proof })
@@ -109,7 +110,7 @@ impl<'a> Unit<'a> {
         use std::cmp::Ordering::{Equal, Greater, Less};
         if self.nodes.kind == NodeKind::CodedStrings {
             let first = coded::first_string(self.nodes.payload, self.nodes.count)?;
-            return Some(if first < target.probe.key || first == target.probe.key { Equal } else { Less });
+            return Some(if first <= target.probe.key { Equal } else { Less });
         }
         Some(match target.x {
             x if x < self.nodes.start()? => Less,

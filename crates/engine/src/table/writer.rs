@@ -6,21 +6,21 @@
 
 use super::block::{BLOCK_BYTES, Layout, Stored, lay_out};
 use super::counts;
-use super::filter::{FilterBuilder, hash_key};
-use super::format::{self, FilterMeta, Meta, Section, Source};
+use super::format::{Meta, Source};
 use super::index::{self, Bottom, IndexInput};
 use super::key::MAX_KEY_BYTES;
 use super::locations::LocationWriter;
 use super::options::WriteOptions;
+use super::output::Output;
 use super::pending::Pending;
-use super::reader::Table;
+use super::plan::{DEFAULT_BLOCK_BYTES, Plan};
 use super::report::TableReport;
-use super::value::{MAX_VALUE_BYTES, ValueWriter};
+use super::sections::{FilterUnits, write_counts, write_tail};
+use super::value::{MAX_VALUE_BYTES, ValuePointer, ValueWriter};
 use crate::block::checksum;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
-use crate::io::{Storage, WritableFile, random_u64};
-use crate::tune::DesignRequest;
+use crate::io::Storage;
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Effort, MAX_GROUP, StringLayer, cheapest_border, fit_flexible, fit_strings};
 use std::path::PathBuf;
@@ -28,14 +28,8 @@ use std::sync::Arc;
 
 /// Records looked ahead over, in bytes: a thousand blocks of 4 KiB, four times what one group of separators takes.
 const LOOKAHEAD_BYTES: usize = 4 << 20;
-/// Size of a data block when nobody chose one and nothing is known of the records yet.
-pub(super) const DEFAULT_BLOCK_BYTES: u32 = 4096;
-/// Written at a time.
-const WRITE_BYTES: usize = 1 << 20;
 /// In front of a value of a tagged table: the tag, and the suffix with all bits flipped, so that larger suffixes come first.
 pub(super) const TAG_BYTES: usize = 9;
-/// Ending of the names of files that are being written.
-const TEMPORARY: &str = ".ogive-tmp";
 
 /// Writes a table from records in key order.
 ///
@@ -59,11 +53,12 @@ const TEMPORARY: &str = ".ogive-tmp";
 pub struct TableWriter {
     storage: Arc<dyn Storage>,
     name: String,
-    temporary: String,
     options: WriteOptions,
     out: Output,
     values: ValueWriter,
     layout: Layout,
+    /// How blocks are cut; `None` as long as records must be seen first.
+    plan: Option<Plan>,
     block_bytes: usize,
     pending: Pending,
     /// Key of the last record, and its tag and suffix where there are any.
@@ -79,49 +74,7 @@ pub struct TableWriter {
     /// Separator of the block that comes next, in tables of byte strings.
     next_string: Vec<u8>,
     largest_block_bytes: usize,
-    filter: Option<FilterBuilder>,
-    filter_units: Vec<Vec<u8>>,
-    /// Whether the file may hold what no record leads to: after a failed write, or a stream that broke off.
-    failed: bool,
-    finished: bool,
-}
-
-/// The growing file.
-#[derive(Debug)]
-pub(super) struct Output {
-    file: Box<dyn WritableFile>,
-    pub(super) file_id: u64,
-    buffer: Vec<u8>,
-    written: u64,
-}
-
-impl Output {
-    /// Offset of the next byte.
-    pub(super) fn offset(&self) -> u64 {
-        self.written + self.buffer.len() as u64
-    }
-
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
-    }
-
-    pub(super) fn zeros(&mut self, count: u64) -> Result<()> {
-        let mut left = count;
-        while left > 0 {
-            let part = left.min(WRITE_BYTES as u64);
-            self.put(&vec![0; part as usize])?;
-            left -= part;
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.file.append(&self.buffer)?;
-        self.written += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
-    }
+    filter: FilterUnits,
 }
 
 impl TableWriter {
@@ -131,30 +84,27 @@ impl TableWriter {
     /// [`Error::InvalidArgument`] for impossible options; [`Error::Io`] of kind `AlreadyExists` when the name is taken and
     /// `replace` is off; [`Error::NotATable`] when it is taken by a file that is no Ogive table.
     pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions) -> Result<Self> {
-        let block_bytes = options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
-        check_options(&options, block_bytes)?;
+        check_options(&options, options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES))?;
         index::check_design(&options)?;
-        check_replaced(&storage, name, options.replace)?;
-        remove_leftovers(&*storage, name)?;
-        let file_id = random_u64();
-        let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
-        let file = storage.create(&temporary)?;
+        let plan = Plan::given(&options);
+        let block_bytes = plan.map_or(DEFAULT_BLOCK_BYTES, |plan| plan.block_bytes);
+        let out = Output::create(storage.clone(), name, options.replace)?;
         let layout = match (options.key_type.width(), options.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Slotted,
         };
-        let path = storage.path(&temporary);
+        let path = storage.path(name);
         Ok(Self {
-            values: ValueWriter::new(file_id, path),
+            values: ValueWriter::new(out.file_id, path),
             pending: Pending::new(layout, block_bytes as usize, options.key_type.is_numeric()),
-            filter: options.filter_bits_per_key.map(FilterBuilder::new).transpose()?,
+            filter: FilterUnits::new(options.filter_bits_per_key)?,
             name: name.to_owned(),
-            out: Output { file, file_id, buffer: Vec::with_capacity(WRITE_BYTES + (64 << 10)), written: 0 },
+            out,
             locations: LocationWriter::new(u64::from(block_bytes)),
             block_bytes: block_bytes as usize,
             storage,
-            temporary,
             options,
+            plan,
             layout,
             last: None,
             records: 0,
@@ -166,9 +116,6 @@ impl TableWriter {
             strings: StringLayer::new(),
             next_string: Vec::new(),
             largest_block_bytes: 0,
-            filter_units: Vec::new(),
-            failed: false,
-            finished: false,
         })
     }
 
@@ -177,19 +124,10 @@ impl TableWriter {
     /// # Errors
     /// [`Error::Unsorted`], [`Error::KeyLength`], [`Error::ValueTooLarge`], and whatever the storage reports.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.refuse_after_failure()?;
-        let done = self.append_value(key, value);
-        self.failed = matches!(done, Err(Error::Io { .. } | Error::Poisoned { .. }));
-        done
-    }
-
-    fn append_value(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let tag = if self.options.tagged { *value.first_chunk().unwrap_or(&[0; TAG_BYTES]) } else { [0; TAG_BYTES] };
         self.check(key, value.len() as u64, tag)?;
-        let block_room = self.block_bytes / 2;
-        if self.layout == Layout::Slotted && value.len() > block_room.max(64) && !self.options.tagged {
-            let (values, out) = (&mut self.values, &mut self.out);
-            let pointer = values.write(out.offset(), value, &mut |bytes| out.put(bytes))?;
+        if self.keeps_apart(value.len()) {
+            let pointer = self.write_apart(&mut &value[..])?;
             self.align_behind_value()?;
             return self.accept(key, Stored::Long(pointer));
         }
@@ -201,25 +139,42 @@ impl TableWriter {
     /// # Errors
     /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or tagged records.
     pub fn append_stream(&mut self, key: &[u8], value: &mut dyn std::io::Read) -> Result<()> {
-        if self.layout != Layout::Slotted || self.options.tagged {
+        if !self.takes_streams() {
             return Err(Error::InvalidArgument(
                 "values of fixed width, or with tags, are not streamed; use append".into(),
             ));
         }
-        self.refuse_after_failure()?;
         self.check(key, 0, [0; TAG_BYTES])?;
-        // Unless all goes well, there are chunks in the file that nothing leads to.
-        self.failed = true;
-        let (values, out) = (&mut self.values, &mut self.out);
-        let pointer = values.write_stream(out.offset(), value, &mut |bytes| out.put(bytes))?;
+        let pointer = self.write_apart(value)?;
         self.align_behind_value()?;
-        self.accept(key, Stored::Long(pointer))?;
-        self.failed = false;
-        Ok(())
+        self.accept(key, Stored::Long(pointer))
     }
 
-    fn refuse_after_failure(&self) -> Result<()> {
-        if self.failed { Err(Error::Poisoned { path: self.path() }) } else { Ok(()) }
+    /// Whether a value of this length lies outside the blocks.
+    pub(super) fn keeps_apart(&self, value_bytes: usize) -> bool {
+        self.takes_streams() && value_bytes > (self.block_bytes / 2).max(64)
+    }
+
+    /// Whether values may lie outside the blocks at all.
+    pub(super) fn takes_streams(&self) -> bool {
+        self.layout == Layout::Slotted && !self.options.tagged
+    }
+
+    /// Writes a value where the file ends now; a record that points to it may follow at any time.
+    pub(super) fn write_apart(&mut self, value: &mut dyn std::io::Read) -> Result<ValuePointer> {
+        let (values, out) = (&mut self.values, &mut self.out);
+        let written = values.write_stream(out.offset(), value, &mut |bytes| out.put(bytes));
+        if written.is_err() {
+            // There may be chunks in the file that nothing leads to.
+            self.out.poison();
+        }
+        written
+    }
+
+    /// Appends a record whose value was written by [`Self::write_apart`].
+    pub(super) fn append_apart(&mut self, key: &[u8], pointer: ValuePointer) -> Result<()> {
+        self.check(key, pointer.length, [0; TAG_BYTES])?;
+        self.accept(key, Stored::Long(pointer))
     }
 
     /// Appends a record with a tag byte and a suffix; records of one key are ordered by suffix, largest first.
@@ -237,7 +192,8 @@ impl TableWriter {
         self.append(key, &tagged)
     }
 
-    fn check(&mut self, key: &[u8], value_bytes: u64, tag: [u8; TAG_BYTES]) -> Result<()> {
+    /// Refuses a record that the table cannot take wherever it stood; `record` is its number, for messages.
+    pub(super) fn check_shape(&self, record: u64, key: &[u8], value_bytes: u64) -> Result<()> {
         let path = || self.storage.path(&self.name);
         let wrong = |detail: String| Error::KeyLength { path: path(), length: key.len() as u64, detail };
         match self.options.key_type.width() {
@@ -252,15 +208,22 @@ impl TableWriter {
         }
         if let Some(width) = self.options.value_width.filter(|&width| u64::from(width) != value_bytes) {
             return Err(Error::InvalidArgument(format!(
-                "record {} of {} has a value of {value_bytes} bytes; this table was created for values of {width}",
-                self.records,
+                "record {record} of {} has a value of {value_bytes} bytes; this table was created for values of {width}",
                 path().display()
             )));
         }
+        Ok(())
+    }
+
+    fn check(&mut self, key: &[u8], value_bytes: u64, tag: [u8; TAG_BYTES]) -> Result<()> {
+        self.check_shape(self.records, key, value_bytes)?;
         if let Some((last, last_tag)) = &mut self.last {
             // The suffix is stored with its bits flipped, so it orders as bytes; the tag does not take part.
             match key.cmp(last).then(tag[1..].cmp(&last_tag[1..])) {
-                std::cmp::Ordering::Less => return Err(Error::Unsorted { path: path(), record: self.records }),
+                std::cmp::Ordering::Less => {
+                    let path = self.storage.path(&self.name);
+                    return Err(Error::Unsorted { path, record: self.records });
+                }
                 _ => self.distinct &= key != last.as_slice(),
             }
             last.clear();
@@ -286,13 +249,27 @@ impl TableWriter {
     }
 
     /// Blocks that lie between values begin where a direct read may begin.
-    fn align_behind_value(&mut self) -> Result<()> {
+    pub(super) fn align_behind_value(&mut self) -> Result<()> {
         let unit = (self.block_bytes as u64).min(4096);
-        self.out.zeros((unit - self.out.offset() % unit) % unit)
+        self.out.align(unit)
+    }
+
+    /// Decides how blocks are cut, if that is still open.
+    fn decide(&mut self, all_seen: bool) {
+        if self.plan.is_none() {
+            let pending = &self.pending;
+            let (mean, overhead) = (pending.mean_record_bytes(), pending.overhead());
+            let plan = Plan::from_beginning(pending.coordinates(), mean, overhead, all_seen, &self.options);
+            self.block_bytes = plan.block_bytes as usize;
+            self.pending.set_block_bytes(self.block_bytes);
+            self.locations.set_block_bytes(u64::from(plan.block_bytes));
+            self.plan = Some(plan);
+        }
     }
 
     /// Writes blocks until at most `keep` bytes of records are pending; with 0, all of them.
     fn drain(&mut self, keep: usize) -> Result<()> {
+        self.decide(keep == 0);
         let mut begin = 0;
         let mut left = self.pending.byte_len();
         while begin < self.pending.len() && (keep == 0 || left > keep) {
@@ -304,11 +281,6 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Whether block ends are chosen for the sake of their separators.
-    fn chooses_ends(&self) -> bool {
-        matches!(self.options.design, DesignRequest::Tuned | DesignRequest::Coded)
-    }
-
     /// Writes the blocks of one group of separators from record `begin` on; returns the record behind the last.
     fn write_group(&mut self, begin: usize) -> Result<usize> {
         let most = (LOOKAHEAD_BYTES / self.block_bytes).clamp(2, MAX_GROUP);
@@ -317,7 +289,7 @@ impl TableWriter {
             let begins = group.begins.clone();
             self.strings.push(group);
             begins
-        } else if self.chooses_ends() {
+        } else if self.plan.is_some_and(|plan| plan.ends_by_separator) {
             let start = self.fences.last().map_or(0, |fence| fence.start().unwrap_or(u64::MAX));
             let group = fit_flexible(start, begin, &self.pending, most, Effort::Full);
             self.coded.push(group.header, group.residuals);
@@ -379,12 +351,8 @@ impl TableWriter {
             let coordinates = self.pending.coordinates();
             self.fences.push(Fence { low: coordinates[end - 1], high: coordinates[end] });
         }
-        if let Some(filter) = &mut self.filter {
-            (begin..end).for_each(|record| filter.add(hash_key(self.pending.record_key(record))));
-            let units = &mut self.filter_units;
-            filter.end_block(&mut |unit| keep_unit(units, unit))?;
-        }
-        Ok(())
+        (begin..end).for_each(|record| self.filter.add(self.pending.record_key(record)));
+        self.filter.end_block()
     }
 
     /// Writes what is pending, tunes and writes the index, makes the file durable, and gives it its name.
@@ -392,14 +360,9 @@ impl TableWriter {
     /// # Errors
     /// Whatever the storage reports; then nothing is left under the name.
     pub fn finish(mut self) -> Result<TableReport> {
-        self.refuse_after_failure()?;
         self.drain(0)?;
         let meta = self.write_index()?;
-        self.out.flush()?;
-        self.out.file.sync()?;
-        self.storage.rename(&self.temporary, &self.name)?;
-        self.finished = true;
-        self.storage.sync_directory()?;
+        self.out.publish()?;
         Ok(TableReport::new(&meta, self.out.offset()))
     }
 
@@ -416,18 +379,17 @@ impl TableWriter {
         let input = IndexInput {
             bottom,
             data_bytes: self.locations.end(),
-            stored_block_bytes: self.locations.block_bytes(),
+            stored_block_bytes: self.locations.stored_bytes(),
             blocks: self.locations.blocks(),
             records: self.records,
             location_bytes: locations.len() as u64,
             largest_block_bytes: self.largest_block_bytes as u64,
         };
         let built = index::build(input, &self.options);
-        let data_end = self.out.offset();
-        self.out.zeros((4096 - data_end % 4096) % 4096)?;
+        self.out.align(4096)?;
         let index = built.write(&mut self.out)?;
-        let counts = self.write_counts()?;
-        let filter = self.write_filter()?;
+        let counts = write_counts(&mut self.out, &self.counts)?;
+        let filter = self.filter.write(&mut self.out)?;
         let meta = Meta {
             key_type: self.options.key_type,
             value_width: match self.layout {
@@ -457,42 +419,6 @@ impl TableWriter {
         write_tail(&mut self.out, &index.root, &locations, &meta)?;
         Ok(meta)
     }
-
-    fn write_counts(&mut self) -> Result<Section> {
-        let offset = self.out.offset();
-        if self.counts.is_empty() || counts::even_count(&self.counts).is_some() {
-            return Ok(Section { offset, bytes: 0 });
-        }
-        let bytes = counts::encode(self.out.file_id, offset, &self.counts);
-        self.out.put(&bytes)?;
-        Ok(Section { offset, bytes: bytes.len() as u64 })
-    }
-
-    fn write_filter(&mut self) -> Result<Option<FilterMeta>> {
-        let Some(filter) = self.filter.take() else { return Ok(None) };
-        let units = &mut self.filter_units;
-        let Some(layout) = filter.finish(&mut |unit| keep_unit(units, unit))? else { return Ok(None) };
-        let offset = self.out.offset();
-        for mut unit in std::mem::take(&mut self.filter_units) {
-            checksum::seal(self.out.file_id, self.out.offset(), &mut unit);
-            self.out.put(&unit)?;
-        }
-        let section = Section { offset, bytes: self.out.offset() - offset };
-        Ok(Some(FilterMeta { section, layout }))
-    }
-}
-
-/// Writes the tail so that the file's length tells its size.
-pub(super) fn write_tail(out: &mut Output, root: &[u8], locations: &[u8], meta: &Meta) -> Result<()> {
-    let draft = format::encode_tail(out.file_id, 0, root, locations, meta);
-    out.zeros(format::padding(out.offset(), draft.len() as u64))?;
-    let tail = format::encode_tail(out.file_id, out.offset(), root, locations, meta);
-    out.put(&tail)
-}
-
-fn keep_unit(units: &mut Vec<Vec<u8>>, unit: &[u8]) -> Result<()> {
-    units.push(unit.to_vec());
-    Ok(())
 }
 
 /// The packed form of a block, if it is smaller: the body packed, its length before packing, and the trailer.
@@ -506,7 +432,8 @@ fn pack(compression: &Compression, raw: &[u8]) -> Option<Vec<u8>> {
     Some(packed)
 }
 
-fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
+/// Refuses sizes of blocks that the format does not take.
+pub(super) fn check_block_bytes(block_bytes: u32) -> Result<()> {
     if !BLOCK_BYTES.contains(&block_bytes) || !block_bytes.is_power_of_two() {
         return Err(Error::InvalidArgument(format!(
             "blocks of {block_bytes} bytes: the size is a power of two from {} to {}",
@@ -514,6 +441,11 @@ fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
             BLOCK_BYTES.end()
         )));
     }
+    Ok(())
+}
+
+fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
+    check_block_bytes(block_bytes)?;
     let record = options.key_type.width().unwrap_or(0) + options.value_width.unwrap_or(0) as usize;
     if options.key_type.width().is_some()
         && record + super::block::TRAILER_BYTES > block_bytes as usize
@@ -527,44 +459,6 @@ fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
         return Err(Error::InvalidArgument(format!("tagged values have at least {TAG_BYTES} bytes")));
     }
     Ok(())
-}
-
-/// Refuses to overwrite: anything without `replace`, and what is no table in any case.
-fn check_replaced(storage: &Arc<dyn Storage>, name: &str, replace: bool) -> Result<()> {
-    if !storage.exists(name)? {
-        return Ok(());
-    }
-    if !replace {
-        return Err(Error::io("create", storage.path(name), std::io::ErrorKind::AlreadyExists.into()));
-    }
-    match Table::open(storage.clone(), name, &super::options::OpenOptions::default()) {
-        // A damaged table, or one of a newer version, is a table all the same.
-        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::Changed { .. }) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Removes what writers of this table left behind when they were killed.
-fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
-    for file in storage.list()? {
-        let id = file
-            .strip_prefix(name)
-            .and_then(|rest| rest.strip_prefix('.'))
-            .and_then(|rest| rest.strip_suffix(TEMPORARY));
-        if id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())) {
-            storage.remove(&file)?;
-        }
-    }
-    Ok(())
-}
-
-impl Drop for TableWriter {
-    fn drop(&mut self) {
-        if !self.finished {
-            // There is nobody to report to; a leftover is removed by the next writer of the name.
-            _ = self.storage.remove(&self.temporary);
-        }
-    }
 }
 
 /// Path of the table that a writer works on, for messages.

@@ -1,21 +1,27 @@
 //! The size of data blocks as part of the design.
 
 use super::candidate::Glasses;
-use super::problem::Problem;
+use super::layer::UNIT_HEADER_BYTES;
+use super::problem::{BuilderKind, Problem};
 use super::row::Row;
 use super::search::{Scale, Vertex, rank, tune};
 use crate::error::{Error, Result};
 use ogive_model::Fence;
+use ogive_model::coded::{CodedLayer, Cuts, Effort, MAX_GROUP, fit_flexible};
 use std::ops::RangeInclusive;
 
 /// Smallest and largest block size, as powers of two: 512 B to 1 MiB.
 const BLOCK_SIZE_LOG2: RangeInclusive<u32> = 9..=20;
 /// Most data blocks, so that their fences take at most 32 MiB: of a larger table, small blocks are not considered.
 const MOST_CHILDREN: f64 = (1 << 21) as f64;
-/// The largest block size whose cost is this near to the best is taken: fewer blocks have fewer headers and checksums.
+/// The largest block size is taken whose cost, above that of an opening and a read that are as short as can be, is at
+/// most this many times the least: fewer blocks have fewer headers and checksums.
 const INDIFFERENCE: f64 = 1.002;
 /// Where the sample is everything, so many sizes are tuned in earnest.
 const FINALISTS: usize = 3;
+/// Where the sample is a part, so many blocks of it are cut and coded for trial, from so many stretches.
+const CODED_TRIAL: usize = 1024;
+const CODED_STRETCHES: usize = 4;
 
 /// What is known of the data before blocks are cut: stretches of neighbouring records, evenly taken from the whole.
 ///
@@ -37,8 +43,19 @@ pub struct Sample {
 pub struct BlockSizeChoice {
     /// Size of a data block in bytes, a power of two.
     pub block_size_bytes: u32,
+    /// Whether the best design for this size codes a separator for every block, so that it pays to end blocks where separators
+    /// code best.
+    pub ends_by_separator: bool,
     /// Size in bytes and expected cost of a look-up in microseconds, for each size that was considered.
     pub considered: Vec<(u32, f64)>,
+}
+
+/// A size under trial.
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    size: u32,
+    cost_us: f64,
+    ends_by_separator: bool,
 }
 
 /// Chooses the block size under which the best design found is fastest.
@@ -52,22 +69,31 @@ pub struct BlockSizeChoice {
 /// positive and finite.
 pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<BlockSizeChoice> {
     check(sample)?;
-    let sizes = BLOCK_SIZE_LOG2.map(|log2| 1_u32 << log2);
-    let mut considered: Vec<(u32, f64)> =
-        sizes.filter_map(|size| Some((size, estimate(sample, size, problem)?))).collect();
-    if considered.is_empty() {
+    let mut trials: Vec<Trial> = Vec::new();
+    for size in BLOCK_SIZE_LOG2.map(|log2| 1_u32 << log2) {
+        let best_us = trials.iter().map(|trial| trial.cost_us).fold(f64::INFINITY, f64::min);
+        trials.extend(estimate(sample, size, problem, best_us));
+    }
+    let Some(largest) = trials.last().map(|trial| trial.size) else {
         // Records larger than any block, or more of them than small blocks are allowed for: the largest there is.
         let largest = 1 << BLOCK_SIZE_LOG2.end();
-        return Ok(BlockSizeChoice { block_size_bytes: largest, considered: vec![(largest, f64::INFINITY)] });
-    }
+        let considered = vec![(largest, f64::INFINITY)];
+        return Ok(BlockSizeChoice { block_size_bytes: largest, ends_by_separator: true, considered });
+    };
     if let [all] = sample.stretches.as_slice()
         && all.len() as u64 == sample.records
     {
-        refine(sample, problem, &mut considered);
+        refine(sample, problem, &mut trials);
     }
-    let best_us = considered.iter().map(|&(_, cost_us)| cost_us).fold(f64::INFINITY, f64::min);
-    let near = considered.iter().rev().find(|&&(_, cost_us)| cost_us <= best_us * INDIFFERENCE);
-    Ok(BlockSizeChoice { block_size_bytes: near.map_or(4096, |&(size, _)| size), considered })
+    let best_us = trials.iter().map(|trial| trial.cost_us).fold(f64::INFINITY, f64::min);
+    let floor_us = problem.least_opening_us() + problem.single_read_us(0, 1 << BLOCK_SIZE_LOG2.start());
+    let limit_us = best_us + (best_us - floor_us).max(0.0) * (INDIFFERENCE - 1.0);
+    let near = trials.iter().rev().find(|trial| trial.cost_us <= limit_us);
+    Ok(BlockSizeChoice {
+        block_size_bytes: near.map_or(largest, |trial| trial.size),
+        ends_by_separator: near.is_some_and(|trial| trial.ends_by_separator),
+        considered: trials.iter().map(|trial| (trial.size, trial.cost_us)).collect(),
+    })
 }
 
 fn check(sample: &Sample) -> Result<()> {
@@ -89,13 +115,17 @@ fn check(sample: &Sample) -> Result<()> {
 }
 
 /// Keeps the best sizes, with the cost of the design that a search finds.
-fn refine(sample: &Sample, problem: &Problem<'_>, considered: &mut Vec<(u32, f64)>) {
-    considered.sort_by(|a, b| a.1.total_cmp(&b.1));
-    considered.truncate(FINALISTS);
-    considered.sort_by_key(|&(size, _)| size);
-    for (size, cost_us) in considered {
-        if let Some(row) = rows(sample, *size).and_then(|(mut rows, _)| rows.pop()) {
-            *cost_us = tune(&row, problem).cost.total_us;
+fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<Trial>) {
+    trials.sort_by(|a, b| a.cost_us.total_cmp(&b.cost_us));
+    trials.truncate(FINALISTS);
+    trials.sort_by_key(|trial| trial.size);
+    for trial in trials {
+        // Blocks that end by their separators were cut and coded already: that estimate is exact where the sample is everything.
+        if trial.ends_by_separator {
+            continue;
+        }
+        if let Some(row) = rows(sample, trial.size).and_then(|(mut rows, _)| rows.pop()) {
+            trial.cost_us = tune(&row, problem).cost.total_us;
         }
     }
 }
@@ -117,10 +147,15 @@ fn rows(sample: &Sample, size: u32) -> Option<(Vec<Row>, f64)> {
     Some((sample.stretches.iter().filter_map(row).collect(), children))
 }
 
-/// Cost of the best design over blocks of this size, in microseconds, as far as the sample tells.
-fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>) -> Option<f64> {
+/// The best design over blocks of this size, as far as the sample tells; `None` where the size is out of the question.
+fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> Option<Trial> {
     let (rows, children) = rows(sample, size)?;
     let child_bytes = u64::from(size);
+    let one_block_us = problem.least_opening_us() + problem.single_read_us(0, child_bytes);
+    // Larger blocks can be read in parts by no design.
+    if one_block_us > best_us {
+        return None;
+    }
     let vertex = Vertex { depth: 0, children: children as u64, child_bytes, weighted: false, spent_us: 0.0 };
     let data_bytes = (children * f64::from(size)) as u64;
     let whole_us = if problem.opening_holds_data {
@@ -131,5 +166,157 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>) -> Option<f64> {
     let glasses = Glasses::over_runs(&rows, children, problem.options.lambda_high_bytes / child_bytes);
     let bound = Some(problem.score(whole_us, 0));
     let ranked = rank(&vertex, &Scale::Judged(&glasses), problem, bound, problem.options.threads);
-    Some(ranked.first().map_or(whole_us, |best| best.promised_us.min(whole_us)))
+    let filled_us = ranked.first().map_or(whole_us, |best| best.promised_us.min(whole_us));
+    let coded_us = coded_us(sample, size, problem).unwrap_or(f64::INFINITY);
+    Some(Trial { size, cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us })
+}
+
+/// Cost of a look-up when blocks end where their separators code best, and the separators are the bottom layer.
+fn coded_us(sample: &Sample, size: u32, problem: &Problem<'_>) -> Option<f64> {
+    if !problem.options.builders.contains(&BuilderKind::Coded) {
+        return None;
+    }
+    let room = u64::from(size).checked_sub(sample.block_overhead_bytes)? as f64;
+    let capacity = (room / sample.record_bytes) as usize;
+    let exact = sample.stretches.len() == 1;
+    let most = if exact { usize::MAX } else { CODED_TRIAL / sample.stretches.len().min(CODED_STRETCHES) };
+    let step = if exact { 1 } else { sample.stretches.len().div_ceil(CODED_STRETCHES) };
+    let (mut blocks, mut bytes, mut records) = (0_u64, 0_usize, 0_usize);
+    for stretch in sample.stretches.iter().step_by(step) {
+        let cuts = EvenCuts { coordinates: stretch, capacity };
+        let (layer, end) = code_evenly(&cuts, most);
+        blocks += layer.children();
+        bytes += layer.total_len();
+        records += end;
+    }
+    let children = (sample.records as f64 * blocks as f64 / records.max(1) as f64).ceil();
+    if capacity < 2 || children > MOST_CHILDREN {
+        return None;
+    }
+    let root_bytes = UNIT_HEADER_BYTES + (bytes as f64 * children / blocks.max(1) as f64) as u64;
+    let read_us = problem.single_read_us(0, u64::from(size));
+    let as_root_us = problem.opening_us(root_bytes, problem.profile);
+    let best_us = if problem.fits_budget(root_bytes) { as_root_us } else { f64::INFINITY };
+    Some(read_us + best_us.min(problem.remaining_us(1, root_bytes)))
+}
+
+/// Cuts up to `most` blocks and codes their separators; also the record behind the last.
+fn code_evenly(cuts: &EvenCuts<'_>, most: usize) -> (CodedLayer, usize) {
+    let mut layer = CodedLayer::new();
+    let (mut begin, mut start) = (0, cuts.coordinates.first().copied().unwrap_or(0));
+    while begin < cuts.coordinates.len() && layer.children() < most as u64 {
+        let group = fit_flexible(start, begin, cuts, MAX_GROUP, Effort::Full);
+        let last = group.begins.last().copied().unwrap_or(begin);
+        layer.push(group.header, group.residuals);
+        begin = (last + cuts.capacity).min(cuts.coordinates.len());
+        start = cuts.coordinates.get(begin).copied().unwrap_or(u64::MAX);
+    }
+    (layer, begin)
+}
+
+/// Blocks of up to `capacity` records of one size, as a writer cuts them.
+struct EvenCuts<'a> {
+    coordinates: &'a [u64],
+    capacity: usize,
+}
+
+impl Cuts for EvenCuts<'_> {
+    fn ends(&self, begin: usize) -> Option<(usize, usize)> {
+        let last = begin + self.capacity;
+        (last < self.coordinates.len()).then(|| (last - self.capacity / 16, last))
+    }
+
+    fn coordinate(&self, record: usize) -> u64 {
+        self.coordinates[record]
+    }
+
+    fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
+        let end = begin + children * (self.capacity - self.capacity / 36);
+        (end < self.coordinates.len()).then_some(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::Profile;
+
+    /// Keys whose steps vary by a factor of a thousand, in no order that a line could follow.
+    fn keys(count: u64) -> Vec<u64> {
+        let step = |i: u64| 1 + (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54);
+        (0..count).scan(0, |at, i| Some(std::mem::replace(at, *at + step(i)))).collect()
+    }
+
+    fn sample(keys: &[u64], stretches: usize, share: usize) -> Sample {
+        let length = keys.len() / stretches;
+        let stretch = |i: usize| keys[i * length..][..length / share].to_vec();
+        Sample {
+            stretches: (0..stretches).map(stretch).collect(),
+            records: keys.len() as u64,
+            record_bytes: 16.0,
+            block_overhead_bytes: 8,
+        }
+    }
+
+    #[test]
+    fn a_sample_chooses_as_well_as_everything_does() -> Result<()> {
+        let keys = keys(400_000);
+        for name in Profile::names() {
+            let profile = Profile::named(name)?;
+            let problem = Problem::new(&profile);
+            let sampled = choose_block_size(&sample(&keys, 8, 4), &problem)?;
+            let everything = sample(&keys, 1, 1);
+            let cost_us = |size| {
+                let row = rows(&everything, size).and_then(|(mut rows, _)| rows.pop());
+                row.map_or(f64::INFINITY, |row| tune(&row, &problem).cost.total_us)
+            };
+            let exact = choose_block_size(&everything, &problem)?;
+            let best_us = BLOCK_SIZE_LOG2.map(|log2| cost_us(1 << log2)).fold(f64::INFINITY, f64::min);
+            for choice in [sampled, exact] {
+                let chosen_us = cost_us(choice.block_size_bytes);
+                let ideal_us = profile.time_us(0) + profile.time_us(512);
+                assert!(
+                    chosen_us - ideal_us <= (best_us - ideal_us) * 1.25,
+                    "{name}: {choice:?} costs {chosen_us} us, the best {best_us} us"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_large_table_gets_no_more_blocks_than_fences_may_take_memory() -> Result<()> {
+        let profile = Profile::named("optane")?;
+        let few = Sample { records: 1 << 33, ..sample(&keys(10_000), 2, 1) };
+        let choice = choose_block_size(&few, &Problem::new(&profile))?;
+        let smallest = choice.considered.iter().map(|&(size, _)| size).min();
+        assert_eq!(smallest, Some(1 << 17), "2^33 records of 16 bytes in at most 2^21 blocks");
+        Ok(())
+    }
+
+    #[test]
+    fn records_larger_than_every_block_get_the_largest() -> Result<()> {
+        let profile = Profile::named("ssd")?;
+        let wide = Sample { record_bytes: 3e6, ..sample(&keys(100), 1, 1) };
+        assert_eq!(choose_block_size(&wide, &Problem::new(&profile))?.block_size_bytes, 1 << 20);
+        Ok(())
+    }
+
+    #[test]
+    fn a_sample_without_sense_is_refused() -> Result<()> {
+        let profile = Profile::named("ssd")?;
+        let good = sample(&keys(100), 1, 1);
+        let cases = [
+            Sample::default(),
+            Sample { records: 99, ..good.clone() },
+            Sample { record_bytes: f64::NAN, ..good.clone() },
+            Sample { record_bytes: 0.0, ..good.clone() },
+            Sample { stretches: vec![vec![3, 2]], ..good },
+        ];
+        for case in cases {
+            let refused = choose_block_size(&case, &Problem::new(&profile));
+            assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{case:?}");
+        }
+        Ok(())
+    }
 }

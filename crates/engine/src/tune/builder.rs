@@ -5,13 +5,13 @@ use super::parallel;
 use super::problem::{BuilderKind, Options};
 use super::row::Row;
 use ogive_model::coded::{self, CodedLayer, Effort};
-use ogive_model::{FenceRun, band, pla, step};
+use ogive_model::{FenceRun, band, pla, plr, step};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes means so many whole children, at least one.
 ///
-/// Source: AirIndex, Section 5.2 and Appendix A.1; [`Builder::Coded`] is our own, [`Builder::Pla`] that of the PGM-index. RMI, radix spline
-/// and others would be further variants.
+/// Source: AirIndex, Section 5.2 and Appendix A.1; [`Builder::Coded`] is our own, [`Builder::Pla`] that of the
+/// PGM-index, [`Builder::Plr`] that of Bourbon. RMI, radix spline and others would be further variants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Builder {
@@ -42,6 +42,11 @@ pub enum Builder {
         /// How far the right child may lie from its prediction.
         error_children: u64,
     },
+    /// Greedy piecewise linear regression.
+    Plr {
+        /// How far the right child may lie from its prediction.
+        error_children: u64,
+    },
 }
 
 impl fmt::Display for Builder {
@@ -52,6 +57,7 @@ impl fmt::Display for Builder {
             Self::EBand { lambda_bytes } => write!(f, "eband({lambda_bytes})"),
             Self::Coded { lambda_bytes } => write!(f, "coded({lambda_bytes})"),
             Self::Pla { error_children } => write!(f, "pla({error_children})"),
+            Self::Plr { error_children } => write!(f, "plr({error_children})"),
         }
     }
 }
@@ -69,6 +75,11 @@ impl Builder {
 
     /// Builds the layer over a row, on up to `options.threads` threads, each partition on its own.
     pub fn build(&self, row: &Row, options: &Options) -> Layer {
+        self.build_with(row, options, Effort::Full)
+    }
+
+    /// Builds the layer with a stated effort for coded separators.
+    pub(super) fn build_with(&self, row: &Row, options: &Options, effort: Effort) -> Layer {
         let parts = row.children().div_ceil(options.partition_children.max(1) as u64) as usize;
         let nodes = match *self {
             Self::GStep { lambda_bytes, .. } => {
@@ -86,9 +97,12 @@ impl Builder {
             Self::Pla { error_children } => {
                 LayerNodes::Line(over_parts(row, parts, options.threads, |run| pla::optimal(run, error_children)))
             }
+            Self::Plr { error_children } => {
+                LayerNodes::Line(over_parts(row, parts, options.threads, |run| plr::greedy(run, error_children)))
+            }
             Self::Coded { lambda_bytes } => {
                 let granule = granule(lambda_bytes, row);
-                LayerNodes::Coded { layer: code(row, granule, parts, options.threads), granule }
+                LayerNodes::Coded { layer: code(row, granule, parts, options.threads, effort), granule }
             }
         };
         Layer { builder: *self, nodes, unit_bytes: options.unit_bytes, children: row.children() }
@@ -117,19 +131,19 @@ fn over_parts<T: Send>(
 }
 
 /// Codes the row in parts that end at whole granules.
-fn code(row: &Row, granule: u64, parts: usize, threads: usize) -> CodedLayer {
+fn code(row: &Row, granule: u64, parts: usize, threads: usize, effort: Effort) -> CodedLayer {
     let granule = usize::try_from(granule).unwrap_or(usize::MAX);
     let each = (row.fences.len() / parts.max(1) / granule).saturating_mul(granule);
     // A fence that no coordinate crosses (a tie at u64::MAX) ends the separators; only the sequential way stops there.
     let last_fence_crossed = row.fences.last().is_none_or(|fence| fence.start().is_some());
     if parts <= 1 || each == 0 || !last_fence_crossed {
-        return coded::encode_row(row.first, &row.fences, granule, Effort::Full);
+        return coded::encode_row(row.first, &row.fences, granule, effort);
     }
     let coded = parallel::map(threads, parts, |part| {
         let from = part * each;
         let to = if part + 1 == parts { row.fences.len() } else { from + each - 1 };
         let start = if part == 0 { Some(row.first) } else { row.fences[from - 1].start() };
-        coded::encode_row(start.unwrap_or(u64::MAX), &row.fences[from..to], granule, Effort::Full)
+        coded::encode_row(start.unwrap_or(u64::MAX), &row.fences[from..to], granule, effort)
     });
     let mut whole = CodedLayer::new();
     coded.into_iter().for_each(|part| whole.append(part));

@@ -6,6 +6,7 @@ use super::layer::{Layer, UNIT_HEADER_BYTES};
 use super::problem::{Options, Problem};
 use super::reads::{ReadSizes, Windows};
 use super::row::{Row, Shares};
+use ogive_model::coded::Effort;
 
 /// Stretches of a long row that builders are judged by.
 const STRETCHES: usize = 8;
@@ -13,6 +14,8 @@ const STRETCHES: usize = 8;
 const STRETCH_CHILDREN: usize = 1 << 13;
 /// A window is seen through a glass that leaves it at least this many coarse children.
 const COARSE_WINDOW: u64 = 16;
+/// Size of separators coded with full effort, as a share of those coded quickly.
+const FULL_EFFORT: f64 = 0.93;
 
 /// A layer that may come next.
 #[derive(Clone, Debug)]
@@ -37,8 +40,8 @@ impl Candidate {
 
 /// Stretches of a row, seen through glasses of several coarseness, that stand for the whole of it.
 ///
-/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged on
-/// a coarse row, at a cost that does not grow with the row.
+/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged
+/// on a coarse row, at a cost that does not grow with the row.
 #[derive(Debug)]
 pub(super) struct Glasses {
     by_factor: Vec<Glass>,
@@ -90,30 +93,36 @@ impl Stretch {
 
 impl Glass {
     fn new(runs: &[Row], children: f64, factor: u64) -> Self {
-        let coarse: Vec<Row> = runs.iter().map(|run| run.coarse(factor as usize)).collect();
-        let total: usize = coarse.iter().map(|run| run.fences.len() + 1).sum();
-        let stretches: Vec<Stretch> = if total <= STRETCH_CHILDREN {
-            coarse.into_iter().map(Stretch::new).collect()
+        // Stretches are cut before they are made coarse, so that no copy of a long row is ever held.
+        let factor = factor as usize;
+        let total: usize = runs.iter().map(|run| (run.fences.len() + 1) / factor).sum();
+        let cuts: Vec<Row> = if total <= STRETCH_CHILDREN {
+            runs.iter().map(|run| run.coarse(factor)).collect()
         } else {
-            let pieces = STRETCHES.div_ceil(coarse.len());
-            let share = |run: &Row| STRETCH_CHILDREN * (run.fences.len() + 1) / total;
-            coarse.iter().flat_map(|run| cut(run, pieces, share(run) / pieces)).map(Stretch::new).collect()
+            let pieces = STRETCHES.div_ceil(runs.len());
+            let each = |run: &Row| STRETCH_CHILDREN * (run.fences.len() + 1) / total / pieces;
+            runs.iter().flat_map(|run| cut(run, pieces, each(run))).map(|cut| cut.into_coarse(factor)).collect()
         };
+        let stretches: Vec<Stretch> = cuts.into_iter().map(Stretch::new).collect();
         let seen: u64 = stretches.iter().map(|stretch| stretch.row.children()).sum();
-        Self { factor, stretches, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
+        Self { factor: factor as u64, stretches, scale: (children / factor as f64 / seen.max(1) as f64).max(0.0) }
     }
 
     fn judge(&self, builder: Builder, options: &Options) -> Option<Candidate> {
         let mut windows = Windows::default();
         let mut payload_bytes = 0.0;
         for stretch in &self.stretches {
-            let layer = builder.build(&stretch.row, options);
+            let layer = builder.build_with(&stretch.row, options, Effort::Quick);
             windows.merge(&layer.windows(&stretch.row, &stretch.shares), stretch.mass);
             payload_bytes += (layer.root_bytes() - UNIT_HEADER_BYTES) as f64;
         }
-        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where they would anyway.
+        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where
+        // they would anyway.
         if self.stretches.len() > 1 && matches!(builder, Builder::GBand { .. }) {
             payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.stretches.len() as f64;
+        }
+        if matches!(builder, Builder::Coded { .. }) {
+            payload_bytes *= FULL_EFFORT;
         }
         let child_bytes = self.stretches.first()?.row.child_bytes;
         let root_bytes = UNIT_HEADER_BYTES + (payload_bytes * self.scale) as u64;

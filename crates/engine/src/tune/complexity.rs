@@ -5,8 +5,8 @@ use crate::io::Profile;
 /// Step index complexity of `size_bytes` of data in microseconds: the cost of the best index of L perfectly balanced
 /// step layers, over all L including none.
 ///
-/// `min over L of (L + 1) * T((size * step^L)^(1 / (L + 1)))`, where `step_bytes` is the stored size of one step piece. It
-/// depends on nothing but the size and the profile, so it is the cheap estimate of the work that remains above a
+/// `min over L of (L + 1) * T((size * step^L)^(1 / (L + 1)))`, where `step_bytes` is the stored size of one step piece.
+/// It depends on nothing but the size and the profile, so it is the cheap estimate of the work that remains above a
 /// candidate layer, and an upper bound on what an ideal index needs.
 ///
 /// Source: AirIndex, Appendix A.3, Equation 12.
@@ -14,8 +14,8 @@ pub fn step_complexity_us(size_bytes: u64, step_bytes: f64, profile: &Profile) -
     step_complexity_by(size_bytes, step_bytes, |_, bytes| profile.time_us(bytes))
 }
 
-/// Equation 12 where the time of a read may depend on the layer: `time_us(level, bytes)`, level 0 being the root and level L
-/// the layer whose size is given (Section 6, cache-aware optimisation).
+/// Equation 12 where the time of a read may depend on the layer: `time_us(level, bytes)`, level 0 being the root and
+/// level L the layer whose size is given (Section 6, cache-aware optimisation).
 pub(super) fn step_complexity_by(size_bytes: u64, step_bytes: f64, time_us: impl Fn(usize, u64) -> f64) -> f64 {
     let size = size_bytes as f64;
     let mut best_us = f64::INFINITY;
@@ -77,8 +77,8 @@ mod tests {
     #[test]
     fn equation_12_by_hand() -> crate::Result<()> {
         // 100 us + bytes / (1 byte a us): L = 0 costs 65,636; L = 1 reads sqrt(65,536 * 16) = 1024 bytes twice: 2,248;
-        // L = 2 reads cbrt(65,536 * 256) = 256 bytes three times: 1,068; L = 3 reads (2^16 * 2^12)^(1/4) = 128 four times:
-        // 912; L = 4 reads 2^(32 / 5) = 84.4, so 85 bytes five times: 925.
+        // L = 2 reads cbrt(65,536 * 256) = 256 bytes three times: 1,068; L = 3 reads (2^16 * 2^12)^(1/4) = 128 four
+        // times: 912; L = 4 reads 2^(32 / 5) = 84.4, so 85 bytes five times: 925.
         let slow = Profile::affine("slow", 100.0, 1.0, 1)?;
         close(step_complexity_us(65_536, 16.0, &slow), 912.0);
         // 10,000 us + bytes / (100 bytes a us): L = 0 costs 10,655.36, one more read at least 20,000.

@@ -59,8 +59,8 @@ pub struct LayerReport {
 impl Design {
     /// The design of these layers over `row`, with the cost of its look-ups; `reads` as in the field of that name.
     ///
-    /// The reads from the layers are measured once more, with coordinates of the data: while a layer is built, how look-ups spread
-    /// over the coordinates of one unit is not known.
+    /// The reads from the layers are measured once more, with coordinates of the data: while a layer is built, how
+    /// look-ups spread over the coordinates of one unit is not known.
     pub(super) fn assemble(row: &Row, layers: Vec<Layer>, mut reads: Vec<ReadSizes>, problem: &Problem<'_>) -> Self {
         let shares = row.shares();
         for (pair, reads) in layers.windows(2).zip(reads.iter_mut().skip(1)) {

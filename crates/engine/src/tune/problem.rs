@@ -16,8 +16,8 @@ use ogive_model::coded::CodedLayer;
 pub enum Objective {
     /// Expected time of one look-up (AirIndex, Equation 7).
     MeanLatency,
-    /// The sum over all reads of a look-up of this quantile of their time: an upper bound on the quantile of the whole, and equal
-    /// to it where the length of at most one read varies. Between 0 and 1.
+    /// The sum over all reads of a look-up of this quantile of their time: an upper bound on the quantile of the whole,
+    /// and equal to it where the length of at most one read varies. Between 0 and 1.
     Quantile(f64),
     /// The bytes that stay resident, among designs whose expected time is within the limit; the fastest where none is.
     ResidentBytes {
@@ -57,8 +57,8 @@ impl BuilderKind {
     pub const ALL: [Self; 4] = [Self::Coded, Self::GStep, Self::GBand, Self::EBand];
 }
 
-/// How the search goes about it. The defaults are the paper's (AirIndex, Sections 5.2 and 7) but for the coded step as a fourth
-/// builder, and for as many step pieces to a unit as fit.
+/// How the search goes about it. The defaults are the paper's (AirIndex, Sections 5.2 and 7) but for the coded step as
+/// a fourth builder, and for as many step pieces to a unit as fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The builder set F.
@@ -108,7 +108,7 @@ pub struct Problem<'a> {
     pub profile: &'a Profile,
     /// What to minimise.
     pub objective: Objective,
-    /// Most bytes that the root may keep in memory; a design above it is never returned.
+    /// Most bytes that the root may keep in memory.
     pub resident_budget_bytes: Option<u64>,
     /// Expected hits of a cache.
     pub caching: Caching,
@@ -118,8 +118,8 @@ pub struct Problem<'a> {
     pub opening_holds_data: bool,
     /// Mean number of keys in a data block, which turns an error in keys into one in blocks.
     pub keys_per_child: f64,
-    /// Coded separators of every data block, where the writer chose the ends of blocks by them: better than any that could be
-    /// coded afterwards.
+    /// Coded separators of every data block, where the writer chose the ends of blocks by them: better than any that
+    /// could be coded afterwards.
     pub prepared: Option<&'a CodedLayer>,
     /// How to search.
     pub options: Options,
@@ -250,3 +250,40 @@ fn mix(hit_rate: f64, cache_us: f64, storage_us: f64) -> f64 {
 /// The objective's value of a design, in order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct Score(pub(super) f64, pub(super) f64, pub(super) f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tune::reads::Windows;
+
+    fn uneven() -> ReadSizes {
+        let mut windows = Windows::default();
+        windows.add(1, 0.99);
+        windows.add(1000, 0.01);
+        windows.sizes(1000)
+    }
+
+    #[test]
+    fn a_quantile_counts_the_reads_that_a_mean_forgets() -> crate::Result<()> {
+        let profile = Profile::affine("one byte a microsecond", 1.0, 1.0, 1)?;
+        let at = |objective| Problem { objective, ..Problem::new(&profile) }.read_us(0, &uneven());
+        assert!((at(Objective::MeanLatency) - 10_991.0).abs() < 1e-6);
+        assert!((at(Objective::Quantile(0.5)) - 1_001.0).abs() < 1e-6);
+        assert!((at(Objective::Quantile(0.999)) - 1_000_001.0).abs() < 1e-6);
+        Ok(())
+    }
+
+    #[test]
+    fn hits_take_their_share_of_each_read() -> crate::Result<()> {
+        let profile = Profile::affine("latency alone", 100.0, 1e9, 1)?;
+        let caching = Caching { hit_rates: vec![0.25, 1.0], opening_hit_rate: 0.5, cache_us: 2.0 };
+        let problem = Problem { caching, ..Problem::new(&profile) };
+        let reads = ReadSizes::constant(1);
+        let found = [0, 1, 2].map(|depth| problem.expected_us(depth, &reads, &profile));
+        for (found_us, stated_us) in found.into_iter().zip([75.5, 2.0, 100.0]) {
+            assert!((found_us - stated_us).abs() < 1e-6, "{found_us}, expected {stated_us}");
+        }
+        assert!((problem.opening_us(1, &profile) - 51.0).abs() < 1e-6);
+        Ok(())
+    }
+}

@@ -9,6 +9,7 @@ use super::reads::ReadSizes;
 use super::row::Row;
 use super::search::tune;
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,10 +22,11 @@ const MOST_LAYERS: usize = 64;
 
 /// The index that a table is to have.
 ///
-/// As text: `tuned`, `btree`, `pgm:64`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`. In
-/// a forced design each field takes one value for all layers, or one for each, bottom first, as in
+/// As text: `tuned`, `btree`, `pgm:64`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`.
+/// In a forced design each field takes one value for all layers, or one for each, bottom first, as in
 /// `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and `coded`, which take
-/// `lambda` (a granularity in bytes), and `pla`, which takes `error` (in children); `-` stands where a builder takes no such value.
+/// `lambda` (a granularity in bytes), and `pla` and `plr`, which take `error` (in children); `-` stands where a builder
+/// takes no such value.
 ///
 /// Designs such as RMI, RadixSpline, PLEX or the Data Calculator's would be further variants.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -35,8 +37,8 @@ pub enum DesignRequest {
     Tuned,
     /// A B-tree: 4 KiB pages of up to 255 separators over data read 4 KiB at a time, up to a root of one page.
     Btree,
-    /// A PGM-index: optimal piecewise linear layers of this error up to a root of one node. The error is rounded up to
-    /// whole children of each layer.
+    /// A PGM-index: optimal piecewise linear layers of this error up to a root of one node, or of the nodes of one
+    /// unit. The error is rounded up to whole children of each layer.
     Pgm {
         /// Error of each layer, in keys.
         error_keys: u64,
@@ -57,16 +59,16 @@ impl DesignRequest {
             Self::None => Design::without_index(row, problem),
             Self::Coded => {
                 let builder = Builder::Coded { lambda_bytes: row.child_bytes };
-                pile(row, problem, &problem.options, |layers, _| layers.is_empty().then_some(builder))
+                pile(row, problem, &problem.options, |layers| layers.is_empty().then_some(builder))
             }
             Self::Btree => {
                 let lambda_bytes = u64::from(BTREE_PAGE_BYTES);
                 let builder = Builder::GStep { pieces: BTREE_FANOUT, lambda_bytes };
                 let options = Options { unit_bytes: BTREE_PAGE_BYTES, ..problem.options.clone() };
                 let fits = |root: &Layer| root.node_count() <= u64::from(BTREE_FANOUT);
-                pile(row, problem, &options, |layers, _| (!layers.last().is_some_and(fits)).then_some(builder))
+                pile(row, problem, &options, |layers| (!layers.last().is_some_and(fits)).then_some(builder))
             }
-            Self::Pgm { error_keys } => pile(row, problem, &problem.options, |layers, _| {
+            Self::Pgm { error_keys } => pile(row, problem, &problem.options, |layers| {
                 let room = u64::from(problem.options.unit_bytes).saturating_sub(UNIT_HEADER_BYTES);
                 let keys = match layers {
                     [] => problem.keys_per_child.max(1.0),
@@ -77,23 +79,18 @@ impl DesignRequest {
                 (!done).then_some(Builder::Pla { error_children })
             }),
             Self::Forced(builders) => {
-                pile(row, problem, &problem.options, |layers, _| builders.get(layers.len()).copied())
+                pile(row, problem, &problem.options, |layers| builders.get(layers.len()).copied())
             }
         }
     }
 }
 
 /// Piles layers on a row for as long as `next` names a builder and there is something to lead to.
-fn pile(
-    row: &Row,
-    problem: &Problem<'_>,
-    options: &Options,
-    next: impl Fn(&[Layer], &Row) -> Option<Builder>,
-) -> Design {
+fn pile(row: &Row, problem: &Problem<'_>, options: &Options, next: impl Fn(&[Layer]) -> Option<Builder>) -> Design {
     let mut layers: Vec<Layer> = Vec::new();
     let mut reads: Vec<ReadSizes> = Vec::new();
-    let mut top = row.clone();
-    while let Some(builder) = next(&layers, &top).filter(|_| layers.len() < MOST_LAYERS) {
+    let mut top = Cow::Borrowed(row);
+    while let Some(builder) = next(&layers).filter(|_| layers.len() < MOST_LAYERS) {
         let shares = match layers.len() {
             0 => row.shares(),
             _ => {
@@ -105,7 +102,7 @@ fn pile(
                 if units.children() < 2 || units.children() >= top.children() {
                     break;
                 }
-                top = units;
+                top = Cow::Owned(units);
                 top.shares()
             }
         };
@@ -162,6 +159,7 @@ impl Spelling {
             Builder::EBand { lambda_bytes } => lambda("eband", lambda_bytes),
             Builder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
             Builder::Pla { error_children } => error("pla", error_children),
+            Builder::Plr { error_children } => error("plr", error_children),
         }
     }
 }
@@ -231,10 +229,11 @@ fn forced(text: &str) -> Result<DesignRequest> {
             "eband" => Builder::EBand { lambda_bytes: lambda()? },
             "coded" => Builder::Coded { lambda_bytes: lambda()? },
             "pla" => Builder::Pla { error_children: error()? },
+            "plr" => Builder::Plr { error_children: error()? },
             _ => {
                 return Err(invalid(
                     text,
-                    format_args!("{name:?} is no builder; use gstep, gband, eband, coded or pla"),
+                    format_args!("{name:?} is no builder; use gstep, gband, eband, coded, pla or plr"),
                 ));
             }
         })
@@ -278,7 +277,7 @@ mod tests {
             "none",
             "layers=2,builder=gband,lambda=4096",
             "layers=2,builder=gband/gstep,lambda=4096/512",
-            "layers=3,builder=pla/coded/pla,lambda=-/512/-,error=8/-/1",
+            "layers=3,builder=pla/coded/plr,lambda=-/512/-,error=8/-/1",
             "layers=1,builder=eband,lambda=1024",
         ];
         for text in texts {

@@ -84,13 +84,15 @@ impl Row {
     /// The row seen through a coarser glass: each child of the result is `factor` children of this one.
     pub(super) fn coarse(&self, factor: usize) -> Row {
         let factor = factor.max(1);
-        if factor == 1 {
-            return self.clone();
-        }
         let fences = self.fences.iter().skip(factor - 1).step_by(factor).copied().collect();
         let weights =
             self.weights.as_ref().map(|weights| weights.chunks(factor).map(|part| part.iter().sum()).collect());
         Row { first: self.first, fences, child_bytes: self.child_bytes * factor as u64, weights }
+    }
+
+    /// [`Self::coarse`] without a copy where there is nothing to do.
+    pub(super) fn into_coarse(self, factor: usize) -> Row {
+        if factor <= 1 { self } else { self.coarse(factor) }
     }
 
     /// Smallest coordinate of child `child`.

@@ -3,30 +3,32 @@
 use super::builder::{Builder, granularities};
 use super::candidate::{Candidate, Glasses};
 use super::design::Design;
-use super::layer::Layer;
+use super::layer::{Layer, LayerNodes};
 use super::parallel;
 use super::problem::{BuilderKind, Problem, Score};
 use super::reads::ReadSizes;
 use super::row::{Row, Shares};
+use std::borrow::Cow;
 
-/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper does not say
-/// so. It bounds the depth of the search by log2 of the size.
+/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper
+/// does not say so. It bounds the depth of the search by log2 of the size.
 const LEAST_SHRINKING: u64 = 2;
 
-/// Where builders were judged by stretches, only those are built whole whose estimate is within this factor of the best.
-const ESTIMATE_SLACK: f64 = 1.10;
+/// Where builders were judged by stretches, only those are built whole that promise to cost, above what an ideal index
+/// costs, at most this many times as much as the most promising.
+const ESTIMATE_SLACK: f64 = 1.25;
 
 /// A band may read less than a finer one did, by luck; so many in a row that cannot win end a ladder of granularities.
 const MISSES: usize = 2;
 
 /// Finds the design with the best value of the problem's objective over a row of data blocks.
 ///
-/// The search builds layers from the bottom up. On each row it compares all builders, follows the `top_k` whose expected
-/// read plus the step index complexity of what remains is least, and stops where an ideal layer on top would gain nothing.
-/// Beyond the paper it leaves out what provably cannot win: no layer is followed when the reads paid so far and the least possible
-/// opening and reads above already cost more than the best design known.
+/// The search builds layers from the bottom up. On each row it compares all builders, follows the `top_k` whose
+/// expected read plus the step index complexity of what remains is least, and stops where an ideal layer on top would
+/// gain nothing. Beyond the paper it leaves out what provably cannot win: no layer is followed when the reads paid so
+/// far and the least possible opening and reads above already cost more than the best design known.
 ///
-/// Where no design fits the memory budget, the data are read without index: that keeps nothing in memory.
+/// Where no index fits the memory budget, the data are read without one.
 ///
 /// Source: AirIndex, Section 5, Algorithm 2, Equations 6, 7 and 9.
 pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
@@ -37,10 +39,10 @@ pub fn tune(row: &Row, problem: &Problem<'_>) -> Design {
         problem.opening_us(0, problem.profile) + problem.read_us(0, &without.reads[0])
     };
     let kept_bytes = if problem.opening_holds_data { row.size_bytes() } else { 0 };
-    let bound = problem.score(latency_us, kept_bytes);
-    let found = above(&Vertex::data(row), row, problem, Some(bound), problem.options.threads);
-    match found {
-        Some(found) if found.score < bound || !problem.fits_budget(kept_bytes) => {
+    // A design that the budget rules out is no rival to beat.
+    let bound = problem.fits_budget(kept_bytes).then(|| problem.score(latency_us, kept_bytes));
+    match above(&Vertex::data(row), row, problem, bound, problem.options.threads) {
+        Some(found) if bound.is_none_or(|bound| found.score < bound) => {
             Design::assemble(row, found.layers, found.reads, problem)
         }
         _ => without,
@@ -105,13 +107,21 @@ fn above(vertex: &Vertex, row: &Row, problem: &Problem<'_>, bound: Option<Score>
     } else {
         let glasses = Glasses::over(row, problem.options.lambda_high_bytes / row.child_bytes);
         let mut judged = rank(vertex, &Scale::Judged(&glasses), problem, bound, threads);
-        keep_promising(&mut judged, problem);
+        keep_promising(&mut judged, ideal_us + problem.least_opening_us(), problem);
         build_whole(vertex, row, judged, &shares, problem, threads)
     };
-    let (root, bound) = best_root(&ranked, problem, bound);
-    ranked.truncate(problem.options.top_k.max(1));
-    let stacked = parallel::map(threads, ranked.len(), |i| stack(vertex, &ranked[i], &shares, problem, bound));
-    stacked.into_iter().flatten().chain(root).reduce(|best, next| if next.score < best.score { next } else { best })
+    let root = best_root(&ranked, problem);
+    let bound = root.map_or(bound, |(_, score)| tighter(bound, score));
+    let followed = ranked.len().min(problem.options.top_k.max(1));
+    let stacked = parallel::map(threads, followed, |i| stack(vertex, &ranked[i], &shares, problem, bound));
+    let stacked = stacked.into_iter().flatten().reduce(|best, next| if next.score < best.score { next } else { best });
+    match root {
+        Some((index, score)) if stacked.as_ref().is_none_or(|stacked| score <= stacked.score) => {
+            let Candidate { layer, reads, .. } = ranked.swap_remove(index).candidate;
+            layer.map(|layer| Found { layers: vec![layer], reads: vec![reads], score })
+        }
+        _ => stacked,
+    }
 }
 
 fn hopeless(spent_us: f64, problem: &Problem<'_>, bound: Option<Score>) -> bool {
@@ -129,8 +139,8 @@ pub(super) enum Scale<'a> {
     Judged(&'a Glasses),
 }
 
-/// All candidates that may win, by rising promise; each kind climbs its ladder of granularities until its reads alone cost
-/// too much.
+/// All candidates that may win, by rising promise; each kind climbs its ladder of granularities until its reads alone
+/// cost too much.
 pub(super) fn rank(
     vertex: &Vertex,
     scale: &Scale<'_>,
@@ -217,9 +227,9 @@ fn tighter(bound: Option<Score>, score: Score) -> Option<Score> {
 }
 
 /// Of candidates that were judged, in order of promise, keeps the `top_k` best that come near the best of all.
-fn keep_promising(judged: &mut Vec<Ranked>, problem: &Problem<'_>) {
+fn keep_promising(judged: &mut Vec<Ranked>, ideal_us: f64, problem: &Problem<'_>) {
     let best_us = judged.first().map_or(0.0, |first| first.promised_us);
-    judged.retain(|ranked| ranked.promised_us <= best_us * ESTIMATE_SLACK);
+    judged.retain(|ranked| ranked.promised_us - ideal_us <= (best_us - ideal_us) * ESTIMATE_SLACK);
     judged.truncate(problem.options.top_k.max(1));
 }
 
@@ -240,19 +250,11 @@ fn build_whole(
     ranked
 }
 
-/// The best candidate as a root, whether among the first `top_k` or not, and the bound that it sets.
-fn best_root(ranked: &[Ranked], problem: &Problem<'_>, bound: Option<Score>) -> (Option<Found>, Option<Score>) {
-    let mut best: Option<(Score, &Candidate)> = None;
-    for ranked in ranked.iter().filter(|ranked| problem.fits_budget(ranked.candidate.root_bytes)) {
-        let score = as_root(ranked, problem);
-        if best.is_none_or(|(least, _)| score < least) {
-            best = Some((score, &ranked.candidate));
-        }
-    }
-    let Some((score, candidate)) = best else { return (None, bound) };
-    let found =
-        candidate.layer.clone().map(|layer| Found { layers: vec![layer], reads: vec![candidate.reads.clone()], score });
-    (found, tighter(bound, score))
+/// The best candidate as a root, whether among the first `top_k` or not: its place among the candidates, and its score.
+fn best_root(ranked: &[Ranked], problem: &Problem<'_>) -> Option<(usize, Score)> {
+    let fitting = ranked.iter().enumerate().filter(|(_, ranked)| problem.fits_budget(ranked.candidate.root_bytes));
+    let scored = fitting.map(|(index, ranked)| (index, as_root(ranked, problem)));
+    scored.reduce(|best, next| if next.1 < best.1 { next } else { best })
 }
 
 /// The best design that has at least one more layer above a candidate.
@@ -268,11 +270,15 @@ fn stack(
     if hopeless(ideal_us, problem, bound) {
         return None;
     }
-    let layer = layer.clone().fit_into_units();
+    // Only coded groups may have to change to fit; other layers are copied no sooner than they are needed.
+    let layer = match &layer.nodes {
+        LayerNodes::Coded { .. } => Cow::Owned(layer.clone().fit_into_units()),
+        _ => Cow::Borrowed(layer),
+    };
     let row = layer.row_above(shares);
     let next = Vertex::layer(vertex.depth + 1, &row, ranked.spent_us);
     let mut found = above(&next, &row, problem, bound, 1)?;
-    found.layers.insert(0, layer);
+    found.layers.insert(0, layer.into_owned());
     found.reads.insert(0, ranked.candidate.reads.clone());
     Some(found)
 }

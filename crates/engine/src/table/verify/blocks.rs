@@ -1,11 +1,13 @@
 //! The data: blocks, records, long values, and what counts and filter say of them.
 
+use super::super::beside::block_checksums;
 use super::super::block::{BlockView, Stored};
 use super::super::counts::Counts;
 use super::super::filter::{self, hash_key};
 use super::super::format::{FilterMeta, Section, Source};
 use super::super::value::{ValuePointer, ValueReader};
 use super::super::writer::TAG_BYTES;
+use super::space::Coverage;
 use super::walk::{STRETCH_BYTES, Walk};
 use crate::block::checksum;
 use crate::error::Result;
@@ -17,27 +19,28 @@ struct Trail {
     last: Option<(Vec<u8>, [u8; TAG_BYTES - 1], u64)>,
     /// Whether the last record seen is the last of the block before.
     unbroken: bool,
-    /// Whether all blocks so far were seen, and so all values.
-    whole: bool,
     /// Records before the block at hand, where that is known.
     records: Option<u64>,
-    /// Up to where the bytes are accounted for, and the first block that is not.
-    covered: u64,
-    next_uncovered: u64,
+    /// What of the table's own file was met.
+    coverage: Coverage,
+    /// Where the last block ends.
+    end: u64,
+    /// Checksums of the blocks of a file that is not ours.
+    checksums: Option<Vec<u32>>,
     /// Number and units of the filter's group at hand.
     group: Option<(u64, Vec<u8>)>,
 }
 
 impl Walk<'_> {
-    /// Walks over all blocks; returns up to where the bytes of the table's own file are accounted for.
-    pub(super) fn blocks(&mut self) -> Result<u64> {
+    /// Walks over all blocks; returns what of the table's own file it met.
+    pub(super) fn blocks(&mut self) -> Result<Coverage> {
         let mut trail = Trail {
             last: None,
             unbroken: true,
-            whole: true,
             records: Some(0),
-            covered: 0,
-            next_uncovered: 0,
+            coverage: Coverage::default(),
+            end: 0,
+            checksums: self.absorb(block_checksums(self.inner))?.flatten(),
             group: None,
         };
         let blocks = self.inner.meta.blocks;
@@ -52,8 +55,8 @@ impl Walk<'_> {
             self.read_blocks(block, &sections, &mut trail)?;
             block += sections.len() as u64;
         }
-        self.end_of_blocks(&mut trail)?;
-        Ok(if self.is_own() { trail.covered } else { 0 })
+        self.end_of_blocks(&trail)?;
+        Ok(trail.coverage)
     }
 
     fn is_own(&self) -> bool {
@@ -91,11 +94,11 @@ impl Walk<'_> {
         let mut stretch = vec![0; (end.offset + end.bytes - begin.offset) as usize];
         let request = ReadRequest { offset: begin.offset, buffer: &mut stretch, purpose: Purpose::Walk };
         self.inner.data.read(request)?;
-        self.foreign_checksums(first, sections, &stretch)?;
         for (block, section) in (first..).zip(sections) {
             let at = (section.offset - begin.offset) as usize;
-            let bytes = stretch[at..at + section.bytes as usize].to_vec();
+            let bytes = &stretch[at..at + section.bytes as usize];
             self.report.blocks += 1;
+            self.compare(block, *section, bytes, trail);
             match self.absorb(self.inner.check(0, block, *section, bytes))? {
                 Some(raw) => self.block(block, *section, &raw, trail)?,
                 None => self.lose(block, trail)?,
@@ -105,34 +108,19 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Holds blocks of a file that is not ours against the checksums that were taken when it was indexed.
-    fn foreign_checksums(&mut self, first: u64, sections: &[Section], stretch: &[u8]) -> Result<()> {
-        let inner = self.inner;
-        let Source::Foreign { checksums, .. } = &inner.meta.source else { return Ok(()) };
-        let (from, bytes) = (first * 4, sections.len() as u64 * 4);
-        if from + bytes > checksums.bytes {
-            if first == 0 {
-                self.report.add(checksums.offset, "there are fewer checksums than blocks");
-            }
-            return Ok(());
+    /// Holds a block of a file that is not ours against the checksum that was taken when it was indexed.
+    fn compare(&mut self, block: u64, section: Section, bytes: &[u8], trail: &Trail) {
+        let Some(checksums) = &trail.checksums else { return };
+        let found = checksum::checksum(self.inner.file_id, section.offset, bytes);
+        if checksums.get(block as usize) != Some(&found) {
+            self.found_in_data(section.offset, &format!("block {block} is not what it was when it was indexed"));
         }
-        let stored = self.read(Section { offset: checksums.offset + from, bytes })?;
-        let mut rest = stretch;
-        for ((block, section), stored) in (first..).zip(sections).zip(stored.chunks_exact(4)) {
-            let (bytes, behind) = rest.split_at(section.bytes as usize);
-            rest = behind;
-            if checksum::checksum(inner.data_file_id, section.offset, bytes).to_le_bytes() != stored {
-                let detail = format!("block {block} is not what it was when it was indexed");
-                self.found_in_data(section.offset, &detail);
-            }
-        }
-        Ok(())
     }
 
     /// Goes on behind a block of which nothing is known.
     fn lose(&mut self, block: u64, trail: &mut Trail) -> Result<()> {
         trail.unbroken = false;
-        trail.whole = false;
+        trail.coverage.is_incomplete = true;
         trail.records = self.counted_before(block + 1);
         Ok(())
     }
@@ -147,11 +135,12 @@ impl Walk<'_> {
         if view.count() == 0 || !view.is_canonical() {
             self.found_in_data(section.offset, &format!("block {block} is not laid out as it should be"));
         }
-        if !self.is_own() {
-            if section.offset < trail.covered {
-                self.found_in_data(section.offset, &format!("block {block} overlaps the one before"));
-            }
-            trail.covered = section.offset + section.bytes;
+        if section.offset < trail.end {
+            self.found_in_data(section.offset, &format!("block {block} overlaps the one before"));
+        }
+        trail.end = section.end();
+        if self.is_own() {
+            self.cover(section, "a block", &mut trail.coverage)?;
         }
         if self.has_counts && trail.records.is_some() && self.counted_before(block) != trail.records {
             let detail = format!("{:?} records lie before block {block}, and the counts say otherwise", trail.records);
@@ -276,7 +265,7 @@ impl Walk<'_> {
     fn value(&mut self, pointer: ValuePointer, trail: &mut Trail) -> Result<()> {
         let reader = ValueReader::new(self.inner.data.clone(), self.inner.data_file_id, pointer);
         let Some(mut reader) = self.absorb(reader)? else {
-            trail.whole = false;
+            trail.coverage.is_incomplete = true;
             return Ok(());
         };
         loop {
@@ -288,36 +277,13 @@ impl Walk<'_> {
         }
         self.report.values += 1;
         if self.is_own() {
-            self.cover_blocks(pointer.offset, trail)?;
             let section = Section { offset: pointer.offset, bytes: pointer.stored_bytes() };
-            self.cover_data(section, "a long value", trail)?;
+            self.cover(section, "a long value", &mut trail.coverage)?;
         }
         Ok(())
     }
 
-    /// Accounts for the blocks that lie before `offset`.
-    fn cover_blocks(&mut self, offset: u64, trail: &mut Trail) -> Result<()> {
-        while trail.next_uncovered < self.inner.meta.blocks {
-            let section = self.inner.section(0, trail.next_uncovered).unwrap_or_default();
-            if section.offset >= offset {
-                break;
-            }
-            trail.next_uncovered += 1;
-            self.cover_data(section, "a block", trail)?;
-        }
-        Ok(())
-    }
-
-    fn cover_data(&mut self, section: Section, what: &str, trail: &mut Trail) -> Result<()> {
-        if !trail.whole {
-            // Values of the lost records lie somewhere here.
-            trail.covered = trail.covered.max(section.offset);
-        }
-        trail.covered = self.cover(trail.covered, section, what)?;
-        Ok(())
-    }
-
-    fn end_of_blocks(&mut self, trail: &mut Trail) -> Result<()> {
+    fn end_of_blocks(&mut self, trail: &Trail) -> Result<()> {
         if let (true, Some((last, ..))) = (trail.unbroken, trail.last.as_ref()) {
             self.ask_behind(last, self.inner.meta.blocks - 1)?;
         }
@@ -325,11 +291,8 @@ impl Walk<'_> {
             let detail = format!("there are {:?} records, and the metadata tell of another number", trail.records);
             self.report.add(self.inner.tail_offset, detail);
         }
-        if self.is_own() {
-            self.cover_blocks(u64::MAX, trail)?;
-            if trail.covered != self.inner.meta.data_bytes {
-                self.report.add(trail.covered, "the data do not end where the metadata say");
-            }
+        if trail.unbroken && self.inner.meta.blocks > 0 && trail.end != self.inner.meta.data_bytes {
+            self.found_in_data(trail.end, "the data do not end where the metadata say");
         }
         Ok(())
     }

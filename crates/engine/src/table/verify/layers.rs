@@ -116,7 +116,7 @@ impl Walk<'_> {
     ) -> Result<Option<(u64, u64)>> {
         let inner = self.inner;
         let section = inner.section(layer, number)?;
-        if self.absorb(inner.check(layer, number, section, bytes.to_vec()))?.is_none() {
+        if self.absorb(inner.check(layer, number, section, bytes))?.is_none() {
             return Ok(None);
         }
         let (kind, granule) = inner.nodes_over(layer - 1);

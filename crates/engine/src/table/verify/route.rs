@@ -155,7 +155,7 @@ impl Walk<'_> {
             return Ok(found.clone());
         }
         let section = self.inner.section(layer, number)?;
-        let checked = self.inner.check(layer, number, section, self.read(section)?).ok();
+        let checked = self.inner.check(layer, number, section, &self.read(section)?).ok();
         self.routes.held_bytes += section.bytes;
         if self.routes.held_bytes > UNITS_HELD_BYTES {
             self.routes.units.clear();

@@ -48,8 +48,8 @@ impl Table {
         walk.layers()?;
         walk.filter_units()?;
         walk.counts()?;
-        let covered = walk.blocks()?;
-        walk.space(covered)?;
+        let coverage = walk.blocks()?;
+        walk.space(coverage)?;
         walk.advance(walk.total_bytes - walk.done_bytes);
         Ok(walk.report)
     }
@@ -66,6 +66,10 @@ impl Walk<'_> {
     pub(super) fn absorb<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
+            Err(Error::Changed { path, detail }) => {
+                self.report.add(0, format!("{} has changed: {detail}", path.display()));
+                Ok(None)
+            }
             Err(Error::Damaged { path, offset, detail }) => {
                 let is_own = path == self.inner.file.path();
                 let detail = if is_own { detail } else { format!("{}: {detail}", path.display()) };

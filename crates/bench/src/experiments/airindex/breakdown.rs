@@ -1,0 +1,117 @@
+//! Figures 17 and 18: where the time goes, by layer and by operation, from the first look-up to a warm cache.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{MemoryStorage, Profile, Purpose, Timer};
+use ogive::table::Receipt;
+use ogive::tune::DesignRequest;
+
+use super::super::{Context, Experiment, Output};
+use super::keys::Keys;
+use super::lookups::{Bench, positions};
+use super::settings::{KEY_SETS, Progress, designs, profiles};
+use super::tables::{Recipe, write_table};
+use super::warm::is_point;
+use crate::output::Record;
+use crate::workload::Workload;
+
+pub(in crate::experiments) const BREAKDOWN: Experiment = Experiment {
+    name: "airindex/breakdown",
+    about: "time by layer, and of reads beside the processor's, over warmness (AirIndex, Figures 17 and 18)",
+    run,
+};
+
+const PROFILES: [&str; 2] = ["nfs", "ssd"];
+const DESIGNS: [&str; 2] = ["tuned", "btree"];
+const LOOKUPS: usize = 100_000;
+const BUDGET_BYTES: u64 = 1 << 30;
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let profiles = profiles(context, &PROFILES)?;
+    let designs = designs(context, &DESIGNS)?;
+    for spec in context.specs(&KEY_SETS[..1]) {
+        let set = context.open(&spec, context.seed)?;
+        let keys = Keys::load(&set)?;
+        let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), context.seed)?;
+        let progress = Progress::new(profiles.len() * designs.len())?;
+        for profile in &profiles {
+            for design in &designs {
+                progress.on(format!("{design} on {}", profile.name()));
+                table(context, set.name(), &keys, &asked, profile, design, output)?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sums since the last record.
+#[derive(Default)]
+struct Sums {
+    lookups: usize,
+    /// Modelled time of reads, by what they were for.
+    reads_us: BTreeMap<Purpose, f64>,
+    /// Time that opening and look-ups took over memory.
+    open_cpu_us: f64,
+    get_cpu_us: f64,
+}
+
+fn table(
+    context: &Context,
+    name: &str,
+    keys: &Keys,
+    asked: &[u64],
+    profile: &Profile,
+    design: &DesignRequest,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let storage = Arc::new(MemoryStorage::new());
+    let recipe = Recipe::new(context, design, profile);
+    let written = write_table(storage.clone(), keys, &recipe)?;
+    let bench = Bench::new(storage, &[]);
+    let mut sums = Sums::default();
+    let timer = Timer::start();
+    let table = bench.open(BUDGET_BYTES)?;
+    sums.open_cpu_us = timer.elapsed_us();
+    sums.reads_us.insert(Purpose::Open, profile.time_us(written.report.opening_bytes()));
+    for (done, &position) in (1_usize..).zip(asked) {
+        let key = keys.at(position as usize);
+        let mut receipt = Receipt::new();
+        let timer = Timer::start();
+        table.traced(&mut receipt).get(&key)?;
+        sums.get_cpu_us += timer.elapsed_us();
+        for read in receipt.reads {
+            *sums.reads_us.entry(read.purpose).or_default() += profile.time_us(read.bytes);
+        }
+        sums.lookups += 1;
+        if is_point(done) || done == asked.len() {
+            let record = Record::new(BREAKDOWN.name).keys(name).profile(profile.name()).design(&design.to_string());
+            let layers = written.report.layers.len().saturating_sub(1);
+            output.report(sums.fill(record.figure("up_to_lookup", done as u64), layers))?;
+            sums = Sums::default();
+        }
+    }
+    Ok(())
+}
+
+impl Sums {
+    /// Means over the look-ups since the last record.
+    fn fill(&self, record: Record, layers_below_root: usize) -> Record {
+        let count = self.lookups.max(1) as f64;
+        let of = |purpose: Purpose| self.reads_us.get(&purpose).copied().unwrap_or(0.0) / count;
+        let mut record = record.figure("open_modelled_us", of(Purpose::Open));
+        for layer in (1..=layers_below_root).rev() {
+            record = record.figure(&format!("layer_{layer}_modelled_us"), of(Purpose::Layer(layer as u8)));
+        }
+        let reads_us = self.reads_us.values().sum::<f64>() / count;
+        let cpu_us = (self.open_cpu_us + self.get_cpu_us) / count;
+        record
+            .figure("data_modelled_us", of(Purpose::Data))
+            .figure("reads_modelled_us", reads_us)
+            .figure("open_cpu_us", self.open_cpu_us / count)
+            .figure("get_cpu_us", self.get_cpu_us / count)
+            .figure("cpu_share_percent", 100.0 * cpu_us / (reads_us + cpu_us))
+    }
+}

@@ -1,0 +1,161 @@
+//! Figure 15: the time of writing tables, and how much of it goes into tuning and the index.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use ogive::io::{LocalStorage, Profile, Timer};
+use ogive::table::{KeyType, TableReport, TableWriter, WriteOptions};
+use ogive::tune::DesignRequest;
+
+use super::super::{Context, Experiment, Output};
+use super::keys::fill_value;
+use super::settings::{Progress, designs, profiles, search};
+use super::tables::{FIXED_BLOCK_BYTES, NAME};
+use crate::keys::{KeySet, open_with};
+use crate::output::{Record, Spread};
+
+pub(in crate::experiments) const BUILD: Experiment = Experiment {
+    name: "airindex/build",
+    about: "time and memory of writing a table with and without index, syncs included (AirIndex, Figure 15)",
+    run,
+};
+
+const PROFILES: [&str; 1] = ["ssd"];
+const DESIGNS: [&str; 4] = ["none", "btree", "coded", "tuned"];
+/// The set is cut to its count divided by each of these.
+const FRACTIONS: [u64; 3] = [100, 10, 1];
+/// Rounds over all designs, in turn: a figure is the median.
+const ROUNDS: u64 = 3;
+
+/// What one design took, a value for each round.
+struct Runs {
+    design: DesignRequest,
+    build_s: Vec<f64>,
+    memory_bytes: Vec<f64>,
+    report: Option<TableReport>,
+}
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
+    let folder = tempfile::tempdir_in(&device)
+        .with_context(|| format!("no folder can be made under {}", device.display()))?;
+    for spec in context.specs(&["gmm"]) {
+        for fraction in FRACTIONS {
+            let count = (context.count / fraction).max(1);
+            let set = open_with(&spec, count, Some(context.seed))?;
+            for profile in profiles(context, &PROFILES)? {
+                measure(context, folder.path(), &set, &profile, output)?;
+            }
+            if set.len() != count {
+                // The set has a size of its own.
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn measure(
+    context: &Context,
+    folder: &Path,
+    set: &KeySet,
+    profile: &Profile,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    if set.is_text() {
+        bail!("this experiment works on integer keys; take a generated set or a .u64 file");
+    }
+    let designs = designs(context, &DESIGNS)?;
+    let start = |design| Runs { design, build_s: Vec::new(), memory_bytes: Vec::new(), report: None };
+    let mut all: Vec<Runs> = designs.into_iter().map(start).collect();
+    let rounds = ROUNDS.max(context.seeds);
+    let progress = Progress::new(all.len() * rounds as usize)?;
+    for _ in 0..rounds {
+        for runs in &mut all {
+            progress.on(format!("{} of {}", runs.design, set.name()));
+            let options = options(context, set, profile, &runs.design);
+            let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
+            let (report, build_s) = write(folder, set, options, context.payload_bytes)?;
+            runs.memory_bytes.extend(memory.map(|(gauge, before)| (gauge.peak_bytes)().saturating_sub(before) as f64));
+            runs.build_s.push(build_s);
+            runs.report = Some(report);
+            progress.step();
+        }
+    }
+    let without_s = all.iter().find(|runs| runs.design == DesignRequest::None).map(|runs| Spread::of(&runs.build_s));
+    for runs in &all {
+        output.report(record(set, profile, runs, without_s.map(|spread| spread.median)))?;
+    }
+    Ok(())
+}
+
+fn record(set: &KeySet, profile: &Profile, runs: &Runs, without_s: Option<f64>) -> Record {
+    let mut record = Record::new(BUILD.name)
+        .keys(set.name())
+        .profile(profile.name())
+        .design(&runs.design.to_string())
+        .figure("records", set.len())
+        .spread("build_s", &runs.build_s);
+    let build_s = Spread::of(&runs.build_s).median;
+    if let Some(without_s) = without_s.filter(|_| runs.design != DesignRequest::None) {
+        record = record
+            .figure("index_s", build_s - without_s)
+            .figure("index_share_percent", 100.0 * (build_s - without_s) / build_s);
+    }
+    record = record.figure("ns_per_record", 1e9 * build_s / set.len().max(1) as f64);
+    if !runs.memory_bytes.is_empty() {
+        record = record.figure("peak_memory_bytes", Spread::of(&runs.memory_bytes).max as u64);
+    }
+    if let Some(report) = &runs.report {
+        record = record
+            .figure("file_bytes", report.file_bytes)
+            .figure("index_bytes", report.index_bytes)
+            .figure("block_size_bytes", report.block_size_bytes);
+    }
+    record
+}
+
+fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRequest) -> WriteOptions {
+    WriteOptions {
+        key_type: KeyType::U64,
+        value_width: Some(context.payload_bytes),
+        block_bytes: (*design != DesignRequest::Tuned).then_some(FIXED_BLOCK_BYTES),
+        design: design.clone(),
+        profile: profile.clone(),
+        search: search(),
+        replace: true,
+        expected_records: Some(set.len()),
+        ..WriteOptions::default()
+    }
+}
+
+/// Writes the set while it is made or read; the clock runs while the writer works, and only then.
+fn write(folder: &Path, set: &KeySet, options: WriteOptions, payload_bytes: u32) -> Result<(TableReport, f64)> {
+    let mut build_s = 0.0;
+    let timer = Timer::start();
+    let mut writer = TableWriter::create(Arc::new(LocalStorage::new(folder)), NAME, options)?;
+    build_s += timer.elapsed_s();
+    let mut stream = set.stream()?;
+    let mut values = Vec::new();
+    loop {
+        let block = stream.next_block()?;
+        if block.is_empty() {
+            break;
+        }
+        values.resize(block.len() * payload_bytes as usize, 0);
+        if payload_bytes > 0 {
+            let slots = values.chunks_exact_mut(payload_bytes as usize);
+            block.iter().zip(slots).for_each(|(key, slot)| fill_value(&key.to_be_bytes(), slot));
+        }
+        let timer = Timer::start();
+        for (index, key) in block.iter().enumerate() {
+            let at = index * payload_bytes as usize;
+            writer.append(&key.to_be_bytes(), &values[at..at + payload_bytes as usize])?;
+        }
+        build_s += timer.elapsed_s();
+    }
+    let timer = Timer::start();
+    let report = writer.finish()?;
+    Ok((report, build_s + timer.elapsed_s()))
+}

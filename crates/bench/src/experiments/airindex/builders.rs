@@ -1,0 +1,57 @@
+//! The builder set (Figure 3, Section 7.3): what each kind of node is worth.
+
+use anyhow::Result;
+use ogive::tune::{BuilderKind, Options};
+
+use super::super::{Context, Experiment, Output};
+use super::keys::Keys;
+use super::rows::{Records, kinds};
+use super::settings::{KEY_SETS, Progress, profiles, search};
+use crate::output::Record;
+
+pub(in crate::experiments) const BUILDERS: Experiment = Experiment {
+    name: "airindex/builders",
+    about: "the tuned design from fewer kinds of nodes: steps, bands, the paper's, and coded ones (AirIndex, Figure 3)",
+    run,
+};
+
+const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
+const ALL: &str = "paper and coded";
+const SETS: [(&str, &[BuilderKind]); 5] = [
+    (ALL, &BuilderKind::ALL),
+    ("paper", &[BuilderKind::GStep, BuilderKind::GBand, BuilderKind::EBand]),
+    ("steps", &[BuilderKind::GStep]),
+    ("bands", &[BuilderKind::GBand, BuilderKind::EBand]),
+    ("coded", &[BuilderKind::Coded]),
+];
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let profiles = profiles(context, &PROFILES)?;
+    for spec in context.specs(&KEY_SETS) {
+        let set = context.open(&spec, context.seed)?;
+        let records = Records::new(Keys::load(&set)?, context.payload_bytes)?;
+        let progress = Progress::new(profiles.len() * SETS.len())?;
+        for profile in &profiles {
+            let mut all_us = None;
+            for (name, builders) in SETS {
+                progress.on(format!("{name} on {}", profile.name()));
+                let options = Options { builders: builders.to_vec(), ..search() };
+                let (blocks, design) = records.tuned(profile, &options)?;
+                let modelled_us = design.cost.total_us;
+                let record = Record::new(BUILDERS.name)
+                    .keys(set.name())
+                    .profile(profile.name())
+                    .design("tuned")
+                    .figure("builders", name)
+                    .figure("modelled_us", modelled_us)
+                    .figure("ratio_to_all", modelled_us / *all_us.get_or_insert(modelled_us))
+                    .figure("index_bytes", design.index_bytes())
+                    .figure("block_size_bytes", blocks.block_bytes())
+                    .figure("layers", kinds(&design));
+                output.report(record)?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,242 @@
+//! Figures 9 and 11: every design on every key set and profile, as the model prices it and as its look-ups are metered.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{MemoryStorage, Profile};
+use ogive::table::TableReport;
+use ogive::tune::DesignRequest;
+
+use super::super::{Context, Experiment, Output};
+use super::device::Device;
+use super::keys::Keys;
+use super::lookups::{Bench, Cold, look_up_cold, positions};
+use super::settings::{KEY_SETS, Progress, designs, profiles};
+use super::tables::{Recipe, write_table};
+use crate::output::{Record, Spread};
+use crate::workload::Workload;
+
+pub(in crate::experiments) const DESIGNS: Experiment = Experiment {
+    name: "airindex/designs",
+    about: "each index design on each storage, modelled, metered, and cold on this device (AirIndex, Figures 9 and 11)",
+    run,
+};
+
+/// The designs of which there is one for each key set, whatever the storage.
+const FIXED: [&str; 5] = ["btree", "pgm:64", "pgm:128", "coded", "none"];
+/// Those that tables of byte strings can have.
+const FIXED_FOR_TEXT: [&str; 2] = ["coded", "none"];
+const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
+const LOOKUPS: usize = 10_000;
+/// Look-ups of one table end when they have read so many bytes: without index, each reads the whole table.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold look-up.
+const PAPER: [(&str, &str, f64); 6] = [
+    ("lognormal", "ssd", 573.0),
+    ("lognormal", "nfs", 101_100.0),
+    ("uniform", "ssd", 541.0),
+    ("uniform", "nfs", 100_600.0),
+    ("step", "ssd", 766.0),
+    ("step", "nfs", 106_500.0),
+];
+
+/// One design on one profile: a result for each seed.
+struct Cell {
+    profile: String,
+    design: String,
+    runs: Vec<Run>,
+}
+
+struct Run {
+    report: TableReport,
+    modelled_us: f64,
+    metered_us: f64,
+    cold: Cold,
+    build_s: f64,
+}
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let profiles = profiles(context, &PROFILES)?;
+    let specs = context.specs(&KEY_SETS);
+    let mut device = Device::new(context)?;
+    for spec in specs {
+        let mut cells: Vec<Cell> = Vec::new();
+        let mut name = spec.clone();
+        for seed in context.seeds() {
+            let set = context.open(&spec, seed)?;
+            name = without_seed(set.name(), context.seeds);
+            let keys = Keys::load(&set)?;
+            let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), seed)?;
+            run_tables(context, &keys, &asked, &profiles, &mut cells)?;
+            if seed == context.seed {
+                device.measure(&name, context, &keys, &asked, output)?;
+            }
+        }
+        report(context, &name, &cells, output)?;
+    }
+    Ok(())
+}
+
+/// The name of a set without its seed, where results of several seeds are summed up.
+fn without_seed(name: &str, seeds: u64) -> String {
+    let kept = name.split(':').filter(|field| seeds == 1 || !field.starts_with("seed="));
+    kept.collect::<Vec<_>>().join(":")
+}
+
+fn chosen(context: &Context, keys: &Keys) -> Result<Vec<DesignRequest>> {
+    let mut names: Vec<String> = vec!["tuned".into()];
+    match keys {
+        Keys::Lines(_) => names.extend(FIXED_FOR_TEXT.map(String::from)),
+        Keys::Integers(_) => {
+            names.extend(FIXED.map(String::from));
+            if context.full {
+                names.extend(forced());
+            }
+        }
+    }
+    designs(context, &names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The manual alternatives of Figure 11: numbers of layers, builders and granularities.
+fn forced() -> impl Iterator<Item = String> {
+    let layers = 1..=3;
+    layers.flat_map(|layers| {
+        ["gstep", "gband", "eband"].into_iter().flat_map(move |builder| {
+            [512, 4096, 65_536].map(|lambda| format!("layers={layers},builder={builder},lambda={lambda}"))
+        })
+    })
+}
+
+fn run_tables(
+    context: &Context,
+    keys: &Keys,
+    asked: &[u64],
+    profiles: &[Profile],
+    cells: &mut Vec<Cell>,
+) -> Result<()> {
+    let designs = chosen(context, keys)?;
+    let is_tuned = |design: &DesignRequest| *design == DesignRequest::Tuned;
+    let tables: usize = designs.iter().map(|design| if is_tuned(design) { profiles.len() } else { 1 }).sum();
+    let progress = Progress::new(tables)?;
+    for design in &designs {
+        // A fixed design is one table for all profiles, a tuned one has a table for each.
+        let groups: Vec<&[Profile]> = if is_tuned(design) { profiles.chunks(1).collect() } else { vec![profiles] };
+        for group in groups {
+            progress.on(format!("{design} for {}", group[0].name()));
+            let recipe = Recipe::new(context, design, &group[0]);
+            run_table(keys, asked, &recipe, group, cells)?;
+            progress.step();
+        }
+    }
+    Ok(())
+}
+
+fn run_table(
+    keys: &Keys,
+    asked: &[u64],
+    recipe: &Recipe<'_>,
+    profiles: &[Profile],
+    cells: &mut Vec<Cell>,
+) -> Result<()> {
+    let storage = Arc::new(MemoryStorage::new());
+    let written = write_table(storage.clone(), keys, recipe)?;
+    let bench = Bench::new(storage, profiles);
+    let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, MOST_BYTES)?;
+    for (profile, &metered_us) in profiles.iter().zip(&cold.mean_us) {
+        let run = Run {
+            modelled_us: written.report.modelled_us(profile),
+            metered_us,
+            cold: cold.clone(),
+            build_s: written.build_s,
+            report: written.report.clone(),
+        };
+        let (profile, design) = (profile.name().to_owned(), recipe.design.to_string());
+        match cells.iter_mut().find(|cell| cell.profile == profile && cell.design == design) {
+            Some(cell) => cell.runs.push(run),
+            None => cells.push(Cell { profile, design, runs: vec![run] }),
+        }
+    }
+    Ok(())
+}
+
+fn report(context: &Context, keys: &str, cells: &[Cell], output: &mut Output<'_>) -> Result<()> {
+    let mut profiles: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !profiles.contains(&cell.profile.as_str()) {
+            profiles.push(&cell.profile);
+        }
+    }
+    for profile in profiles {
+        let here = || cells.iter().filter(|cell| cell.profile == profile);
+        let tuned_us = here().find(|cell| cell.design == "tuned").map(Cell::modelled_us);
+        for cell in here() {
+            output.report(cell.record(keys, tuned_us, paper_us(context, keys, cell)))?;
+        }
+    }
+    Ok(())
+}
+
+/// AirIndex's own figure for its tuned index, where it is known.
+fn paper_us(context: &Context, keys: &str, cell: &Cell) -> Option<f64> {
+    let records = cell.runs.first().map_or(0, |run| run.report.records);
+    if cell.design != "tuned" || context.payload_bytes != 0 || records != 10_000_000 {
+        return None;
+    }
+    let set = keys.split(':').next().unwrap_or(keys);
+    PAPER.iter().find(|row| row.0 == set && row.1 == cell.profile).map(|row| row.2)
+}
+
+impl Cell {
+    fn values(&self, figure: impl Fn(&Run) -> f64) -> Vec<f64> {
+        self.runs.iter().map(figure).collect()
+    }
+
+    fn median(&self, figure: impl Fn(&Run) -> f64) -> f64 {
+        Spread::of(&self.values(figure)).median
+    }
+
+    fn modelled_us(&self) -> f64 {
+        self.median(|run| run.modelled_us)
+    }
+
+    fn record(&self, keys: &str, tuned_us: Option<f64>, paper_us: Option<f64>) -> Record {
+        let error = |run: &Run| (run.metered_us / run.modelled_us - 1.0) * 100.0;
+        let mut record = Record::new(DESIGNS.name)
+            .keys(keys)
+            .profile(&self.profile)
+            .design(&self.design)
+            .spread("modelled_us", &self.values(|run| run.modelled_us))
+            .spread("metered_us", &self.values(|run| run.metered_us))
+            .figure("metered_error_percent", self.median(error));
+        if let Some(tuned_us) = tuned_us {
+            record = record.figure("ratio_to_tuned", self.modelled_us() / tuned_us);
+        }
+        if let Some(paper_us) = paper_us {
+            record = record.figure("paper_us", paper_us);
+        }
+        if let Some(run) = self.runs.first() {
+            let blocks = run.report.blocks.max(1) as f64;
+            record = record
+                .figure("index_bytes", self.median(|run| run.report.index_bytes as f64).round() as u64)
+                .figure("index_bytes_per_block", self.median(|run| run.report.index_bytes as f64) / blocks)
+                .figure("resident_bytes", self.median(|run| run.report.resident_bytes as f64).round() as u64)
+                .figure("block_size_bytes", run.report.block_size_bytes)
+                .figure("blocks", run.report.blocks)
+                .figure("blocks_per_get", self.median(|run| run.cold.blocks_per_get))
+                .figure("blocks_per_cold_get", self.median(|run| run.cold.blocks_per_cold_get))
+                .figure("reads_per_get", self.median(|run| run.cold.requests_per_get))
+                .figure("bytes_per_get", self.median(|run| run.cold.bytes_per_get))
+                .figure("lookups", run.cold.lookups as u64)
+                .figure("build_s", self.median(|run| run.build_s))
+                .figure("layers", layers(&run.report));
+        }
+        record
+    }
+}
+
+/// The layers, bottom first, with their numbers of nodes.
+fn layers(report: &TableReport) -> String {
+    let layers: Vec<String> = report.layers.iter().map(|layer| format!("{} x{}", layer.kind, layer.nodes)).collect();
+    if layers.is_empty() { "none".into() } else { layers.join(" / ") }
+}

@@ -1,0 +1,82 @@
+//! Keys as a table takes them, held in memory so that many tables can be written from them.
+
+use crate::keys::KeySet;
+use crate::random::mix;
+use ogive::table::KeyType;
+use ogive::tune::Sample;
+
+/// Bytes at the end of a data block that hold no record.
+pub(super) const BLOCK_TRAILER_BYTES: u64 = 8;
+/// A sample takes so many stretches of so many neighbouring keys, evenly from all of them.
+const STRETCHES: usize = 8;
+const STRETCH_KEYS: usize = 1 << 14;
+
+/// The keys of a set.
+pub(super) enum Keys {
+    Integers(Vec<u64>),
+    Lines(Vec<Vec<u8>>),
+}
+
+impl Keys {
+    pub(super) fn load(set: &KeySet) -> crate::Result<Self> {
+        match set.is_text() {
+            true => Ok(Self::Lines(set.lines()?.collect::<crate::Result<_>>()?)),
+            false => Ok(Self::Integers(set.load()?)),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Integers(keys) => keys.len(),
+            Self::Lines(lines) => lines.len(),
+        }
+    }
+
+    pub(super) fn key_type(&self) -> KeyType {
+        match self {
+            Self::Integers(_) => KeyType::U64,
+            Self::Lines(_) => KeyType::Text,
+        }
+    }
+
+    /// The order-preserving bytes of the key at a position.
+    pub(super) fn copy(&self, position: usize, key: &mut Vec<u8>) {
+        key.clear();
+        match self {
+            Self::Integers(keys) => key.extend_from_slice(&keys[position].to_be_bytes()),
+            Self::Lines(lines) => key.extend_from_slice(&lines[position]),
+        }
+    }
+
+    /// What the size of blocks is chosen by: stretches from all of a set of integers, or all of it; none for byte strings.
+    pub(super) fn sample(&self, payload_bytes: u32, exact: bool) -> Option<Sample> {
+        let Self::Integers(keys) = self else { return None };
+        let stretches = if exact || keys.len() <= STRETCHES * STRETCH_KEYS {
+            vec![keys.clone()]
+        } else {
+            let apart = keys.len() / STRETCHES;
+            (0..STRETCHES).map(|stretch| keys[stretch * apart..][..STRETCH_KEYS].to_vec()).collect()
+        };
+        Some(Sample {
+            stretches,
+            records: keys.len() as u64,
+            record_bytes: f64::from(payload_bytes + 8),
+            block_overhead_bytes: BLOCK_TRAILER_BYTES,
+        })
+    }
+
+    pub(super) fn at(&self, position: usize) -> Vec<u8> {
+        let mut key = Vec::new();
+        self.copy(position, &mut key);
+        key
+    }
+}
+
+/// The value of a key: bytes that depend on every byte of it.
+pub(super) fn fill_value(key: &[u8], value: &mut [u8]) {
+    let mut state = key.iter().fold(1, |state, &byte| mix(state ^ u64::from(byte)));
+    for part in value.chunks_mut(8) {
+        part.copy_from_slice(&state.to_le_bytes()[..part.len()]);
+        state = mix(state);
+    }
+}

@@ -1,0 +1,112 @@
+//! Look-ups that are metered: what they read, and how long that would take on storage of several profiles at once.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use ogive::io::{Meter, ModelledClock, Profile, Storage};
+use ogive::table::{OpenOptions, Table};
+
+use super::keys::{Keys, fill_value};
+use super::tables::NAME;
+use crate::workload::Workload;
+
+/// Memory of a table that is opened for one look-up, in bytes: nothing is looked up in its cache.
+const COLD_BUDGET_BYTES: u64 = 1 << 20;
+
+/// Clocks of several profiles in one storage, over one meter: each look-up is made once and priced by all.
+pub(super) struct Bench {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) meter: Meter,
+    pub(super) clocks: Vec<ModelledClock>,
+}
+
+impl Bench {
+    pub(super) fn new(inner: Arc<dyn Storage>, profiles: &[Profile]) -> Self {
+        let meter = Meter::new(inner);
+        let mut storage: Arc<dyn Storage> = Arc::new(meter.clone());
+        let mut clocks = Vec::new();
+        for profile in profiles {
+            let clock = ModelledClock::new(storage, profile.clone());
+            storage = Arc::new(clock.clone());
+            clocks.push(clock);
+        }
+        Self { storage, meter, clocks }
+    }
+
+    pub(super) fn open(&self, budget_bytes: u64) -> Result<Table> {
+        let options = OpenOptions { budget_bytes, ..OpenOptions::default() };
+        Ok(Table::open(Arc::clone(&self.storage), NAME, &options)?)
+    }
+
+    /// Microseconds since the last call, by each clock.
+    pub(super) fn lap_us(&self) -> Vec<f64> {
+        self.clocks.iter().map(ModelledClock::reset).collect()
+    }
+}
+
+/// Means over look-ups each of which opened the table anew.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cold {
+    /// Opening and look-up, in microseconds, by each clock.
+    pub(super) mean_us: Vec<f64>,
+    /// Blocks of 4 KiB that the look-up touches, opening left out.
+    pub(super) blocks_per_get: f64,
+    /// The same with the opening.
+    pub(super) blocks_per_cold_get: f64,
+    /// Requests of the look-up, opening left out.
+    pub(super) requests_per_get: f64,
+    /// Bytes read by the look-up, opening left out.
+    pub(super) bytes_per_get: f64,
+    /// Look-ups made.
+    pub(super) lookups: usize,
+}
+
+/// Opens the table and looks up a key, for each of `positions`, until so many bytes are read.
+pub(super) fn look_up_cold(
+    bench: &Bench,
+    keys: &Keys,
+    positions: &[u64],
+    payload_bytes: u32,
+    most_bytes: u64,
+) -> Result<Cold> {
+    let mut cold = Cold { mean_us: vec![0.0; bench.clocks.len()], ..Cold::default() };
+    let mut bytes = 0;
+    bench.lap_us();
+    for &position in positions {
+        bench.meter.reset();
+        let table = bench.open(COLD_BUDGET_BYTES)?;
+        let opening = bench.meter.reset().reads;
+        check(&table, &keys.at(position as usize), payload_bytes)?;
+        let get = bench.meter.reset().reads;
+        cold.blocks_per_get += get.blocks as f64;
+        cold.blocks_per_cold_get += (opening.blocks + get.blocks) as f64;
+        cold.requests_per_get += get.requests as f64;
+        cold.bytes_per_get += get.bytes as f64;
+        cold.lookups += 1;
+        bytes += opening.bytes + get.bytes;
+        if bytes > most_bytes {
+            break;
+        }
+    }
+    let count = cold.lookups.max(1) as f64;
+    cold.mean_us = bench.lap_us().into_iter().map(|total_us| total_us / count).collect();
+    let means =
+        [&mut cold.blocks_per_get, &mut cold.blocks_per_cold_get, &mut cold.requests_per_get, &mut cold.bytes_per_get];
+    means.into_iter().for_each(|mean| *mean /= count);
+    Ok(cold)
+}
+
+/// Looks up a key that is there and compares the value.
+pub(super) fn check(table: &Table, key: &[u8], payload_bytes: u32) -> Result<()> {
+    let mut expected = vec![0; payload_bytes as usize];
+    fill_value(key, &mut expected);
+    let found = table.get(key)?;
+    ensure!(found.as_deref() == Some(&expected), "a look-up of {key:?} found {found:?} instead of {expected:?}");
+    Ok(())
+}
+
+/// Random records to look up.
+pub(super) fn positions(keys: &Keys, workload: &Workload, lookups: usize, seed: u64) -> Result<Vec<u64>> {
+    ensure!(keys.len() > 0, "an empty key set has no keys to look up; take one with keys");
+    Ok(workload.positions(keys.len() as u64, lookups, seed)?)
+}

@@ -1,0 +1,37 @@
+//! The experiments of AirIndex (SIGMOD 2024, Section 7 and Appendix C), one file for each.
+//!
+//! - on real tables, whose look-ups are metered ([`tables`], [`lookups`]): `designs` (Figures 9 and 11), `warm` (10), `build` (15),
+//!   `skew` (19), `breakdown` (17 and 18);
+//! - on rows of data blocks alone, without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20),
+//!   `builders` (the builder set, Figure 3).
+//!
+//! Modelled times add T(n) of the storage profile for each read that was made or is expected; they contain no work of the
+//! processor.
+
+mod breakdown;
+mod build;
+mod builders;
+mod designs;
+mod device;
+mod keys;
+mod knobs;
+mod lookups;
+mod mismatch;
+mod rows;
+mod settings;
+mod skew;
+mod spectrum;
+mod tables;
+mod top_k;
+mod warm;
+
+pub(super) use breakdown::BREAKDOWN;
+pub(super) use build::BUILD;
+pub(super) use builders::BUILDERS;
+pub(super) use designs::DESIGNS;
+pub(super) use knobs::KNOBS;
+pub(super) use mismatch::MISMATCH;
+pub(super) use skew::SKEW;
+pub(super) use spectrum::SPECTRUM;
+pub(super) use top_k::TOP_K;
+pub(super) use warm::WARM;

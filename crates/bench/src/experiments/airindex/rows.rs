@@ -1,0 +1,109 @@
+//! Rows of data blocks without files: what a design is tuned over.
+
+use anyhow::{Result, bail};
+use ogive::io::Profile;
+use ogive::table::opening_bytes;
+use ogive::tune::{Design, DesignRequest, Options, Problem, Row, Sample, choose_block_size};
+use ogive_model::Fence;
+
+use super::keys::{BLOCK_TRAILER_BYTES, Keys};
+
+/// Bytes that the opening read of a table brings beside the root: metadata and footer.
+const BESIDE_ROOT_BYTES: u64 = 128;
+
+/// Integer keys of one width, from which rows are cut.
+pub(super) struct Records {
+    sample: Sample,
+    record_bytes: u64,
+}
+
+/// A row of data blocks.
+pub(super) struct Blocks {
+    pub(super) row: Row,
+    pub(super) keys_per_block: f64,
+}
+
+impl Records {
+    /// All integers of a set, each with a value of `payload_bytes`.
+    pub(super) fn new(keys: Keys, payload_bytes: u32) -> Result<Self> {
+        let Keys::Integers(keys) = keys else {
+            bail!("this experiment works on integer keys; take a generated set or a .u64 file");
+        };
+        if keys.is_empty() {
+            bail!("an empty key set has no blocks to index; take one with keys");
+        }
+        let record_bytes = 8 + u64::from(payload_bytes);
+        let sample = Sample {
+            records: keys.len() as u64,
+            stretches: vec![keys],
+            record_bytes: record_bytes as f64,
+            block_overhead_bytes: BLOCK_TRAILER_BYTES,
+        };
+        Ok(Self { sample, record_bytes })
+    }
+
+    fn keys(&self) -> &[u64] {
+        self.sample.stretches.first().map_or(&[], Vec::as_slice)
+    }
+
+    /// Full blocks of this size.
+    pub(super) fn blocks(&self, block_bytes: u32) -> Blocks {
+        let keys = self.keys();
+        let each = ((u64::from(block_bytes) - BLOCK_TRAILER_BYTES) / self.record_bytes).max(1) as usize;
+        let border = |at: usize| Fence { low: keys[at - 1], high: keys[at] };
+        let fences: Vec<Fence> = (1..keys.len().div_ceil(each)).map(|block| border(block * each)).collect();
+        let keys_per_block = keys.len() as f64 / (fences.len() + 1) as f64;
+        let row = Row { first: keys[0], fences, child_bytes: u64::from(block_bytes), weights: None };
+        Blocks { row, keys_per_block }
+    }
+
+    /// Blocks of the size that is fastest on storage of this profile.
+    pub(super) fn best_blocks(&self, profile: &Profile, options: &Options) -> Result<Blocks> {
+        let problem = problem(profile, 1.0, options);
+        Ok(self.blocks(choose_block_size(&self.sample, &problem)?.block_size_bytes))
+    }
+
+    /// The tuned design with the tuned block size.
+    pub(super) fn tuned(&self, profile: &Profile, options: &Options) -> Result<(Blocks, Design)> {
+        let blocks = self.best_blocks(profile, options)?;
+        let design = blocks.design(&DesignRequest::Tuned, profile, options);
+        Ok((blocks, design))
+    }
+}
+
+impl Blocks {
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.row.child_bytes
+    }
+
+    /// A design over these blocks.
+    pub(super) fn design(&self, request: &DesignRequest, profile: &Profile, options: &Options) -> Design {
+        request.build(&self.row, &problem(profile, self.keys_per_block, options))
+    }
+
+    /// Modelled time of a cold look-up under another profile than the one that a design was made for, in microseconds.
+    pub(super) fn cost_us(&self, design: &Design, profile: &Profile, options: &Options) -> f64 {
+        design.cost_under(profile, &problem(profile, self.keys_per_block, options)).total_us
+    }
+}
+
+fn opening_of(root_bytes: u64) -> u64 {
+    opening_bytes(root_bytes + BESIDE_ROOT_BYTES)
+}
+
+/// The least mean latency of a cold look-up.
+fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &Options) -> Problem<'a> {
+    Problem { open_bytes: &opening_of, keys_per_child, options: options.clone(), ..Problem::new(profile) }
+}
+
+/// Bytes that a cold look-up reads: the root and the expected reads of all rows below it.
+pub(super) fn read_bytes(design: &Design) -> f64 {
+    let reads: f64 = design.reads.iter().map(|reads| reads.mean_bytes()).sum();
+    design.root_bytes() as f64 + reads
+}
+
+/// The builders, bottom first, such as `coded(4096)/gstep(1024)`; `none` without layers.
+pub(super) fn kinds(design: &Design) -> String {
+    let kinds: Vec<String> = design.layers.iter().map(|layer| layer.builder.to_string()).collect();
+    if kinds.is_empty() { "none".into() } else { kinds.join("/") }
+}

@@ -1,0 +1,94 @@
+//! Figure 10: the mean time of the first x look-ups, while a cache fills.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{MemoryStorage, Profile, Timer};
+use ogive::tune::DesignRequest;
+
+use super::super::{Context, Experiment, Output};
+use super::keys::Keys;
+use super::lookups::{Bench, check, positions};
+use super::settings::{KEY_SETS, Progress, designs, profiles};
+use super::tables::{Recipe, write_table};
+use crate::output::Record;
+use crate::workload::Workload;
+
+pub(in crate::experiments) const WARM: Experiment = Experiment {
+    name: "airindex/warm",
+    about: "mean time of the first 1 to a million look-ups through a cache (AirIndex, Figure 10)",
+    run,
+};
+
+const PROFILES: [&str; 2] = ["nfs", "ssd"];
+const DESIGNS: [&str; 4] = ["tuned", "btree", "pgm:64", "coded"];
+const LOOKUPS: usize = 1_000_000;
+/// Memory of the table: enough to hold all of ten million records.
+const BUDGET_BYTES: u64 = 1 << 30;
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let profiles = profiles(context, &PROFILES)?;
+    let designs = designs(context, &DESIGNS)?;
+    for spec in context.specs(&KEY_SETS[..1]) {
+        let set = context.open(&spec, context.seed)?;
+        let keys = Keys::load(&set)?;
+        let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), context.seed)?;
+        let progress = Progress::new(profiles.len() * designs.len())?;
+        for profile in &profiles {
+            for design in &designs {
+                progress.on(format!("{design} on {}", profile.name()));
+                curve(context, set.name(), &keys, &asked, profile, design, output)?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The curve of one table: points at 1, 2, 5, 10, 20, 50, ... look-ups.
+fn curve(
+    context: &Context,
+    name: &str,
+    keys: &Keys,
+    asked: &[u64],
+    profile: &Profile,
+    design: &DesignRequest,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let storage = Arc::new(MemoryStorage::new());
+    let recipe = Recipe::new(context, design, profile);
+    write_table(storage.clone(), keys, &recipe)?;
+    let bench = Bench::new(storage, std::slice::from_ref(profile));
+    let timer = Timer::start();
+    let table = bench.open(BUDGET_BYTES)?;
+    let mut modelled_us = 0.0;
+    for (done, &position) in (1_usize..).zip(asked) {
+        check(&table, &keys.at(position as usize), context.payload_bytes)?;
+        if !is_point(done) && done != asked.len() {
+            continue;
+        }
+        modelled_us += bench.lap_us().iter().sum::<f64>();
+        let reads = bench.meter.snapshot().reads;
+        let count = done as f64;
+        let record = Record::new(WARM.name)
+            .keys(name)
+            .profile(profile.name())
+            .design(&design.to_string())
+            .figure("lookups", done as u64)
+            .figure("mean_modelled_us", modelled_us / count)
+            .figure("mean_cpu_us", timer.elapsed_us() / count)
+            .figure("reads_per_get", reads.requests as f64 / count)
+            .figure("bytes_per_get", reads.bytes as f64 / count);
+        output.report(record)?;
+    }
+    Ok(())
+}
+
+/// 1, 2 and 5 times the powers of ten.
+pub(super) fn is_point(count: usize) -> bool {
+    let mut leading = count;
+    while leading >= 10 && leading.is_multiple_of(10) {
+        leading /= 10;
+    }
+    matches!(leading, 1 | 2 | 5)
+}

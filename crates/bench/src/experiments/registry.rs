@@ -1,0 +1,118 @@
+//! The list of experiments, and what they are told.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use super::{airindex, generators};
+use crate::keys::{KeySet, open_with};
+use crate::output::Reporter;
+
+/// What all experiments can be told.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// Key sets by name or path; empty for those of the experiment.
+    pub key_sets: Vec<String>,
+    /// Number of keys of generated sets whose names give none.
+    pub count: u64,
+    /// First seed.
+    pub seed: u64,
+    /// Number of seeds: generated sets are made anew for each, and a figure is the median.
+    pub seeds: u64,
+    /// Storage profiles by name or file; empty for those of the experiment.
+    pub profiles: Vec<String>,
+    /// Index designs, as in `ogive build --design`; empty for those of the experiment.
+    pub designs: Vec<String>,
+    /// Number of look-ups for each measurement; none for the experiment's own number.
+    pub lookups: Option<usize>,
+    /// Bytes of each value, which are made from the key.
+    pub payload_bytes: u32,
+    /// Whether the size of data blocks is chosen from all keys instead of a sample.
+    pub exact: bool,
+    /// Folder on the device to measure on; none for the system's folder of temporary files.
+    pub device: Option<PathBuf>,
+    /// Whether to run the long version of an experiment that has one.
+    pub full: bool,
+    /// How memory is measured, where the program counts it.
+    pub memory: Option<MemoryGauge>,
+}
+
+/// A counting allocator, as experiments see it.
+#[derive(Debug, Clone, Copy)]
+pub struct MemoryGauge {
+    /// Starts a measurement and returns the bytes that are allocated now.
+    pub start: fn() -> u64,
+    /// Most bytes that were allocated at a time since the start.
+    pub peak_bytes: fn() -> u64,
+}
+
+impl Default for Context {
+    /// One seed of ten million keys without values; the experiment's own choice of everything else.
+    fn default() -> Self {
+        Self {
+            key_sets: Vec::new(),
+            count: 10_000_000,
+            seed: 1,
+            seeds: 1,
+            profiles: Vec::new(),
+            designs: Vec::new(),
+            lookups: None,
+            payload_bytes: 0,
+            exact: false,
+            device: None,
+            full: false,
+            memory: None,
+        }
+    }
+}
+
+impl Context {
+    /// The key sets that were asked for, or else `default`.
+    pub fn specs(&self, default: &[&str]) -> Vec<String> {
+        if self.key_sets.is_empty() { default.iter().map(ToString::to_string).collect() } else { self.key_sets.clone() }
+    }
+
+    /// A key set under one of the seeds; a seed in its name goes first.
+    ///
+    /// # Errors
+    /// As for [`crate::keys::open`].
+    pub fn open(&self, spec: &str, seed: u64) -> crate::Result<KeySet> {
+        open_with(spec, self.count, Some(seed))
+    }
+
+    /// The seeds in turn.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
+        let first = self.seed;
+        (0..self.seeds).map(move |index| first.wrapping_add(index))
+    }
+}
+
+/// Where experiments print.
+pub type Output<'a> = Reporter<&'a mut dyn Write>;
+
+/// Something that can be run by name.
+#[derive(Debug)]
+pub struct Experiment {
+    /// Its name.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub about: &'static str,
+    /// Runs it and prints its records.
+    pub run: fn(&Context, &mut Output<'_>) -> anyhow::Result<()>,
+}
+
+/// Every experiment.
+pub fn experiments() -> &'static [Experiment] {
+    &[
+        generators::GENERATORS,
+        airindex::DESIGNS,
+        airindex::KNOBS,
+        airindex::SPECTRUM,
+        airindex::MISMATCH,
+        airindex::BUILD,
+        airindex::WARM,
+        airindex::SKEW,
+        airindex::TOP_K,
+        airindex::BREAKDOWN,
+        airindex::BUILDERS,
+    ]
+}

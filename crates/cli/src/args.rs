@@ -1,0 +1,91 @@
+//! The command line: every flag is defined once, here or beside the sub-command that it belongs to.
+
+use crate::commands::{build, count, demo, explain, get, nth, profile, rank, scan, tune};
+use crate::failure::Result;
+use crate::output::Output;
+use clap::{Parser, Subcommand};
+
+const ABOUT: &str = "Tables whose index is tuned to their keys and their storage";
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive demo                                  index the files of this machine, and look some up
+  ogive build words.txt -o words.ogive        build a table from lines of text
+  ogive get words.ogive apple --explain       look a key up, and show what was read
+  ogive tune keys.u64 --for s3                compare index designs for an object store
+
+Exit codes: 0; 1 for an error and for an absent key; 2 for wrong usage.";
+
+/// All that can be said on the command line.
+#[derive(Debug, Parser)]
+#[command(name = "ogive", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = false, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    /// Print JSON, and nothing else, on standard output
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The sub-commands, in the order in which somebody new meets them.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Arguments),
+    Profile(profile::Arguments),
+    Build(build::Arguments),
+    Get(get::Arguments),
+    Scan(scan::Arguments),
+    Rank(rank::Arguments),
+    Nth(nth::Arguments),
+    Count(count::Arguments),
+    Explain(explain::Arguments),
+    Tune(tune::Arguments),
+}
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It did what it was asked.
+    Done,
+    /// What was looked up is not there.
+    Absent,
+}
+
+impl Arguments {
+    /// Does what was asked.
+    pub(crate) fn run(self, output: &mut Output) -> Result<Outcome> {
+        match self.command {
+            Command::Demo(arguments) => demo::run(&arguments, output),
+            Command::Profile(arguments) => profile::run(&arguments, output),
+            Command::Build(arguments) => build::run(&arguments, output),
+            Command::Get(arguments) => get::run(&arguments, output),
+            Command::Scan(arguments) => scan::run(&arguments, output),
+            Command::Rank(arguments) => rank::run(&arguments, output),
+            Command::Nth(arguments) => nth::run(&arguments, output),
+            Command::Count(arguments) => count::run(&arguments, output),
+            Command::Explain(arguments) => explain::run(&arguments, output),
+            Command::Tune(arguments) => tune::run(&arguments, output),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn flags_do_not_contradict_each_other() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Arguments::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains(&format!("ogive {}", command.get_name())), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `ogive build`: makes a table of a file.
+
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::input::InputOptions;
+use crate::interrupt::Interrupt;
+use crate::load::{Target, load, pour};
+use crate::output::Output;
+use crate::report;
+use crate::sample;
+use crate::size::ByteSize;
+use crate::source::Source;
+use ogive::block::compress::Compression;
+use ogive::io::{LocalStorage, Profile};
+use ogive::table::WriteOptions;
+use ogive::tune::DesignRequest;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive build words.txt -o words.ogive                       each line is a key
+  ogive build rows.csv -o rows.ogive --key id --value name   columns by name or number
+  ogive build keys.u64 -o keys.ogive --payload 8 --for s3    SOSD keys, tuned for an object store
+  ogive build keys.u64 -o keys.ogive --beside                only an index; the data stay in keys.u64
+  ogive build logs.csv -o logs.ogive --memory 64MiB          sorts what is not sorted, within 64 MiB
+
+An existing Ogive table is replaced once the new one is complete; any other file is refused.";
+
+/// The level that zstd itself takes unless told otherwise.
+#[cfg(feature = "zstd")]
+const ZSTD_LEVEL: i32 = 3;
+
+/// Build a table from a file: sorted data, and an index tuned to them and to their storage
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: InputOptions,
+
+    /// Table to write
+    #[arg(short, long, value_name = "TABLE")]
+    output: PathBuf,
+
+    /// Storage that the table will be read from: optane, nvme, ssd, hdd, nfs, s3, or a file made by `ogive profile`
+    #[arg(long = "for", value_name = "PROFILE", default_value = "nvme")]
+    profile: String,
+
+    /// Index: tuned, coded, btree, pgm:EPS, none, or forced layers as in layers=2,builder=gband,lambda=4096
+    #[arg(long, value_name = "NAME", default_value = "tuned")]
+    design: String,
+
+    /// Size of a data block: a power of two from 512 B to 1 MiB [default: tuned]
+    #[arg(long, value_name = "N")]
+    block_size: Option<ByteSize>,
+
+    /// Memory for sorting
+    #[arg(long, value_name = "N", default_value = "256MiB")]
+    memory: ByteSize,
+
+    /// Compress blocks
+    #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
+    compress: Compress,
+
+    /// Add a filter that tells most absent keys without reading data, with so many bits a key (10 let 1 % through)
+    #[arg(long, value_name = "BITS")]
+    filter: Option<u32>,
+
+    /// Most memory that the index may keep while the table is open
+    #[arg(long, value_name = "N")]
+    resident: Option<ByteSize>,
+
+    /// Write an index only, for the sorted fixed-size records of INPUT, which stays as it is where it is
+    #[arg(long)]
+    beside: bool,
+
+    /// Choose the size of blocks from all keys rather than from a sample, which takes a second pass
+    #[arg(long)]
+    exact: bool,
+}
+
+/// How blocks are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Compress {
+    None,
+    Lz4,
+    #[cfg(feature = "zstd")]
+    Zstd,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let started = Instant::now();
+    let interrupt = Interrupt::watch();
+    let (folder, name) = LocalStorage::split_path(&arguments.output)?;
+    let target = Target {
+        storage: Arc::new(LocalStorage::new(folder)),
+        name,
+        options: write_options(arguments)?,
+        memory_bytes: arguments.memory.0,
+    };
+    let report = if arguments.exact {
+        let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
+        let sample = sample::exact(&mut *source.open()?, arguments.memory.0, &interrupt)?;
+        let target = Target { options: WriteOptions { sample, ..target.options }, ..target };
+        pour(&mut *source.open()?, &target, false, "building", &interrupt)?
+    } else {
+        load(&arguments.input, &target, "building", &interrupt)?
+    };
+    if output.is_json() {
+        output.json(&report)?;
+    } else {
+        for line in report::summary(&arguments.output.display().to_string(), &report) {
+            output.line(line)?;
+        }
+        output.line(format_args!("built in {:.1} s", started.elapsed().as_secs_f64()))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn write_options(arguments: &Arguments) -> Result<WriteOptions> {
+    Ok(WriteOptions {
+        block_bytes: arguments.block_size.map(block_bytes).transpose()?,
+        design: arguments.design.parse::<DesignRequest>()?,
+        profile: Profile::by_name_or_file(&arguments.profile)?,
+        compression: match arguments.compress {
+            Compress::None => Compression::None,
+            Compress::Lz4 => Compression::Lz4,
+            #[cfg(feature = "zstd")]
+            Compress::Zstd => Compression::Zstd { level: ZSTD_LEVEL },
+        },
+        filter_bits_per_key: arguments.filter,
+        resident_budget_bytes: arguments.resident.map(|size| size.0),
+        replace: true,
+        ..WriteOptions::default()
+    })
+}
+
+/// The engine says which sizes there are; what no u32 holds is none of them.
+pub(super) fn block_bytes(size: ByteSize) -> Result<u32> {
+    u32::try_from(size.0)
+        .map_err(|_| Failure::usage(format!("blocks of {} bytes are too large", size.0), "the largest ones have 1 MiB"))
+}

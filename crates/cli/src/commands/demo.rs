@@ -1,0 +1,124 @@
+//! `ogive demo`: indexes the files of this machine and shows what that is good for.
+
+use crate::args::Outcome;
+use crate::demo::{Files, Found, Walk, make_all, print, to_json};
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::progress::{Progress, Unit};
+use crate::size::grouped;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive demo                      the files of this machine
+  ogive demo /usr                 only those below /usr
+  ogive demo --dir /tmp/tables    put the tables there
+
+Walks the file system for ten seconds at most, never leaving the one it starts on, and builds four small tables: of paths
+and of modification times, each tuned for a local NVMe disk and for an object store. A run takes well under a minute.";
+
+/// Files between two looks at the clock.
+const FILES_A_STEP: usize = 256;
+
+/// Index the files of this machine, look some up, and show what each look-up read
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Folder to start from
+    #[arg(value_name = "FROM", default_value = "/")]
+    from: PathBuf,
+
+    /// Folder for the tables [default: ogive-demo in the user's cache]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// Stop after so many files
+    #[arg(long, value_name = "N", default_value = "1000000")]
+    files: usize,
+
+    /// Stop after so many seconds
+    #[arg(long, value_name = "N", default_value = "10")]
+    seconds: u64,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let started = Instant::now();
+    let interrupt = Interrupt::watch();
+    let folder = folder(arguments)?;
+    let (found, unreadable) = walk(arguments, &interrupt)?;
+    if found.is_empty() {
+        return Err(Failure::refused(
+            format!("there are no files to be seen below {}", arguments.from.display()),
+            "start from another folder: ogive demo FROM",
+        ));
+    }
+    if !output.is_json() {
+        output.line(format_args!(
+            "{} files below {} in {:.1} s, without leaving its file system; {} entries could not be read",
+            grouped(found.len() as u64),
+            arguments.from.display(),
+            started.elapsed().as_secs_f64(),
+            grouped(unreadable)
+        ))?;
+        output.flush()?;
+    }
+    let files = Files::new(arguments.from.clone(), found);
+    let tables = make_all(&files, &folder, &interrupt)?;
+    if output.is_json() {
+        output.json(&to_json(&files, &tables)?)?;
+    } else {
+        print(&files, &tables, output)?;
+        output.line(format_args!("\nAll of this took {:.1} s.", started.elapsed().as_secs_f64()))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Walks until there is nothing left, or time or room is up. Also tells how many entries could not be read.
+fn walk(arguments: &Arguments, interrupt: &Interrupt) -> Result<(Vec<Found>, u64)> {
+    let mut walk = Walk::new(&arguments.from).map_err(|source| Failure::File {
+        action: "walk",
+        path: arguments.from.display().to_string(),
+        source,
+    })?;
+    let mut progress = Progress::start("walking", None, Unit::Items);
+    let until = Instant::now() + Duration::from_secs(arguments.seconds.min(3600));
+    let mut found = Vec::new();
+    for file in walk.by_ref().take(arguments.files) {
+        found.push(file);
+        if found.len() % FILES_A_STEP == 0 {
+            interrupt.check()?;
+            progress.reach(found.len() as u64);
+            if Instant::now() >= until {
+                break;
+            }
+        }
+    }
+    Ok((found, walk.unreadable()))
+}
+
+/// The folder for the tables, made if need be: the one asked for, else one in the user's cache, else a temporary one.
+fn folder(arguments: &Arguments) -> Result<PathBuf> {
+    if let Some(folder) = &arguments.dir {
+        return match fs::create_dir_all(folder) {
+            Ok(()) => Ok(folder.clone()),
+            Err(source) => Err(Failure::File { action: "create", path: folder.display().to_string(), source }),
+        };
+    }
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")));
+    let folders = cache.into_iter().chain([std::env::temp_dir()]).map(|folder| folder.join("ogive-demo"));
+    let mut failure = None;
+    for folder in folders {
+        match fs::create_dir_all(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(source) => {
+                failure = Some(Failure::File { action: "create", path: folder.display().to_string(), source });
+            }
+        }
+    }
+    Err(failure.unwrap_or_else(|| Failure::refused("there is no folder for the tables", "name one with --dir")))
+}

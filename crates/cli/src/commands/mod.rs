@@ -1,0 +1,13 @@
+//! One file for each sub-command: its arguments, what it does, and how it shows the result.
+
+pub(crate) mod build;
+pub(crate) mod count;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod get;
+pub(crate) mod nth;
+pub(crate) mod profile;
+pub(crate) mod query;
+pub(crate) mod rank;
+pub(crate) mod scan;
+pub(crate) mod tune;

@@ -1,0 +1,178 @@
+//! `ogive tune`: lays index designs side by side.
+
+use super::build::block_bytes;
+use crate::args::Outcome;
+use crate::discard::Discard;
+use crate::failure::{Failure, Result};
+use crate::input::{Input, InputOptions};
+use crate::interrupt::Interrupt;
+use crate::load::{Target, pour};
+use crate::output::{Output, note};
+use crate::report::{index_bytes_a_block, layers_in_words};
+use crate::size::{ByteSize, grouped, human_bytes, human_us};
+use crate::source::Source;
+use crate::table_text::plain_table;
+use ogive::Error;
+use ogive::io::Profile;
+use ogive::table::{TableReport, WriteOptions};
+use ogive::tune::DesignRequest;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive tune keys.u64 --for s3                     ours beside the fixed designs, on an object store
+  ogive tune keys.u64 --for data.json              on storage that `ogive profile` measured
+  ogive tune rows.csv --key id --design pgm:32     one more design beside the others
+
+Every design is built in full, with its data blocks, but nothing is kept. Times are modelled: a look-up of one key from
+cold, the opening read included.";
+
+/// Size of a block in designs that do not choose it.
+const FIXED_BLOCK_BYTES: u32 = 4096;
+
+/// Compare index designs for an input on a storage
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    input: InputOptions,
+
+    /// Storage: optane, nvme, ssd, hdd, nfs, s3, or a file made by `ogive profile`
+    #[arg(long = "for", value_name = "PROFILE", default_value = "nvme")]
+    profile: String,
+
+    /// A further design to compare, as `ogive build --design` takes it; may be given several times
+    #[arg(long = "design", value_name = "NAME")]
+    designs: Vec<String>,
+
+    /// Size of a data block in the fixed designs: a power of two from 512 B to 1 MiB
+    #[arg(long, value_name = "N")]
+    block_size: Option<ByteSize>,
+
+    /// Memory for sorting
+    #[arg(long, value_name = "N", default_value = "256MiB")]
+    memory: ByteSize,
+}
+
+/// One design, built.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Its name, as `--design` takes it.
+    pub(crate) name: String,
+    /// What it came to.
+    pub(crate) report: TableReport,
+}
+
+/// Name of a design that such keys cannot have, and the reason.
+pub(crate) type Unfit = (String, String);
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let interrupt = Interrupt::watch();
+    let profile = Profile::by_name_or_file(&arguments.profile)?;
+    let fixed_bytes = arguments.block_size.map_or(Ok(FIXED_BLOCK_BYTES), block_bytes)?;
+    let mut names = ["tuned", "coded", "btree", "pgm:64", "none"].map(str::to_owned).to_vec();
+    names.extend(arguments.designs.iter().cloned());
+    let requests: Vec<DesignRequest> = names.iter().map(|name| name.parse()).collect::<Result<_, Error>>()?;
+
+    let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
+    let designs: Vec<(String, DesignRequest)> = names.into_iter().zip(requests).collect();
+    let options =
+        WriteOptions { profile: profile.clone(), sample: arguments.input.quick_sample()?, ..WriteOptions::default() };
+    let (rows, unfit) = compare(&designs, &options, fixed_bytes, &interrupt, || source.open())?;
+    if output.is_json() {
+        output.json(&to_json(arguments, &profile, &rows, &unfit))?;
+    } else {
+        print(arguments, &profile, &rows, output)?;
+        unfit.iter().for_each(|(name, reason)| note(format_args!("left out: {name}: {reason}")));
+    }
+    Ok(Outcome::Done)
+}
+
+/// Builds every design over the same records and keeps none. Designs that such keys cannot have are named with the reason.
+pub(crate) fn compare<'a>(
+    designs: &[(String, DesignRequest)],
+    options: &WriteOptions,
+    fixed_block_bytes: u32,
+    interrupt: &Interrupt,
+    open: impl Fn() -> Result<Box<dyn Input + 'a>>,
+) -> Result<(Vec<Row>, Vec<Unfit>)> {
+    let (mut rows, mut unfit) = (Vec::new(), Vec::new());
+    for (name, design) in designs {
+        let options = WriteOptions {
+            design: design.clone(),
+            block_bytes: (*design != DesignRequest::Tuned).then_some(fixed_block_bytes),
+            ..options.clone()
+        };
+        let target = Target { storage: Arc::new(Discard), name: name.clone(), options, memory_bytes: 0 };
+        match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
+            Ok(report) => rows.push(Row { name: name.clone(), report }),
+            // Some designs work on numbers alone.
+            Err(Failure::Engine(Error::InvalidArgument(reason))) if !rows.is_empty() => {
+                unfit.push((name.clone(), reason));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok((rows, unfit))
+}
+
+fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[Unfit]) -> Value {
+    let designs: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let mut object = json!(row.report);
+            object["design"] = json!(row.name);
+            object["modelled_us"] = json!(row.report.modelled_us(profile));
+            object
+        })
+        .collect();
+    let left_out: Vec<Value> = unfit.iter().map(|(name, reason)| json!({ "design": name, "reason": reason })).collect();
+    json!({
+        "input": arguments.input.path.display().to_string(),
+        "profile": profile.name(),
+        "records": rows.first().map(|row| row.report.records),
+        "designs": designs,
+        "left_out": left_out,
+    })
+}
+
+fn print(arguments: &Arguments, profile: &Profile, rows: &[Row], output: &mut Output) -> Result<()> {
+    let Some(first) = rows.first() else { return Ok(()) };
+    output.line(format_args!(
+        "{}: {} records; a look-up from cold on {}, modelled",
+        arguments.input.path.display(),
+        grouped(first.report.records),
+        profile.name()
+    ))?;
+    output.line("")?;
+    let profiles = std::slice::from_ref(profile);
+    output.line(design_table(profiles, rows.iter().map(|row| (row.name.as_str(), &row.report))))?;
+    output.line("")?;
+    output.line("layers, root first:")?;
+    for row in rows {
+        output.line(format_args!("  {}: {}", row.name, layers_in_words(&row.report)))?;
+    }
+    Ok(())
+}
+
+/// Designs in rows: price on each storage, reads, sizes.
+pub(crate) fn design_table<'a>(profiles: &[Profile], rows: impl Iterator<Item = (&'a str, &'a TableReport)>) -> String {
+    let rows = rows.map(|(name, report)| {
+        let prices = profiles.iter().map(|profile| human_us(report.modelled_us(profile)));
+        let sizes = [
+            report.reads_per_get.cold.to_string(),
+            human_bytes(report.opening_bytes()),
+            human_bytes(report.block_size_bytes),
+            grouped(report.blocks),
+            human_bytes(report.index_bytes),
+            format!("{:.2}", index_bytes_a_block(report)),
+        ];
+        std::iter::once(name.to_owned()).chain(prices).chain(sizes).collect()
+    });
+    let prices = profiles.iter().map(|profile| format!("on {}", profile.name()));
+    let sizes = ["reads", "first read", "block", "blocks", "index", "B a block"].map(str::to_owned);
+    let headings: Vec<String> = std::iter::once("design".to_owned()).chain(prices).chain(sizes).collect();
+    plain_table(&headings, rows)
+}

@@ -1,0 +1,157 @@
+//! The files that were found, in the two orders in which tables are made of them.
+
+use super::dates::date;
+use super::walk::Found;
+use crate::input::{Facts, Input, InputError, Record};
+use crate::size::grouped;
+use ogive::table::KeyType;
+use std::path::PathBuf;
+
+/// What a walk found.
+#[derive(Debug)]
+pub(crate) struct Files {
+    root: PathBuf,
+    /// Sorted by path.
+    found: Vec<Found>,
+    /// Positions in `found`, sorted by time.
+    by_time: Vec<u32>,
+}
+
+/// One of the two orders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Path to size and date.
+    Path,
+    /// Modification time in nanoseconds to size.
+    Time,
+}
+
+impl Files {
+    /// Takes the files found under `root`.
+    pub(crate) fn new(root: PathBuf, mut found: Vec<Found>) -> Self {
+        found.sort_unstable_by(|left, right| left.path.cmp(&right.path));
+        let mut by_time: Vec<u32> = (0..).take(found.len()).collect();
+        by_time.sort_by_key(|&position| found[position as usize].modified_ns);
+        Self { root, found, by_time }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// The file at a position in one of the orders.
+    pub(crate) fn at(&self, order: Order, position: usize) -> Option<&Found> {
+        match order {
+            Order::Path => self.found.get(position),
+            Order::Time => self.found.get(*self.by_time.get(position)? as usize),
+        }
+    }
+
+    /// The key of a file.
+    pub(crate) fn key(order: Order, file: &Found) -> Vec<u8> {
+        match order {
+            Order::Path => file.path.to_vec(),
+            Order::Time => file.modified_ns.to_be_bytes().to_vec(),
+        }
+    }
+
+    /// A key that no file has, close behind the one of this file; none if it is taken.
+    pub(crate) fn absent_key(&self, order: Order, file: &Found) -> Option<Vec<u8>> {
+        match order {
+            Order::Path => {
+                let key = [&file.path, &b"?"[..]].concat();
+                self.found.binary_search_by(|other| (*other.path).cmp(&key)).is_err().then_some(key)
+            }
+            Order::Time => {
+                let key = file.modified_ns.checked_add(1)?;
+                let taken = |&position: &u32| self.found[position as usize].modified_ns;
+                self.by_time.binary_search_by_key(&key, taken).is_err().then(|| key.to_be_bytes().to_vec())
+            }
+        }
+    }
+
+    /// The records in one of the orders.
+    pub(crate) fn input(&self, order: Order) -> FilesInput<'_> {
+        let text = self.found.iter().all(|file| std::str::from_utf8(&file.path).is_ok());
+        let facts = Facts {
+            path: self.root.clone(),
+            key_type: match order {
+                Order::Path if text => KeyType::Text,
+                Order::Path => KeyType::Bytes,
+                Order::Time => KeyType::U64,
+            },
+            value_width: (order == Order::Time).then_some(8),
+            records: Some(self.found.len() as u64),
+            length_bytes: Some(self.found.len() as u64),
+        };
+        FilesInput { files: self, order, facts, key: Vec::new(), value: Vec::new(), done: 0 }
+    }
+}
+
+/// The files as an input.
+#[derive(Debug)]
+pub(crate) struct FilesInput<'a> {
+    files: &'a Files,
+    order: Order,
+    facts: Facts,
+    key: Vec<u8>,
+    value: Vec<u8>,
+    done: usize,
+}
+
+impl Input for FilesInput<'_> {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
+        let Some(file) = self.files.at(self.order, self.done) else { return Ok(None) };
+        self.done += 1;
+        self.key = Files::key(self.order, file);
+        self.value = match self.order {
+            Order::Path => format!("{} B, {}", grouped(file.size_bytes), date(file.modified_ns)).into_bytes(),
+            Order::Time => file.size_bytes.to_le_bytes().to_vec(),
+        };
+        Ok(Some(Record { key: &self.key, value: &self.value }))
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.done as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files() -> Files {
+        let file = |path: &str, modified_ns| Found { path: path.as_bytes().into(), size_bytes: 7, modified_ns };
+        Files::new("/".into(), vec![file("/b", 5), file("/a", 9), file("/c", 5), file("/a?", 6)])
+    }
+
+    #[test]
+    fn both_orders_hold_every_file() {
+        let files = files();
+        for (order, keys) in [
+            (Order::Path, ["/a", "/a?", "/b", "/c"].map(|path| path.as_bytes().to_vec())),
+            (Order::Time, [5_u64, 5, 6, 9].map(|time| time.to_be_bytes().to_vec())),
+        ] {
+            let mut input = files.input(order);
+            for key in keys {
+                assert_eq!(input.next().unwrap().unwrap().key, key);
+            }
+            assert_eq!(input.next().unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn an_absent_key_is_absent() {
+        let files = files();
+        let absent = |order, position| files.absent_key(order, files.at(order, position).unwrap());
+        assert_eq!(absent(Order::Path, 0), None);
+        assert_eq!(absent(Order::Path, 2), Some(b"/b?".to_vec()));
+        assert_eq!(absent(Order::Time, 0), None);
+        assert_eq!(absent(Order::Time, 3), Some(10_u64.to_be_bytes().to_vec()));
+    }
+}

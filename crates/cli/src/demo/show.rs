@@ -1,0 +1,175 @@
+//! The demonstration as people, and as programs, are shown it.
+
+use super::dates::date;
+use super::files::{Files, Order};
+use super::tables::{Data, Made, profiles};
+use crate::commands::tune::design_table;
+use crate::failure::Result;
+use crate::key;
+use crate::output::Output;
+use crate::receipt;
+use crate::report::layers_in_words;
+use crate::size::{grouped, human_us};
+use crate::table_text::plain_table;
+use ogive::table::{Receipt, Record};
+use serde_json::{Value, json};
+use std::ops::Bound;
+
+/// Records shown by a scan.
+const SHOWN: usize = 5;
+const DAY_NS: u64 = 86_400_000_000_000;
+
+/// The whole demonstration as text.
+pub(crate) fn print(files: &Files, all: &[Data], output: &mut Output) -> Result<()> {
+    for data in all {
+        print_designs(data, output)?;
+    }
+    print_averages(all, output)?;
+    for data in all {
+        if let Some(made) = data.tables.first() {
+            print_two_look_ups(data.order, made, files, output)?;
+            print_records(data.order, made, output)?;
+        }
+    }
+    print_next(all, files, output)
+}
+
+fn print_designs(data: &Data, output: &mut Output) -> Result<()> {
+    let what = match data.order {
+        Order::Path => "Paths, with size and date as values",
+        Order::Time => "Modification times in nanoseconds, with the size as value: records of 16 bytes",
+    };
+    output.line(format_args!("\n{what}; a look-up from cold, modelled:\n"))?;
+    let tuned: Vec<_> =
+        data.tables.iter().map(|made| (format!("tuned for {}", made.profile.name()), &made.report)).collect();
+    let tuned = tuned.iter().map(|(name, report)| (name.as_str(), *report));
+    let fixed = data.fixed.iter().map(|row| (row.name.as_str(), &row.report));
+    output.line(design_table(&profiles()?, tuned.chain(fixed)))?;
+    for made in &data.tables {
+        output.line(format_args!("  {} has layers, root first: {}", made.name, layers_in_words(&made.report)))?;
+    }
+    Ok(())
+}
+
+fn print_averages(all: &[Data], output: &mut Output) -> Result<()> {
+    let tables = || all.iter().flat_map(|data| &data.tables);
+    let cold = tables().all(|made| made.present.cold);
+    let how = if cold { "past the page cache" } else { "from the page cache, as direct reads are refused here" };
+    output.line(format_args!("\nLook-ups on this machine, each from cold and {how}; all answers were right:\n"))?;
+    let rows = tables().flat_map(|made| {
+        [("present", made.present), ("absent", made.absent)].map(|(what, sums)| {
+            vec![
+                made.name.clone(),
+                format!("{} {what}", grouped(sums.keys)),
+                format!("{:.3}", sums.requests_each()),
+                grouped(sums.bytes_each().round() as u64),
+                human_us(sums.median_us),
+            ]
+        })
+    });
+    output.line(plain_table(&["table", "keys", "reads each", "bytes each", "median, measured"], rows))
+}
+
+/// A key that is there and one that is not, with what was read for them.
+fn print_two_look_ups(order: Order, made: &Made, files: &Files, output: &mut Output) -> Result<()> {
+    let Some(file) = files.at(order, files.len() / 2) else { return Ok(()) };
+    let keys = [Some(Files::key(order, file)), files.absent_key(order, file)];
+    for key in keys.into_iter().flatten() {
+        let shown = key::shown(made.table.key_type(), &key);
+        let (value, receipt) = made.get(&key)?;
+        output.line(format_args!("\n$ ogive get {} '{shown}' --explain", made.name))?;
+        match value {
+            Some(value) => output.line(shown_value(order, &value))?,
+            None => output.line(format_args!("{shown}: not found"))?,
+        }
+        receipt::lines(&receipt.reads).into_iter().try_for_each(|line| output.line(line))?;
+    }
+    Ok(())
+}
+
+/// Some records in order, and a count that reads none of them.
+fn print_records(order: Order, made: &Made, output: &mut Output) -> Result<()> {
+    let flags = if order == Order::Time { " --reverse" } else { "" };
+    output.line(format_args!("\n$ ogive scan {}{flags} --limit {SHOWN}", made.name))?;
+    for (key, value) in ends(order, made)? {
+        let shown = key::shown(made.table.key_type(), &key);
+        output.line(format_args!("{shown}\t{}", shown_value(order, &value)))?;
+    }
+    let newest = made.table.last()?.filter(|_| order == Order::Time).and_then(|(key, _)| key.try_into().ok());
+    let Some(newest) = newest.map(u64::from_be_bytes) else { return Ok(()) };
+    let day_before = newest.saturating_sub(DAY_NS);
+    let mut receipt = Receipt { reads: vec![made.table.opening()] };
+    let from = (Bound::Included(day_before.to_be_bytes().to_vec()), Bound::Unbounded);
+    let count = made.table.traced(&mut receipt).count(from)?;
+    output.line(format_args!("\n$ ogive count {} {day_before} --explain", made.name))?;
+    output.line(count)?;
+    receipt::lines(&receipt.reads).into_iter().try_for_each(|line| output.line(line))?;
+    output.line(format_args!("  (files modified since {}, a day before the newest)", date(day_before)))
+}
+
+/// The first records by path, the last by time.
+fn ends(order: Order, made: &Made) -> Result<Vec<Record>> {
+    let range = made.table.iter();
+    let records: ogive::Result<Vec<_>> = match order {
+        Order::Path => range.take(SHOWN).collect(),
+        Order::Time => range.rev().take(SHOWN).collect(),
+    };
+    Ok(records?)
+}
+
+fn shown_value(order: Order, value: &[u8]) -> String {
+    match (order, value.try_into()) {
+        (Order::Time, Ok(size)) => u64::from_le_bytes(size).to_string(),
+        _ => key::escaped(value).into_owned(),
+    }
+}
+
+fn print_next(all: &[Data], files: &Files, output: &mut Output) -> Result<()> {
+    output.line("\nThe tables:\n")?;
+    for made in all.iter().flat_map(|data| &data.tables) {
+        output.line(format_args!("  {}", made.path.display()))?;
+    }
+    output.line("\nNext:\n")?;
+    for data in all {
+        let Some(table) = data.tables.first().map(|made| made.path.display()) else { continue };
+        match (data.order, files.at(Order::Path, 0)) {
+            (Order::Path, Some(file)) => {
+                output.line(format_args!("  ogive get {table} '{}' --explain", key::escaped(&file.path)))?;
+                output.line(format_args!("  ogive scan {table} /usr/bin/ /usr/bin0 --limit 10"))?;
+                output.line(format_args!("  ogive verify {table}"))?;
+            }
+            _ => {
+                output.line(format_args!("  ogive scan {table} --reverse --limit 10"))?;
+                output.line(format_args!("  ogive explain {table}"))?;
+            }
+        }
+    }
+    output.line("  ogive profile . -o mine.json                          measure your own storage")?;
+    output.line("  ogive build words.txt -o words.ogive --for mine.json  index a file of your own for it")
+}
+
+/// The whole demonstration as an object.
+pub(crate) fn to_json(files: &Files, all: &[Data]) -> Result<Value> {
+    let mut tables = Vec::new();
+    for data in all {
+        for made in &data.tables {
+            let key_type = made.table.key_type();
+            let scanned = ends(data.order, made)?;
+            tables.push(json!({
+                "path": made.path.display().to_string(),
+                "profile": made.profile.name(),
+                "modelled_us": made.report.modelled_us(&made.profile),
+                "report": made.report,
+                "present": made.present,
+                "absent": made.absent,
+                "scanned": scanned.iter().map(|(key, _)| key::to_json(key_type, key)).collect::<Vec<_>>(),
+                "fixed": data.fixed.iter().map(|row| json!({
+                    "design": row.name,
+                    "modelled_us": row.report.modelled_us(&made.profile),
+                    "index_bytes": row.report.index_bytes,
+                })).collect::<Vec<_>>(),
+            }));
+        }
+    }
+    Ok(json!({ "files": files.len(), "tables": tables }))
+}

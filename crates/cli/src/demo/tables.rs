@@ -1,0 +1,104 @@
+//! The tables of the demonstration: every order of the files, tuned for every storage.
+
+use super::files::{Files, Order};
+use super::lookups::{Cold, LookUps, look_up};
+use crate::commands::query::{U64_VALUES, VALUE_TYPE};
+use crate::commands::tune::{Row, compare};
+use crate::failure::Result;
+use crate::input::Input;
+use crate::interrupt::Interrupt;
+use crate::load::{Target, pour};
+use ogive::io::{LocalStorage, Profile};
+use ogive::table::{OpenOptions, Receipt, Table, TableReport, WriteOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// For these storages the tables are tuned.
+const PROFILES: [&str; 2] = ["nvme", "s3"];
+/// These designs stand beside the tuned ones, with blocks of 4 KiB.
+const FIXED_DESIGNS: [&str; 3] = ["coded", "btree", "pgm:64"];
+const FIXED_BLOCK_BYTES: u32 = 4096;
+/// Look-ups in each table, of present and of absent keys.
+const LOOK_UPS: usize = 1000;
+
+/// A table, built, opened, and asked.
+#[derive(Debug)]
+pub(crate) struct Made {
+    pub(crate) profile: Profile,
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    pub(crate) report: TableReport,
+    pub(crate) table: Table,
+    pub(crate) present: LookUps,
+    pub(crate) absent: LookUps,
+}
+
+impl Made {
+    /// One look-up from cold, through the page cache.
+    pub(crate) fn get(&self, key: &[u8]) -> Result<(Option<Vec<u8>>, Receipt)> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let cold = Cold { storage: Arc::new(LocalStorage::new(folder)), name: &self.name };
+        let (_, value, receipt) = cold.get(key)?;
+        Ok((value, receipt))
+    }
+}
+
+/// What was made of the files in one order.
+#[derive(Debug)]
+pub(crate) struct Data {
+    pub(crate) order: Order,
+    /// One table for each storage.
+    pub(crate) tables: Vec<Made>,
+    /// Other designs over the same records, not kept.
+    pub(crate) fixed: Vec<Row>,
+}
+
+/// The storages.
+pub(crate) fn profiles() -> Result<Vec<Profile>> {
+    Ok(PROFILES.into_iter().map(Profile::named).collect::<ogive::Result<_>>()?)
+}
+
+/// Builds all tables in `folder`, replacing those of an earlier run, and looks keys up in them.
+///
+/// # Errors
+/// Whatever the engine reports; a file of such a name that is no table is refused.
+pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Data>> {
+    let mut all = Vec::new();
+    for order in [Order::Path, Order::Time] {
+        let mut tables = Vec::new();
+        for profile in profiles()? {
+            tables.push(make(files, order, profile, folder, interrupt)?);
+        }
+        // The tuned designs differ by storage, the fixed ones do not.
+        let designs: Vec<_> =
+            FIXED_DESIGNS.into_iter().map(|name| Ok((name.to_owned(), name.parse()?))).collect::<ogive::Result<_>>()?;
+        let open = || Ok(Box::new(files.input(order)) as Box<dyn Input>);
+        let (fixed, _) = compare(&designs, &WriteOptions::default(), FIXED_BLOCK_BYTES, interrupt, open)?;
+        all.push(Data { order, tables, fixed });
+    }
+    Ok(all)
+}
+
+fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt: &Interrupt) -> Result<Made> {
+    let name = name(order, &profile);
+    let mut options = WriteOptions { profile: profile.clone(), replace: true, ..WriteOptions::default() };
+    if order == Order::Time {
+        options.properties.push((VALUE_TYPE.into(), U64_VALUES.to_vec()));
+    }
+    let storage = Arc::new(LocalStorage::new(folder));
+    let target = Target { storage: storage.clone(), name: name.clone(), options, memory_bytes: 0 };
+    let report = pour(&mut files.input(order), &target, false, &format!("building {name}"), interrupt)?;
+    let table = Table::open(storage, &name, &OpenOptions::default())?;
+    let cold = Cold { storage: Arc::new(LocalStorage::direct(folder)), name: &name };
+    let present = look_up(&cold, files, order, true, LOOK_UPS)?;
+    let absent = look_up(&cold, files, order, false, LOOK_UPS)?;
+    Ok(Made { profile, path: folder.join(&name), name, report, table, present, absent })
+}
+
+fn name(order: Order, profile: &Profile) -> String {
+    let data = match order {
+        Order::Path => "paths",
+        Order::Time => "times",
+    };
+    format!("{data}-{}.ogive", profile.name())
+}

@@ -1,0 +1,152 @@
+//! The machine's own files as data: their paths, sizes and modification times.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Its full path.
+    pub(crate) path: Box<[u8]>,
+    /// Its size in bytes.
+    pub(crate) size_bytes: u64,
+    /// When it was last modified, in nanoseconds since 1970; 0 for times before that.
+    pub(crate) modified_ns: u64,
+}
+
+/// A walk over the files below a directory, depth first. It follows no symbolic links, never leaves the file system on
+/// which it starts, and passes over what it may not read.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    device: u64,
+    waiting: Vec<PathBuf>,
+    listing: Option<fs::ReadDir>,
+    unreadable: u64,
+}
+
+impl Walk {
+    /// Starts in the directory `root`.
+    ///
+    /// # Errors
+    /// When `root` cannot be examined or is no directory.
+    pub(crate) fn new(root: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(root)?;
+        if !metadata.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { device: metadata.dev(), waiting: vec![root.to_owned()], listing: None, unreadable: 0 })
+    }
+
+    /// Directories and files that could not be read so far.
+    pub(crate) fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
+    /// Goes on with the next directory; false at the end of the walk.
+    fn descend(&mut self) -> bool {
+        while let Some(directory) = self.waiting.pop() {
+            match fs::read_dir(&directory) {
+                Ok(listing) => {
+                    self.listing = Some(listing);
+                    return true;
+                }
+                Err(_) => self.unreadable += 1,
+            }
+        }
+        false
+    }
+
+    fn visit(&mut self, entry: &fs::DirEntry) -> Option<Found> {
+        // Of a symbolic link, this examines the link itself.
+        let Ok(metadata) = entry.metadata() else {
+            self.unreadable += 1;
+            return None;
+        };
+        if metadata.dev() != self.device {
+            return None;
+        }
+        if metadata.is_dir() {
+            self.waiting.push(entry.path());
+            return None;
+        }
+        metadata.is_file().then(|| Found {
+            path: entry.path().as_os_str().as_bytes().into(),
+            size_bytes: metadata.len(),
+            modified_ns: modified_ns(&metadata),
+        })
+    }
+}
+
+impl Iterator for Walk {
+    type Item = Found;
+
+    fn next(&mut self) -> Option<Found> {
+        loop {
+            if self.listing.is_none() && !self.descend() {
+                return None;
+            }
+            match self.listing.as_mut().and_then(Iterator::next) {
+                Some(Ok(entry)) => {
+                    if let Some(found) = self.visit(&entry) {
+                        return Some(found);
+                    }
+                }
+                Some(Err(_)) => self.unreadable += 1,
+                None => self.listing = None,
+            }
+        }
+    }
+}
+
+fn modified_ns(metadata: &Metadata) -> u64 {
+    let nanoseconds = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+    u64::try_from(nanoseconds.max(0)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_walk_finds_every_file_once_and_follows_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/deep"), "four").unwrap();
+        fs::write(root.join("top"), "").unwrap();
+        symlink(root, root.join("a/loop")).unwrap();
+        symlink(root.join("top"), root.join("link")).unwrap();
+        let mut found: Vec<Found> = Walk::new(root).unwrap().collect();
+        found.sort_by(|left, right| left.path.cmp(&right.path));
+        let expected = [("a/b/deep", 4), ("top", 0)];
+        assert_eq!(found.len(), expected.len());
+        for (file, (path, size_bytes)) in found.iter().zip(expected) {
+            assert_eq!(&*file.path, root.join(path).as_os_str().as_bytes());
+            assert_eq!(file.size_bytes, size_bytes);
+            assert!(file.modified_ns > 1_600_000_000_000_000_000);
+        }
+    }
+
+    #[test]
+    fn a_walk_stays_on_its_file_system() {
+        let device_of = |path: &str| fs::metadata(path).map(|metadata| metadata.dev()).ok();
+        let Some(mounted) = ["/proc", "/sys", "/dev"].into_iter().find(|path| device_of(path) != device_of("/")) else {
+            return;
+        };
+        let mut walk = Walk::new(Path::new("/")).unwrap();
+        walk.descend();
+        let entry = fs::read_dir("/").unwrap().flatten().find(|entry| entry.path() == Path::new(mounted)).unwrap();
+        assert_eq!(walk.visit(&entry), None);
+        assert!(walk.waiting.is_empty());
+    }
+
+    #[test]
+    fn a_walk_starts_in_a_directory() {
+        assert!(Walk::new(Path::new("/proc/self/stat")).is_err());
+        assert!(Walk::new(Path::new("/nowhere/at/all")).is_err());
+    }
+}

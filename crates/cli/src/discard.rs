@@ -1,0 +1,84 @@
+//! Storage that keeps nothing: a table written to it tells its report, and takes no space.
+
+use ogive::io::{FileLock, ReadableFile, Storage, WritableFile};
+use ogive::{Error, Result};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Takes all files and forgets them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Discard;
+
+#[derive(Debug)]
+struct Forgotten {
+    path: PathBuf,
+    length: u64,
+}
+
+#[derive(Debug)]
+struct NoLock;
+
+impl FileLock for NoLock {}
+
+impl Storage for Discard {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        Err(Error::io("open", self.path(name), ErrorKind::NotFound.into()))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        Ok(Box::new(Forgotten { path: self.path(name), length: 0 }))
+    }
+
+    fn rename(&self, _from: &str, _to: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn remove(&self, _name: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn exists(&self, _name: &str) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, _name: &str) -> Result<Box<dyn FileLock>> {
+        Ok(Box::new(NoLock))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        Path::new("discarded").join(name)
+    }
+}
+
+impl WritableFile for Forgotten {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.length = self.length.max(offset + bytes.len() as u64);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}

@@ -1,0 +1,143 @@
+//! Keys written in text inputs: turning them into ordered bytes, and guessing what they are.
+
+use super::InputError;
+use crate::key;
+use ogive::table::KeyType;
+use std::path::{Path, PathBuf};
+
+/// Turns the written keys of one input into bytes that compare as the keys do.
+#[derive(Debug)]
+pub(crate) struct KeyReader {
+    path: PathBuf,
+    key_type: KeyType,
+    /// Whether a key must print back as it is written.
+    exact: bool,
+    records: u64,
+    key: Vec<u8>,
+}
+
+impl KeyReader {
+    /// For keys of `key_type` in the file at `path`. With a type that was only guessed, a number must stand in the very
+    /// form in which it would be printed: `007` is not 7.
+    pub(crate) fn new(path: &Path, key_type: KeyType, guessed: bool) -> Self {
+        Self { path: path.to_owned(), key_type, exact: guessed, records: 0, key: Vec::new() }
+    }
+
+    /// Keys read so far.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// The bytes of one written key.
+    ///
+    /// # Errors
+    /// [`InputError::WrongKeyType`] when it is none of the type.
+    pub(crate) fn read<'a>(&'a mut self, written: &'a [u8]) -> Result<&'a [u8], InputError> {
+        self.records += 1;
+        match self.key_type {
+            KeyType::Bytes => return Ok(written),
+            KeyType::Text if std::str::from_utf8(written).is_ok() => return Ok(written),
+            KeyType::Text => return Err(self.refuse(written)),
+            _ => {}
+        }
+        // Spreadsheets like to pad numbers.
+        let number = if self.exact { written } else { written.trim_ascii() };
+        match key::from_input(self.key_type, number) {
+            Some(key) if !self.exact || self.key_type.display(&key).as_bytes() == written => self.key = key,
+            _ => return Err(self.refuse(written)),
+        }
+        Ok(&self.key)
+    }
+
+    fn refuse(&self, written: &[u8]) -> InputError {
+        InputError::WrongKeyType {
+            path: self.path.clone(),
+            record: self.records,
+            key: shortened(written),
+            wanted: self.key_type.to_string(),
+        }
+    }
+}
+
+/// The narrowest type that fits all written keys seen: unsigned, else signed integers in plain decimal, else text or bytes.
+///
+/// Numbers must stand in the very form in which they would be printed, so that `007` stays text.
+#[derive(Debug)]
+pub(crate) struct KeyGuess {
+    keys: u64,
+    unsigned: bool,
+    signed: bool,
+    text: bool,
+}
+
+impl KeyGuess {
+    /// Nothing seen yet.
+    pub(crate) fn new() -> Self {
+        Self { keys: 0, unsigned: true, signed: true, text: true }
+    }
+
+    /// Takes one more key into account.
+    pub(crate) fn see(&mut self, written: &[u8]) {
+        self.keys += 1;
+        let text = std::str::from_utf8(written).ok();
+        self.text &= text.is_some();
+        let number = text.unwrap_or_default();
+        self.unsigned = self.unsigned && number.parse::<u64>().is_ok_and(|parsed| parsed.to_string() == number);
+        self.signed = self.signed && number.parse::<i64>().is_ok_and(|parsed| parsed.to_string() == number);
+    }
+
+    /// The narrowest type for what was seen.
+    pub(crate) fn key_type(&self) -> KeyType {
+        match self {
+            Self { keys: 0, .. } => KeyType::Text,
+            Self { unsigned: true, .. } => KeyType::U64,
+            Self { signed: true, .. } => KeyType::I64,
+            Self { text: true, .. } => KeyType::Text,
+            _ => KeyType::Bytes,
+        }
+    }
+}
+
+/// Enough of a key to recognise it.
+fn shortened(written: &[u8]) -> String {
+    let shown = key::escaped(written);
+    match shown.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &shown[..end]),
+        None => shown.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guess(keys: &[&[u8]]) -> KeyType {
+        let mut guess = KeyGuess::new();
+        keys.iter().for_each(|key| guess.see(key));
+        guess.key_type()
+    }
+
+    #[test]
+    fn a_guess_takes_only_numbers_that_print_back_the_same() {
+        assert_eq!(guess(&[b"0", b"17", b"18446744073709551615"]), KeyType::U64);
+        assert_eq!(guess(&[b"0", b"-17"]), KeyType::I64);
+        assert_eq!(guess(&[b"-17", b"18446744073709551615"]), KeyType::Text);
+        assert_eq!(guess(&[b"007"]), KeyType::Text);
+        assert_eq!(guess(&[b"+7"]), KeyType::Text);
+        assert_eq!(guess(&[b"1.5"]), KeyType::Text);
+        assert_eq!(guess(&[b"1", b""]), KeyType::Text);
+        assert_eq!(guess(&[b"1", b"\xff"]), KeyType::Bytes);
+        assert_eq!(guess(&[]), KeyType::Text);
+    }
+
+    #[test]
+    fn a_key_of_another_type_is_named_with_its_record() {
+        let mut keys = KeyReader::new(Path::new("ids.csv"), KeyType::U64, false);
+        assert_eq!(keys.read(b" 7 ").unwrap(), 7_u64.to_be_bytes());
+        let message = keys.read(&[b'x'; 100]).unwrap_err().to_string();
+        assert!(
+            message.contains("record 2 of ids.csv") && message.contains("xxx...") && message.len() < 150,
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Lines of text: every line is a key without a value.
+
+use super::InputError;
+use super::keys::KeyReader;
+use super::record::{Facts, Input, Record};
+use ogive::table::KeyType;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+const BUFFER_BYTES: usize = 1 << 20;
+/// A table takes keys of up to 64 KiB; two more bytes for the end of the line.
+const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
+
+/// Reads one key a line. A line ends with a newline, or with a carriage return and a newline; the last one may do without.
+#[derive(Debug)]
+pub(crate) struct LinesInput {
+    reader: BufReader<File>,
+    facts: Facts,
+    line: Vec<u8>,
+    keys: KeyReader,
+    position_bytes: u64,
+}
+
+impl LinesInput {
+    /// Opens a file whose lines are keys of `key_type`.
+    pub(crate) fn open(path: &Path, key_type: KeyType, guessed: bool) -> Result<Self, InputError> {
+        let refused = |source| InputError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(refused)?;
+        let metadata = file.metadata().map_err(refused)?;
+        let facts = Facts {
+            path: path.to_owned(),
+            key_type,
+            value_width: Some(0),
+            records: None,
+            length_bytes: metadata.is_file().then_some(metadata.len()),
+        };
+        Ok(Self {
+            reader: BufReader::with_capacity(BUFFER_BYTES, file),
+            facts,
+            line: Vec::new(),
+            keys: KeyReader::new(path, key_type, guessed),
+            position_bytes: 0,
+        })
+    }
+}
+
+impl Input for LinesInput {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
+        self.line.clear();
+        let read = (&mut self.reader)
+            .take(LINE_LIMIT_BYTES)
+            .read_until(b'\n', &mut self.line)
+            .map_err(|source| InputError::Io { path: self.facts.path.clone(), source })?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.position_bytes += read as u64;
+        if self.line.last() == Some(&b'\n') {
+            self.line.pop();
+            if self.line.last() == Some(&b'\r') {
+                self.line.pop();
+            }
+        } else if read as u64 == LINE_LIMIT_BYTES {
+            let record = self.keys.records() + 1;
+            return Err(InputError::RecordTooLong {
+                path: self.facts.path.clone(),
+                record,
+                limit_bytes: LINE_LIMIT_BYTES - 2,
+            });
+        }
+        let key = self.keys.read(&self.line)?;
+        Ok(Some(Record { key, value: &[] }))
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.position_bytes
+    }
+}

@@ -1,0 +1,222 @@
+//! The options with which inputs are read, and the choice of a reader.
+
+use super::columns::Column;
+use super::csv::{CsvInput, CsvLayout};
+use super::keys::KeyGuess;
+use super::lines::LinesInput;
+use super::payload::WithPayload;
+use super::sosd::SosdInput;
+use super::{Facts, Input};
+use crate::failure::{Failure, Result};
+use crate::sample::sample;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use ogive::table::KeyType;
+use ogive::tune::Sample;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Keys that are looked at before their type is guessed.
+const SAMPLE_KEYS: usize = 1000;
+/// Longest row of a CSV file that is held in memory, unless the memory budget asks for less.
+const ROW_LIMIT_BYTES: u64 = 64 << 20;
+
+/// What kind of file an input is: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
+/// tab-separated values, or Parquet where it was built in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    Sosd,
+    Lines,
+    Csv,
+    Tsv,
+    Parquet,
+}
+
+/// Where the records come from. Shared by all commands that read an input.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct InputOptions {
+    /// File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, or Parquet; - for standard input
+    #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
+    pub(crate) path: PathBuf,
+
+    /// What kind of file INPUT is [default: by its name, else lines]
+    #[arg(long, value_enum, help_heading = "Input")]
+    pub(crate) format: Option<Format>,
+
+    /// Column of the keys, by name or by number from 1 [default: the first]
+    #[arg(long, value_name = "COL", help_heading = "Input")]
+    pub(crate) key: Option<Column>,
+
+    /// Column of the values, by name or by number from 1 [default: no values]
+    #[arg(long, value_name = "COL", help_heading = "Input")]
+    pub(crate) value: Option<Column>,
+
+    /// The first row of a CSV or TSV file is a record, not the names of the columns
+    #[arg(long, help_heading = "Input")]
+    pub(crate) no_header: bool,
+
+    /// What the keys are: u64, u128, i64, f64, text or bytes [default: whole numbers if all are, else text]
+    #[arg(long, value_name = "TYPE", help_heading = "Input")]
+    pub(crate) key_type: Option<KeyType>,
+
+    /// Give each record a value of N bytes made from its key, for measuring
+    #[arg(long, value_name = "N", conflicts_with = "value", help_heading = "Input",
+          value_parser = clap::value_parser!(u32).range(..=1 << 20))]
+    pub(crate) payload: Option<u32>,
+}
+
+impl InputOptions {
+    /// What kind of file this is, by word or by name.
+    pub(crate) fn format(&self) -> Format {
+        self.format.unwrap_or_else(|| match sosd_key_bytes(&self.path) {
+            Some(_) => Format::Sosd,
+            None => match extension(&self.path).as_str() {
+                "csv" => Format::Csv,
+                "tsv" => Format::Tsv,
+                "parquet" => Format::Parquet,
+                _ => Format::Lines,
+            },
+        })
+    }
+
+    /// Whether the file can be read more than once. A pipe cannot.
+    pub(crate) fn is_rereadable(&self) -> bool {
+        std::fs::metadata(&self.path).map_or(true, |metadata| metadata.is_file())
+    }
+
+    /// The type to try first: the one asked for, else a guess from the first keys.
+    pub(crate) fn first_key_type(&self) -> Result<KeyType> {
+        match (self.key_type, self.format()) {
+            (Some(key_type), _) => Ok(key_type),
+            (None, Format::Sosd) => Ok(KeyType::U64),
+            (None, Format::Lines | Format::Csv | Format::Tsv) if self.is_rereadable() => self.guess(),
+            (None, Format::Lines | Format::Csv | Format::Tsv) => Ok(KeyType::Text),
+            #[cfg(feature = "parquet")]
+            (None, Format::Parquet) => Ok(self.open_parquet()?.facts().key_type),
+            #[cfg(not(feature = "parquet"))]
+            (None, Format::Parquet) => Err(no_parquet()),
+        }
+    }
+
+    /// Opens the input with keys of `key_type`.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for options that this kind of file has no use for; [`InputError`] for what is wrong with the file.
+    pub(crate) fn open(&self, key_type: KeyType) -> Result<Box<dyn Input>> {
+        self.check(key_type)?;
+        let input: Box<dyn Input> = match self.format() {
+            Format::Sosd => Box::new(self.open_sosd()?),
+            Format::Lines => Box::new(LinesInput::open(&self.path, key_type, self.key_type.is_none())?),
+            Format::Csv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b','))?),
+            Format::Tsv => Box::new(CsvInput::open(&self.path, key_type, &self.csv_layout(b'\t'))?),
+            #[cfg(feature = "parquet")]
+            Format::Parquet => self.open_parquet()?,
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => return Err(no_parquet()),
+        };
+        Ok(match self.payload {
+            Some(width_bytes) => Box::new(WithPayload::new(input, width_bytes)),
+            None => input,
+        })
+    }
+
+    /// A sample of the keys, where it can be had without reading the whole file.
+    pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
+        if self.format() != Format::Sosd {
+            return Ok(None);
+        }
+        let mut input = self.open_sosd()?;
+        let records = input.facts().records.unwrap_or(0);
+        let stretches = input.stretches()?;
+        let width = self.payload.unwrap_or(0);
+        let varied = Facts { value_width: Some(width), ..input.facts().clone() }.dense_value_width().is_none();
+        Ok(Some(sample(stretches, records, f64::from(width), varied)))
+    }
+
+    fn open_sosd(&self) -> Result<SosdInput> {
+        Ok(SosdInput::open(&self.path, sosd_key_bytes(&self.path).unwrap_or(8))?)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn open_parquet(&self) -> Result<Box<dyn Input>> {
+        let input =
+            super::parquet::ParquetInput::open(&self.path, self.key_type, self.key.as_ref(), self.value.as_ref())?;
+        Ok(Box::new(input))
+    }
+
+    fn csv_layout(&self, delimiter: u8) -> CsvLayout {
+        CsvLayout {
+            delimiter,
+            has_header: !self.no_header,
+            key: self.key.clone(),
+            value: self.value.clone(),
+            key_type_guessed: self.key_type.is_none(),
+            record_limit_bytes: ROW_LIMIT_BYTES,
+        }
+    }
+
+    fn check(&self, key_type: KeyType) -> Result<()> {
+        let format = self.format();
+        if matches!(format, Format::Sosd | Format::Lines) && (self.key.is_some() || self.value.is_some()) {
+            return Err(Failure::usage(
+                format!("{} is read as {}, which has no columns", self.path.display(), name(format)),
+                "leave out --key and --value, or name the kind of file with --format csv",
+            ));
+        }
+        if format == Format::Sosd && key_type != KeyType::U64 {
+            return Err(Failure::usage("keys of a SOSD file are u64", "leave out --key-type"));
+        }
+        Ok(())
+    }
+
+    /// Guesses what the keys are from the first of them.
+    fn guess(&self) -> Result<KeyType> {
+        let mut input = self.open(KeyType::Bytes)?;
+        let mut guess = KeyGuess::new();
+        for _ in 0..SAMPLE_KEYS {
+            match input.next()? {
+                Some(record) => guess.see(record.key),
+                None => break,
+            }
+        }
+        Ok(guess.key_type())
+    }
+}
+
+/// The path that an argument stands for.
+fn input_path(argument: OsString) -> PathBuf {
+    if argument == "-" { PathBuf::from("/dev/stdin") } else { PathBuf::from(argument) }
+}
+
+/// Bytes of a key in a SOSD file, if the name is one of such a file.
+fn sosd_key_bytes(path: &Path) -> Option<u64> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    if name.ends_with(".u64") || name.ends_with("_uint64") {
+        Some(8)
+    } else if name.ends_with(".u32") || name.ends_with("_uint32") {
+        Some(4)
+    } else {
+        None
+    }
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase()
+}
+
+fn name(format: Format) -> &'static str {
+    match format {
+        Format::Sosd => "a SOSD file",
+        Format::Lines => "lines of text",
+        Format::Csv => "comma-separated values",
+        Format::Tsv => "tab-separated values",
+        Format::Parquet => "Parquet",
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+fn no_parquet() -> Failure {
+    Failure::usage(
+        "this ogive was built without Parquet",
+        "build it with `--features parquet`, or convert the file to CSV",
+    )
+}

@@ -1,0 +1,49 @@
+//! A table as an input for another one.
+
+use super::InputError;
+use super::record::{Facts, Input, Record};
+use ogive::table::{Range, Table};
+use std::io;
+use std::path::Path;
+
+/// Reads the records of a table in order.
+#[derive(Debug)]
+pub(crate) struct TableInput {
+    facts: Facts,
+    range: Range,
+    record: (Vec<u8>, Vec<u8>),
+    done: u64,
+}
+
+impl TableInput {
+    /// All records of `table`, which stands at `path`.
+    pub(crate) fn new(path: &Path, table: &Table, value_width: Option<u32>) -> Self {
+        let records = table.len();
+        let facts = Facts {
+            path: path.to_owned(),
+            key_type: table.key_type(),
+            value_width,
+            records: Some(records),
+            length_bytes: Some(records),
+        };
+        Self { facts, range: table.iter(), record: (Vec::new(), Vec::new()), done: 0 }
+    }
+}
+
+impl Input for TableInput {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
+        let Some(record) = self.range.next() else { return Ok(None) };
+        self.record = record
+            .map_err(|error| InputError::Io { path: self.facts.path.clone(), source: io::Error::other(error) })?;
+        self.done += 1;
+        Ok(Some(Record { key: &self.record.0, value: &self.record.1 }))
+    }
+
+    fn position_bytes(&self) -> u64 {
+        self.done
+    }
+}

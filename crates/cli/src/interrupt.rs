@@ -1,0 +1,35 @@
+//! Stopping long work cleanly: the first interrupt asks, the second one ends the process at once.
+
+use crate::failure::Result;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Watches for interrupts from the terminal and for requests to terminate.
+#[derive(Clone, Debug)]
+pub(crate) struct Interrupt {
+    asked: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    /// Starts watching. Where the system lets nobody watch, signals end the process as they always do.
+    pub(crate) fn watch() -> Self {
+        let asked = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // In this order: the second signal finds the flag set by the first one, and ends the process.
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&asked));
+            let _ = signal_hook::flag::register(signal, Arc::clone(&asked));
+        }
+        Self { asked }
+    }
+
+    /// Whether somebody asked to stop.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Fails once somebody has asked to stop.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_asked() { Err(ogive::Error::Interrupted.into()) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,189 @@
+//! Keys and values between what people write and the order-preserving bytes that a table holds.
+
+use crate::failure::{Failure, Result};
+use ogive::table::KeyType;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+
+/// The bytes that stand for a key as an input holds it, or nothing if it is no key of this type. Bytes are taken as they are.
+pub(crate) fn from_input(key_type: KeyType, written: &[u8]) -> Option<Vec<u8>> {
+    match key_type {
+        KeyType::Bytes => Some(written.to_vec()),
+        _ => key_type.parse(std::str::from_utf8(written).ok()?).ok(),
+    }
+}
+
+/// The bytes that stand for a key given as an argument: in tables of bytes `\\xNN` and `\\\\` are escapes.
+///
+/// # Errors
+/// [`Failure::Usage`] when it is no key of the table's type.
+pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u8>> {
+    let bytes = argument.as_bytes();
+    match (key_type, argument.to_str()) {
+        (KeyType::Text, _) | (KeyType::Bytes, None) => Ok(bytes.to_vec()),
+        (_, text) => text.and_then(|text| key_type.parse(text).ok()).ok_or_else(|| {
+            Failure::usage(
+                format!("'{}' is no key of this table", escaped(bytes)),
+                format!("its keys are {}", describe(key_type)),
+            )
+        }),
+    }
+}
+
+/// What keys of a type are, for messages.
+fn describe(key_type: KeyType) -> &'static str {
+    match key_type {
+        KeyType::U64 => "whole numbers from 0 to 18446744073709551615",
+        KeyType::U128 => "whole numbers from 0 to 2^128 - 1",
+        KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807",
+        KeyType::F64 => "floating-point numbers",
+        KeyType::Text => "text",
+        _ => "bytes; a backslash is written \\\\, and any byte \\xNN",
+    }
+}
+
+/// A key as it was given: numbers in decimal, text as it is, other bytes escaped.
+pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
+    match key_type {
+        KeyType::Text => escaped(key),
+        _ => Cow::Owned(key_type.display(key)),
+    }
+}
+
+/// A key in JSON: a number where JSON's readers take it for one, text as a string, other bytes as `{"hex": ...}`.
+pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
+    if matches!(key_type, KeyType::Text | KeyType::Bytes) {
+        return bytes_to_json(key);
+    }
+    let shown = key_type.display(key);
+    match key_type {
+        // What is no JSON number, such as an infinity, stays a string.
+        KeyType::U64 | KeyType::I64 | KeyType::F64 => serde_json::from_str(&shown).unwrap_or(Value::String(shown)),
+        _ => Value::String(shown),
+    }
+}
+
+/// Bytes in JSON: text as a string, anything else as `{"hex": ...}`, so that nothing is lost.
+pub(crate) fn bytes_to_json(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => json!(text),
+        Err(_) => json!({ "hex": hex(bytes) }),
+    }
+}
+
+/// Text that can stand on one line of a terminal is left as it is; else control characters, backslashes and what is no
+/// UTF-8 become `\n`, `\\` or `\x9f`.
+pub(crate) fn escaped(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(char::is_control) => Cow::Borrowed(text),
+        _ => Cow::Owned(escape(bytes)),
+    }
+}
+
+fn escape(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '\\' => text.push_str("\\\\"),
+                '\n' => text.push_str("\\n"),
+                '\r' => text.push_str("\\r"),
+                '\t' => text.push_str("\\t"),
+                _ if character.is_control() => escape_bytes(&mut text, character.encode_utf8(&mut [0; 4]).as_bytes()),
+                _ => text.push(character),
+            }
+        }
+        escape_bytes(&mut text, chunk.invalid());
+    }
+    text
+}
+
+fn escape_bytes(text: &mut String, bytes: &[u8]) {
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "\\x{byte:02x}");
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_print_as_they_were_given_and_keep_their_order() {
+        let cases: [(KeyType, &[&str]); 4] = [
+            (KeyType::U64, &["0", "1", "9", "10", "255", "256", "9007199254740993", "18446744073709551615"]),
+            (KeyType::U128, &["0", "18446744073709551616", "340282366920938463463374607431768211455"]),
+            (KeyType::I64, &["-9223372036854775808", "-10", "-9", "0", "7", "9223372036854775807"]),
+            (KeyType::F64, &["-inf", "-1.5", "-0", "0", "0.1", "3", "inf"]),
+        ];
+        for (key_type, numbers) in cases {
+            let keys: Vec<_> = numbers.iter().map(|number| from_input(key_type, number.as_bytes()).unwrap()).collect();
+            assert!(keys.is_sorted_by(|a, b| a < b), "{key_type:?}");
+            for (key, number) in keys.iter().zip(numbers) {
+                assert_eq!(shown(key_type, key), *number);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_of_the_type_is_wrong_usage() {
+        for (key_type, text) in [
+            (KeyType::U64, "-1"),
+            (KeyType::U64, "18446744073709551616"),
+            (KeyType::U64, ""),
+            (KeyType::U64, "1.0"),
+            (KeyType::I64, "9223372036854775808"),
+            (KeyType::F64, "one"),
+        ] {
+            assert_eq!(from_argument(key_type, OsStr::new(text)).unwrap_err().exit_code(), 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_fits_a_line_and_plain_text_is_left_alone() {
+        for bytes in [&b"a\tb\n\\c\r"[..], b"\xff\x00x\\", b"\xe2\x82", b"\x1b[31m", "\u{85}".as_bytes()] {
+            let text = escaped(bytes);
+            assert!(text.contains('\\') && !text.chars().any(char::is_control), "{text}");
+        }
+        for text in ["", "/usr/bin", "größer", "C:\\dir"] {
+            assert_eq!(escaped(text.as_bytes()), text);
+        }
+    }
+
+    #[test]
+    fn a_key_of_bytes_can_be_asked_for_as_it_is_shown() {
+        for key in [&b""[..], b"plain", b"\xff\x00\\", b"a\tb"] {
+            let shown = shown(KeyType::Bytes, key);
+            assert_eq!(from_argument(KeyType::Bytes, OsStr::new(shown.as_ref())).unwrap(), key);
+        }
+        assert_eq!(from_argument(KeyType::Bytes, OsStr::from_bytes(b"\xff")).unwrap(), b"\xff");
+        assert_eq!(from_argument(KeyType::Text, OsStr::new("a\\x41")).unwrap(), b"a\\x41");
+    }
+
+    #[test]
+    fn json_loses_nothing() {
+        assert_eq!(to_json(KeyType::U64, &u64::MAX.to_be_bytes()).to_string(), "18446744073709551615");
+        assert_eq!(to_json(KeyType::U128, &u128::MAX.to_be_bytes()), json!(u128::MAX.to_string()));
+        assert_eq!(to_json(KeyType::F64, &from_input(KeyType::F64, b"inf").unwrap()), json!("inf"));
+        assert_eq!(to_json(KeyType::Text, b"a\tb"), json!("a\tb"));
+        assert_eq!(to_json(KeyType::Bytes, b"\xff\x01"), json!({ "hex": "ff01" }));
+    }
+
+    #[test]
+    fn a_key_of_a_wrong_width_in_a_damaged_table_is_shown_as_bytes() {
+        assert_eq!(shown(KeyType::U64, b"abc\xff"), "abc\\xff");
+    }
+}

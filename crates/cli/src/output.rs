@@ -1,0 +1,51 @@
+//! Standard output: text for people, or JSON and nothing else.
+
+use crate::failure::{Failure, Result};
+use serde::Serialize;
+use std::fmt;
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+/// The one way to standard output. Notes and progress go to standard error instead, so that a pipe gets results alone.
+pub(crate) struct Output {
+    writer: BufWriter<StdoutLock<'static>>,
+    json: bool,
+}
+
+impl Output {
+    /// Standard output, locked for the life of the process.
+    pub(crate) fn new(json: bool) -> Self {
+        Self { writer: BufWriter::with_capacity(1 << 16, io::stdout().lock()), json }
+    }
+
+    /// Whether results are asked for as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One line of text.
+    pub(crate) fn line(&mut self, line: impl fmt::Display) -> Result<()> {
+        writeln!(self.writer, "{line}").map_err(Failure::from_output)
+    }
+
+    /// Bytes as they are.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(Failure::from_output)
+    }
+
+    /// One JSON document on a line of its own.
+    pub(crate) fn json(&mut self, document: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_string(document).map_err(|error| Failure::Output(error.into()))?;
+        self.line(text)
+    }
+
+    /// Hands everything to the system.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.writer.flush().map_err(Failure::from_output)
+    }
+}
+
+/// A remark for the person at the terminal, on standard error.
+pub(crate) fn note(remark: impl fmt::Display) {
+    // Nobody is left to be told when standard error itself is gone.
+    let _ = writeln!(io::stderr(), "{remark}");
+}

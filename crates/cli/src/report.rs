@@ -1,0 +1,102 @@
+//! Tables described: what they hold, how large their parts are, and what a look-up costs.
+
+use crate::failure::Result;
+use crate::output::Output;
+use crate::size::{grouped, human_bytes, human_us};
+use crate::table_text::plain_table;
+use ogive::io::Profile;
+use ogive::table::TableReport;
+
+/// Two lines on a table: its size, and the price of a look-up.
+pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 2] {
+    [
+        format!(
+            "{name}: {} records in {} blocks of {}; data {}, index {} ({:.2} B a block)",
+            grouped(report.records),
+            grouped(report.blocks),
+            human_bytes(report.block_size_bytes),
+            human_bytes(report.data_bytes),
+            human_bytes(report.index_bytes),
+            index_bytes_a_block(report),
+        ),
+        format!("a look-up from cold, modelled: {}", modelled(report)),
+    ]
+}
+
+/// Stored bytes of the index for each block of data.
+pub(crate) fn index_bytes_a_block(report: &TableReport) -> f64 {
+    report.index_bytes as f64 / report.blocks.max(1) as f64
+}
+
+/// The layers of the index, root first, in a few words.
+pub(crate) fn layers_in_words(report: &TableReport) -> String {
+    if report.layers.is_empty() {
+        return "none; the data are read whole".into();
+    }
+    let layers = report.layers.iter().rev();
+    layers.map(|layer| format!("{} of {}", layer.kind, human_bytes(layer.size_bytes))).collect::<Vec<_>>().join(", ")
+}
+
+/// The modelled time of a look-up on each named profile.
+fn modelled(report: &TableReport) -> String {
+    let times: Vec<String> = times(report).map(|(name, time_us)| format!("{name} {}", human_us(time_us))).collect();
+    times.join(", ")
+}
+
+/// The modelled times, fastest storage first.
+fn times(report: &TableReport) -> impl Iterator<Item = (&'static str, f64)> {
+    Profile::names().filter_map(|name| Some((name, *report.modelled_us.get(name)?)))
+}
+
+/// All that is known of a table without reading its data.
+pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Result<()> {
+    output.line(format_args!("{name}: {} records with keys of type {}", grouped(report.records), report.key_type))?;
+    output.line("")?;
+    let share = |size_bytes: u64| format!("{:.2}", size_bytes as f64 / report.blocks.max(1) as f64);
+    let part = |name: &str, size_bytes: u64| vec![name.to_owned(), grouped(size_bytes), share(size_bytes)];
+    let parts = [
+        part("data", report.data_bytes),
+        part("index", report.index_bytes),
+        part("locations", report.location_bytes),
+        part("counts", report.count_bytes),
+        part("filter", report.filter_bytes),
+        part("metadata", report.metadata_bytes),
+        part("resident once open", report.resident_bytes),
+    ];
+    output.line(plain_table(&["part", "bytes", "a block"], parts))?;
+    output.line(format_args!(
+        "\n{} blocks of {}; opening reads {}; the index is for {}",
+        grouped(report.blocks),
+        human_bytes(report.block_size_bytes),
+        human_bytes(report.opening_bytes()),
+        report.tuned_for
+    ))?;
+    output.line("")?;
+    print_layers(report, output)?;
+    output.line("")?;
+    let times = times(report).map(|(profile, time_us)| vec![profile.to_owned(), human_us(time_us)]);
+    output.line(plain_table(&["storage", "a look-up from cold, modelled"], times))
+}
+
+fn print_layers(report: &TableReport, output: &mut Output) -> Result<()> {
+    let last = report.layers.len();
+    // The root is read first, so it stands on top.
+    let rows = report.layers.iter().enumerate().rev().map(|(index, layer)| {
+        let name = if index + 1 == last { "root".to_owned() } else { format!("layer {}", index + 1) };
+        vec![
+            name,
+            layer.kind.clone(),
+            grouped(layer.nodes),
+            grouped(layer.size_bytes),
+            grouped(layer.mean_read_bytes.round() as u64),
+            grouped(layer.max_read_bytes),
+        ]
+    });
+    if last > 0 {
+        output.line(plain_table(&["layer", "kind", "nodes", "bytes", "mean read", "largest read"], rows))?;
+    } else {
+        output.line("no index: the data are read whole")?;
+    }
+    let reads = &report.reads_per_get;
+    output.line(format_args!("a look-up takes {} reads from cold, {} once open", reads.cold, reads.open))
+}

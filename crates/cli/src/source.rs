@@ -1,0 +1,47 @@
+//! Records in order that can be read again and again.
+
+use crate::failure::Result;
+use crate::input::{Input, InputOptions, TableInput};
+use crate::interrupt::Interrupt;
+use crate::load::{Target, examine, load};
+use crate::scratch::Scratch;
+use ogive::table::{KeyType, OpenOptions, Table, WriteOptions};
+use ogive::tune::DesignRequest;
+
+/// Where they come from.
+#[derive(Debug)]
+pub(crate) enum Source<'a> {
+    /// The input itself, which is sorted.
+    Sorted { input: &'a InputOptions, key_type: KeyType },
+    /// The input was not sorted: a temporary table of it.
+    Table { scratch: Scratch, table: Table, value_width: Option<u32> },
+}
+
+impl<'a> Source<'a> {
+    /// Reads an input once to see whether it is sorted, and sorts it if not.
+    pub(crate) fn prepare(input: &'a InputOptions, memory_bytes: u64, interrupt: &Interrupt) -> Result<Self> {
+        if input.is_rereadable() {
+            let plan = examine(input, interrupt)?;
+            if !plan.sort {
+                return Ok(Self::Sorted { input, key_type: plan.key_type });
+            }
+        }
+        let scratch = Scratch::create()?;
+        let options = WriteOptions { design: DesignRequest::Coded, ..WriteOptions::default() };
+        let storage = scratch.storage();
+        let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
+        load(input, &target, "sorting", interrupt)?;
+        let table = Table::open(storage, "sorted", &OpenOptions::default())?;
+        Ok(Self::Table { scratch, table, value_width: input.payload })
+    }
+
+    /// The records from the first on.
+    pub(crate) fn open(&self) -> Result<Box<dyn Input>> {
+        match self {
+            Self::Sorted { input, key_type } => input.open(*key_type),
+            Self::Table { scratch, table, value_width } => {
+                Ok(Box::new(TableInput::new(scratch.path(), table, *value_width)))
+            }
+        }
+    }
+}

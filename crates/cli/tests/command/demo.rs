@@ -1,0 +1,86 @@
+//! The demonstration and the profile work on any machine. Method: a small tree of files instead of the whole machine, and a
+//! short measurement.
+
+use super::run::Folder;
+use serde_json::Value;
+
+fn tree() -> Folder {
+    let folder = Folder::new();
+    for number in 0..300 {
+        let path = folder.path(&format!("tree/{}/{number}.txt", number % 7));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "x".repeat(number)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn the_demonstration_shows_designs_receipts_and_where_the_tables_are() {
+    let folder = tree();
+    let text = folder.run(&["demo", "tree", "--dir", "tables"]).exits_with(0).stdout;
+    let names = ["paths-nvme.ogive", "paths-s3.ogive", "times-nvme.ogive", "times-s3.ogive"];
+    for word in ["300 files", "tuned for s3", "btree", "open", "not found", "Next:"].into_iter().chain(names) {
+        assert!(text.contains(word), "no {word:?} in\n{text}");
+    }
+    for name in names {
+        let table = format!("tables/{name}");
+        folder.run(&["count", &table]).exits_with(0).prints("300\n");
+        folder.run(&["verify", &table]).exits_with(0);
+    }
+    let sizes: u64 = folder
+        .run(&["scan", "tables/times-s3.ogive"])
+        .exits_with(0)
+        .stdout
+        .lines()
+        .map(|line| line.split_once('\t').unwrap().1.parse::<u64>().unwrap())
+        .sum();
+    assert_eq!(sizes, 299 * 300 / 2);
+    folder.run(&["get", "tables/paths-s3.ogive", "tree/1/113.txt"]).exits_with(0);
+}
+
+#[test]
+fn the_demonstration_can_be_repeated_and_read_by_programs() {
+    let folder = tree();
+    folder.run(&["demo", "tree", "--dir", "tables", "--files", "100"]).exits_with(0);
+    let report = folder.run(&["demo", "tree", "--dir", "tables", "--json"]).exits_with(0).json();
+    assert_eq!(report["files"], 300);
+    let tables = report["tables"].as_array().unwrap();
+    assert_eq!(tables.len(), 4);
+    for table in tables {
+        assert_eq!(table["present"]["keys"], 300);
+        assert!(table["modelled_us"].as_f64().unwrap() > 0.0);
+        let requests = |which: &str| table[which]["requests"].as_u64().unwrap();
+        assert!(requests("present") >= 300 && requests("absent") > 0, "{table}");
+    }
+    folder.run(&["demo", "nowhere", "--dir", "tables"]).exits_with(1).complains_of("nowhere");
+    folder.write("file", "");
+    folder.run(&["demo", "tree", "--dir", "file"]).exits_with(1).complains_of("file");
+}
+
+#[test]
+fn a_measured_profile_is_stored_and_can_be_tuned_for() {
+    let folder = Folder::new();
+    let flags = ["--seconds", "0.2", "--file-size", "32MiB"];
+    let run = folder.run(&[&["profile", ".", "-o", "mine.json", "--json"], &flags[..]].concat()).exits_with(0);
+    let stored: Value = serde_json::from_slice(&std::fs::read(folder.path("mine.json")).unwrap()).unwrap();
+    assert_eq!(run.json(), stored);
+    assert_eq!(folder.names(), ["mine.json"]);
+    folder.write("words.txt", "a\nb\nc\n");
+    folder.build("words.txt", "t.ogive", &["--for", "mine.json"]);
+    let text = folder.run(&[&["profile", ".", "-o", "mine.json"], &flags[..]].concat()).exits_with(0).stdout;
+    assert!(text.contains("reads at once") && text.contains("p99"), "{text}");
+    let refused = folder.run(&[&["profile", ".", "-o", "words.txt"], &flags[..]].concat()).exits_with(1);
+    refused.complains_of("words.txt");
+    assert_eq!(std::fs::read_to_string(folder.path("words.txt")).unwrap(), "a\nb\nc\n");
+}
+
+#[test]
+fn a_profile_with_senseless_values_is_refused() {
+    let folder = Folder::new();
+    folder.write("words.txt", "a\nb\nc\n");
+    for values in ["\"latency_us\": 0, \"bandwidth_mb_per_s\": 1", "\"latency_us\": 1e999, \"bandwidth_mb_per_s\": 1"] {
+        folder.write("bad.json", format!("{{\"ogive_profile\": 1, \"name\": \"bad\", \"parallel\": 1, {values}}}"));
+        folder.run(&["build", "words.txt", "-o", "t.ogive", "--for", "bad.json"]).exits_with(2).complains_of("bad");
+    }
+    assert_eq!(folder.names(), ["bad.json", "words.txt"]);
+}

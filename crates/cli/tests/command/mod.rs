@@ -1,0 +1,7 @@
+//! Whole runs, by subject.
+
+mod demo;
+mod inputs;
+mod run;
+mod tables;
+mod usage;

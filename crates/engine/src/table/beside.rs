@@ -1,0 +1,388 @@
+//! Indexes beside data that stay where they are: for a sorted file of records that is not ours, and for a table that is
+//! read from another storage than the one it was made for.
+//!
+//! Both walk the data once, write nothing but the index file, and give it its name when it is complete and durable. The
+//! index is opened as any table, by [`Table::open`] on its name; data and index lie in one folder.
+
+use super::format::{Meta, Section, Source};
+use super::index;
+use super::key::KeyType;
+use super::locations::{LocationWriter, Locations};
+use super::options::{OpenOptions, WriteOptions};
+use super::output::Output;
+use super::plan::DEFAULT_BLOCK_BYTES;
+use super::reader::{Inner, Reads, Table};
+use super::report::TableReport;
+use super::survey::{Located, Sizes, Survey, write_index};
+use super::writer::check_block_bytes;
+use crate::block::checksum::{self, CHECKSUM_BYTES};
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
+use std::sync::Arc;
+
+/// Data read at a time, in bytes.
+const READ_BYTES: u64 = 1 << 20;
+/// Largest record of a file that is not ours, in bytes: that of a block.
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+
+/// What a file of records that is not ours looks like: a header, then sorted records of one width, each a key and a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordFile {
+    /// Bytes before the first record.
+    pub header_bytes: u64,
+    /// Whether the first 8 bytes of the header are the number of records, in the byte order of the keys.
+    pub counted: bool,
+    /// Width of the keys, unsigned integers, in bytes: 8 or 16.
+    pub key_bytes: u32,
+    /// Width of what follows each key, in bytes.
+    pub value_bytes: u32,
+    /// Whether keys are little-endian; else they are big-endian.
+    pub little_endian: bool,
+}
+
+impl RecordFile {
+    /// A file of the SOSD benchmark: the number of records, then 8-byte keys, all little-endian; `value_bytes` after each key.
+    #[must_use]
+    pub fn sosd(value_bytes: u32) -> Self {
+        Self { header_bytes: 8, counted: true, key_bytes: 8, value_bytes, little_endian: true }
+    }
+
+    fn record_bytes(self) -> u64 {
+        u64::from(self.key_bytes) + u64::from(self.value_bytes)
+    }
+
+    fn key_type(self) -> Result<KeyType> {
+        match self.key_bytes {
+            8 => Ok(KeyType::U64),
+            16 => Ok(KeyType::U128),
+            other => {
+                Err(Error::InvalidArgument(format!("keys of {other} bytes: a file of records has keys of 8 or 16")))
+            }
+        }
+    }
+
+    /// The number of records that a file holds, when it is whole.
+    fn count(self, file: &dyn ReadableFile) -> Result<u64> {
+        let wrong = |detail: String| Error::NotRecords { path: file.path().to_owned(), detail };
+        let Some(bytes) = file.len().checked_sub(self.header_bytes) else {
+            return Err(wrong(format!(
+                "it has {} bytes, less than its header of {}; it may have been cut off",
+                file.len(),
+                self.header_bytes
+            )));
+        };
+        let (records, rest) = (bytes / self.record_bytes(), bytes % self.record_bytes());
+        if self.counted {
+            let mut word = [0; 8];
+            file.read(ReadRequest { offset: 0, buffer: &mut word, purpose: Purpose::Input })?;
+            let stated = if self.little_endian { u64::from_le_bytes(word) } else { u64::from_be_bytes(word) };
+            if stated != records || rest > 0 {
+                return Err(wrong(format!(
+                    "its header states {stated} records, and {records} of {} bytes are there, with {rest} bytes left over; \
+                     check the width of the records, or get the whole file",
+                    self.record_bytes()
+                )));
+            }
+        }
+        match rest {
+            0 => Ok(records),
+            _ => Err(wrong(format!(
+                "{rest} bytes follow its {records} records of {} bytes; check their width, or get the whole file",
+                self.record_bytes()
+            ))),
+        }
+    }
+}
+
+/// Indexes the sorted records of `data_name`, which is left untouched, in a new file `index_name` of the same folder.
+///
+/// Of the options, those of the index count: design, profile, objective and the like, `block_bytes` (the largest multiple of the
+/// record's width within it is taken, 4096 unless said), `filter_bits_per_key`, `replace` and `properties`. Key and value
+/// are those of `records`.
+///
+/// What a look-up reads of such data is under no checksum of ours. The index notes length and time of modification of the data, and a
+/// checksum of each block: opening refuses data whose length or time is another, and [`compare_records`] compares every byte.
+///
+/// ```
+/// use ogive::io::MemoryStorage;
+/// use ogive::table::beside::{RecordFile, index_records};
+/// use ogive::table::{OpenOptions, Table, WriteOptions};
+/// use std::sync::Arc;
+///
+/// let storage = Arc::new(MemoryStorage::new());
+/// let sosd: Vec<u8> = [3_u64, 10, 20, 30].iter().flat_map(|word| word.to_le_bytes()).collect();
+/// storage.put("keys.u64", sosd)?;
+/// index_records(storage.clone(), "keys.u64", "keys.ogive", RecordFile::sosd(0), WriteOptions::default())?;
+///
+/// let table = Table::open(storage, "keys.ogive", &OpenOptions::default())?;
+/// assert!(table.contains_key(&20_u64.to_be_bytes())?);
+/// assert_eq!(table.rank(&25_u64.to_be_bytes())?, 2);
+/// # Ok::<(), ogive::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NotRecords`] when the file is not made of whole records, or not of so many as it states; [`Error::Unsorted`] with
+/// the number of the first record out of order; [`Error::Changed`] when the file changed meanwhile; those of
+/// [`TableWriter::create`](super::TableWriter::create); whatever the storage reports. Nothing is left under the name then.
+pub fn index_records(
+    storage: Arc<dyn Storage>,
+    data_name: &str,
+    index_name: &str,
+    records: RecordFile,
+    options: WriteOptions,
+) -> Result<TableReport> {
+    let key_type = records.key_type()?;
+    let block_bytes = fitting_block_bytes(records, &options)?;
+    let mut options = WriteOptions { key_type, ..options };
+    index::check_design(&options)?;
+    check_names(data_name, index_name)?;
+    let data = storage.open(data_name)?;
+    let record_count = records.count(&*data)?;
+    let locations = Locations::foreign(records.header_bytes, block_bytes, data.len(), records.record_bytes())
+        .ok_or_else(|| Error::InvalidArgument("records without bytes cannot be indexed".into()))?;
+    let out = Output::create(storage.clone(), index_name, options.replace)?;
+    let mut survey = Survey::new(data.path(), key_type, options.filter_bits_per_key)?;
+    let mut checksums = Vec::new();
+    let mut largest_block_bytes = 0;
+    walk(&*data, &locations, |section, bytes| {
+        checksums.extend_from_slice(&checksum::checksum(out.file_id, section.offset, bytes).to_le_bytes());
+        largest_block_bytes = largest_block_bytes.max(section.bytes);
+        survey_records(&mut survey, records, bytes)?;
+        survey.end_block()
+    })?;
+    // What was read while somebody wrote is not what the length and the time stand for.
+    let (file_bytes, modified_ns) = (data.len(), data.modified_ns().unwrap_or(0));
+    let now = storage.open(data_name)?;
+    if let Some(detail) = difference(&*now, file_bytes, modified_ns) {
+        return Err(Error::Changed { path: now.path().to_owned(), detail });
+    }
+    let source = Source::Foreign {
+        name: data_name.to_owned(),
+        header_bytes: records.header_bytes,
+        file_bytes,
+        modified_ns,
+        little_endian: records.little_endian,
+        checksums: Section::default(),
+    };
+    let data_bytes = file_bytes - records.header_bytes;
+    debug_assert_eq!(survey.records, record_count, "blocks cover all records");
+    let meta = Meta {
+        value_width: Some(u64::from(records.value_bytes)),
+        block_bytes,
+        largest_block_bytes,
+        data_bytes: file_bytes,
+        ..survey.meta(source, &mut options)
+    };
+    let sizes = Sizes { span_bytes: data_bytes, stored_block_bytes: data_bytes };
+    write_index(out, survey, meta, sizes, Located { checksums, ..Located::default() }, &options)
+}
+
+/// Makes a second index for the table `table_name`, which is left untouched, in a new file `index_name` of the same folder: for a
+/// storage of another profile, say, to which both are then copied.
+///
+/// Of the options, those of the index count: design, profile, objective and the like, `filter_bits_per_key` (the table's own filter
+/// is not copied), `replace`, and `properties`, which are added to the table's. Everything about keys, records and
+/// blocks is as in the table.
+///
+/// ```
+/// use ogive::io::{MemoryStorage, Profile};
+/// use ogive::table::beside::index_table;
+/// use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+/// use std::sync::Arc;
+///
+/// let storage = Arc::new(MemoryStorage::new());
+/// let mut writer = TableWriter::create(storage.clone(), "fruit", WriteOptions::default())?;
+/// writer.append(b"apple", b"red")?;
+/// writer.finish()?;
+///
+/// let options = WriteOptions { profile: Profile::named("s3")?, ..WriteOptions::default() };
+/// index_table(storage.clone(), "fruit", "fruit.s3", options)?;
+/// let table = Table::open(storage, "fruit.s3", &OpenOptions::default())?;
+/// assert_eq!(table.get(b"apple")?, Some(b"red".to_vec()));
+/// # Ok::<(), ogive::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Damaged`] when a block is damaged or out of order; [`Error::InvalidArgument`] when the table is itself an index beside other
+/// data; those of [`Table::open`] and [`TableWriter::create`](super::TableWriter::create). Nothing is left under the
+/// name then.
+pub fn index_table(
+    storage: Arc<dyn Storage>,
+    table_name: &str,
+    index_name: &str,
+    options: WriteOptions,
+) -> Result<TableReport> {
+    check_names(table_name, index_name)?;
+    let open = OpenOptions { budget_bytes: 2 * READ_BYTES, profile: options.profile.clone() };
+    let table = Table::open(storage.clone(), table_name, &open)?;
+    let inner = &*table.inner;
+    let source = match &inner.meta.source {
+        Source::Own => Source::Table { name: table_name.to_owned(), file_id: inner.file_id },
+        Source::Table { name, .. } | Source::Foreign { name, .. } => {
+            return Err(Error::InvalidArgument(format!(
+                "{table_name} is itself an index beside {name}; make the new index for {name}"
+            )));
+        }
+    };
+    let mut options = WriteOptions { key_type: inner.meta.key_type, ..options };
+    index::check_design(&options)?;
+    let out = Output::create(storage, index_name, options.replace)?;
+    let mut survey = Survey::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;
+    let mut locations = LocationWriter::new(inner.meta.block_bytes);
+    survey_table(inner, &mut survey, &mut locations)?;
+    let mut properties = inner.meta.properties.clone();
+    properties.retain(|(name, _)| options.properties.iter().all(|(new, _)| new != name));
+    options.properties.splice(0..0, properties);
+    let (stored, groups) = locations.encode();
+    let meta = Meta {
+        value_width: inner.meta.value_width,
+        tagged: inner.meta.tagged,
+        compression: inner.meta.compression.clone(),
+        block_bytes: inner.meta.block_bytes,
+        largest_block_bytes: inner.meta.largest_block_bytes,
+        data_bytes: inner.meta.data_bytes,
+        ..survey.meta(source, &mut options)
+    };
+    let sizes = Sizes { span_bytes: inner.meta.data_bytes, stored_block_bytes: locations.stored_bytes() };
+    write_index(out, survey, meta, sizes, Located { stored, groups, ..Located::default() }, &options)
+}
+
+/// What is different about a data file since it was indexed; `None` when nothing is, as far as length and time tell.
+pub(super) fn difference(data: &dyn ReadableFile, file_bytes: u64, modified_ns: u64) -> Option<String> {
+    if data.len() != file_bytes {
+        return Some(format!("it has {} bytes, and had {file_bytes}", data.len()));
+    }
+    let modified = data.modified_ns().is_some_and(|now| modified_ns != 0 && now != modified_ns);
+    modified.then(|| "it was modified later".to_owned())
+}
+
+/// The checksums of the blocks of a file that is not ours, read and checked; `None` where the blocks are ours.
+pub(super) fn block_checksums(inner: &Inner) -> Result<Option<Vec<u32>>> {
+    let Source::Foreign { checksums: section, .. } = inner.meta.source else { return Ok(None) };
+    let expected = inner.meta.blocks.checked_add(1).and_then(|count| count.checked_mul(CHECKSUM_BYTES as u64));
+    if expected != Some(section.bytes)
+        || section.offset.checked_add(section.bytes).is_none_or(|end| end > inner.file.len())
+    {
+        return Err(inner.damaged(section.offset, "the checksums of its data are not one for each block"));
+    }
+    let bytes = inner.whole(section, Purpose::Walk, &mut Reads::default())?;
+    if !checksum::check(inner.file_id, section.offset, &bytes) {
+        return Err(inner.damaged(section.offset, "the checksum of the checksums of its data does not match"));
+    }
+    let words = bytes.chunks_exact(CHECKSUM_BYTES).filter_map(|word| word.try_into().ok()).map(u32::from_le_bytes);
+    Ok(Some(words.take(inner.meta.blocks as usize).collect()))
+}
+
+/// Compares every block of the file that `table` indexes with the checksum that the index has of it; `progress` gets the bytes compared and
+/// those to compare. A table whose blocks carry their own checksums has nothing to compare.
+///
+/// # Errors
+/// [`Error::Changed`] with the first block that is not what was indexed; [`Error::Damaged`] when the index is; whatever the storage
+/// reports.
+pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+    let inner = &*table.inner;
+    let Some(checksums) = block_checksums(inner)? else { return Ok(()) };
+    let mut block = 0;
+    walk(&*inner.data, &inner.locations, |section, bytes| {
+        let sum = checksum::checksum(inner.file_id, section.offset, bytes);
+        if checksums.get(block) != Some(&sum) {
+            let detail = format!("block {block}, at byte {}, is not what was indexed", section.offset);
+            return Err(Error::Changed { path: inner.data.path().to_owned(), detail });
+        }
+        block += 1;
+        progress(section.offset + section.bytes, inner.meta.data_bytes);
+        Ok(())
+    })
+}
+
+fn check_names(data_name: &str, index_name: &str) -> Result<()> {
+    match data_name == index_name {
+        true => Err(Error::InvalidArgument(format!("the index of {data_name} cannot have its name; choose another"))),
+        false => Ok(()),
+    }
+}
+
+/// Bytes of a block: whole records, as many as the options allow, but at least one.
+fn fitting_block_bytes(records: RecordFile, options: &WriteOptions) -> Result<u64> {
+    let most = options.block_bytes.unwrap_or(DEFAULT_BLOCK_BYTES);
+    check_block_bytes(most)?;
+    let record = records.record_bytes();
+    if record > RECORD_BYTES_MAX {
+        return Err(Error::InvalidArgument(format!("records of {record} bytes: they have at most {RECORD_BYTES_MAX}")));
+    }
+    Ok((u64::from(most) / record).max(1) * record)
+}
+
+/// Reads blocks that lie one behind the other, many at a time, and shows each with its place.
+fn walk(
+    data: &dyn ReadableFile,
+    locations: &Locations,
+    mut visit: impl FnMut(Section, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut buffer = Vec::new();
+    let mut next = 0;
+    while let Some(first) = locations.of(next) {
+        let mut sections = vec![first];
+        let mut end = first.offset + first.bytes;
+        while let Some(section) = locations.of(next + sections.len() as u64) {
+            if section.offset + section.bytes - first.offset > READ_BYTES {
+                break;
+            }
+            end = section.offset + section.bytes;
+            sections.push(section);
+        }
+        buffer.resize((end - first.offset) as usize, 0);
+        data.read(ReadRequest { offset: first.offset, buffer: &mut buffer, purpose: Purpose::Input })?;
+        for section in &sections {
+            let at = (section.offset - first.offset) as usize;
+            visit(*section, &buffer[at..at + section.bytes as usize])?;
+        }
+        next += sections.len() as u64;
+    }
+    Ok(())
+}
+
+fn survey_records(survey: &mut Survey, records: RecordFile, bytes: &[u8]) -> Result<()> {
+    let width = records.key_bytes as usize;
+    let mut key = [0; 16];
+    for record in bytes.chunks_exact(records.record_bytes() as usize) {
+        let key = &mut key[..width];
+        key.copy_from_slice(&record[..width]);
+        if records.little_endian {
+            key.reverse();
+        }
+        survey.push(key)?;
+    }
+    Ok(())
+}
+
+fn survey_table(inner: &Inner, survey: &mut Survey, locations: &mut LocationWriter) -> Result<()> {
+    let at_a_time = (READ_BYTES / inner.meta.block_bytes.max(1)).max(1);
+    let mut first = 0;
+    while first < inner.meta.blocks {
+        let last = (first + at_a_time).min(inner.meta.blocks) - 1;
+        let mut reads = Reads::default();
+        for (block, bytes) in (first..).zip(inner.row(0, first, last, &mut reads)?) {
+            let view = inner.view(block, &bytes)?;
+            for record in 0..view.count() {
+                let key = view.key(record).ok_or_else(|| inner.malformed(block))?;
+                survey.push(key).map_err(|_| {
+                    Error::damaged(
+                        inner.data.path(),
+                        inner.offset_of(block),
+                        format!("record {record} of block {block} is out of order"),
+                    )
+                })?;
+            }
+            survey.end_block()?;
+            let section = inner.section(0, block)?;
+            locations.push(section.offset, section.bytes as usize);
+        }
+        first = last + 1;
+    }
+    if survey.records == inner.meta.records {
+        return Ok(());
+    }
+    let detail = format!("it holds {} records, and states {}", survey.records, inner.meta.records);
+    Err(inner.damaged(inner.tail_offset, detail))
+}

@@ -1,0 +1,116 @@
+//! The borders between blocks that are already there, block by block, as the index builder wants them.
+
+use super::index::Bottom;
+use super::key::coordinate;
+use ogive_model::Fence;
+use ogive_model::coded::{CodedLayer, MAX_GROUP, StringCuts, StringLayer, fit_strings, shortest_separator};
+
+/// Blocks whose borders are coded at a time: several times the longest distance that groups are fitted over.
+const BLOCKS_AHEAD: usize = 1024;
+/// The same in bytes of keys, for long ones.
+const KEY_BYTES_AHEAD: usize = 4 << 20;
+
+/// Collects borders. Where blocks end is given here, so only the separators are chosen.
+#[derive(Debug)]
+pub(super) enum Borders {
+    Numbers { first: u64, fences: Vec<Fence>, last: Option<u64> },
+    Strings(StringBorders),
+}
+
+impl Borders {
+    pub(super) fn new(numeric: bool) -> Self {
+        match numeric {
+            true => Self::Numbers { first: 0, fences: Vec::new(), last: None },
+            false => Self::Strings(StringBorders::default()),
+        }
+    }
+
+    /// Takes the next block by its first and last key.
+    pub(super) fn push(&mut self, first_key: &[u8], last_key: &[u8]) {
+        match self {
+            Self::Numbers { first, fences, last } => {
+                let high = coordinate(first_key);
+                match *last {
+                    Some(low) => fences.push(Fence { low, high }),
+                    None => *first = high,
+                }
+                *last = Some(coordinate(last_key));
+            }
+            Self::Strings(borders) => borders.push(first_key, last_key),
+        }
+    }
+
+    pub(super) fn finish(self) -> Bottom {
+        match self {
+            Self::Numbers { first, fences, .. } => Bottom::Numbers { first, fences, coded: CodedLayer::new() },
+            Self::Strings(mut borders) => {
+                borders.drain(0);
+                Bottom::Strings(borders.layer)
+            }
+        }
+    }
+}
+
+/// Borders between blocks of byte strings. Of each block, two records are known: its first and its last.
+#[derive(Debug, Default)]
+pub(super) struct StringBorders {
+    layer: StringLayer,
+    pending: EndKeys,
+    /// Separator of the first pending block.
+    separator: Vec<u8>,
+    /// Last key of the block before it.
+    before: Vec<u8>,
+}
+
+/// First and last keys of blocks: records `2 * i` and `2 * i + 1` of block `i`.
+#[derive(Debug, Default)]
+struct EndKeys {
+    keys: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl StringCuts for EndKeys {
+    fn ends(&self, begin: usize) -> Option<(usize, usize)> {
+        (begin + 2 < self.keys.len()).then_some((begin + 2, begin + 2))
+    }
+
+    fn key(&self, record: usize) -> &[u8] {
+        &self.keys[record]
+    }
+
+    fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
+        Some(begin + 2 * children).filter(|&record| record < self.keys.len())
+    }
+}
+
+impl StringBorders {
+    fn push(&mut self, first_key: &[u8], last_key: &[u8]) {
+        if self.pending.keys.is_empty() && self.layer.groups() > 0 {
+            self.separator = shortest_separator(&self.before, first_key);
+        }
+        self.pending.keys.extend([first_key.to_vec(), last_key.to_vec()]);
+        self.pending.bytes += first_key.len() + last_key.len();
+        if self.pending.keys.len() > 2 * BLOCKS_AHEAD || self.pending.bytes > KEY_BYTES_AHEAD {
+            self.drain(self.pending.keys.len() / 4);
+        }
+    }
+
+    /// Codes pending blocks until at most `keep` of them are left.
+    fn drain(&mut self, keep: usize) {
+        let pending = &self.pending;
+        let mut begin = 0;
+        while begin < pending.keys.len() && (keep == 0 || pending.keys.len() - begin > 2 * keep) {
+            let group = fit_strings(std::mem::take(&mut self.separator), begin, pending, MAX_GROUP);
+            begin = group.begins.last().copied().unwrap_or(begin) + 2;
+            self.layer.push(group);
+            if let [low, high] = &pending.keys[begin - 1..pending.keys.len().min(begin + 1)] {
+                self.separator = shortest_separator(low, high);
+            }
+        }
+        if let Some(last) = pending.keys[..begin].last() {
+            self.before.clone_from(last);
+        }
+        self.pending.bytes -= pending.keys[..begin].iter().map(Vec::len).sum::<usize>();
+        self.pending.keys.drain(..begin);
+    }
+}

@@ -1,0 +1,148 @@
+//! The growing file of a table or an index: under a temporary name until it is complete and durable.
+
+use super::options::OpenOptions;
+use super::reader::read_tail;
+use crate::error::{Error, Result};
+use crate::io::{Storage, WritableFile, random_u64};
+use std::sync::Arc;
+
+/// Written at a time.
+const WRITE_BYTES: usize = 1 << 20;
+/// Ending of the names of files that are being written.
+const TEMPORARY: &str = ".ogive-tmp";
+
+/// A file that gets its name by [`Self::publish`], and is removed when it is dropped before.
+#[derive(Debug)]
+pub(super) struct Output {
+    storage: Arc<dyn Storage>,
+    name: String,
+    temporary: String,
+    file: Box<dyn WritableFile>,
+    pub(super) file_id: u64,
+    buffer: Vec<u8>,
+    written: u64,
+    published: bool,
+    poisoned: bool,
+}
+
+impl Output {
+    /// Begins a file that is to be named `name`; what killed writers of that name left is removed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] of kind `AlreadyExists` when the name is taken and `replace` is off; [`Error::NotATable`] when it is
+    /// taken by a file that is no Ogive table; whatever the storage reports.
+    pub(super) fn create(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
+        check_replaced(&*storage, name, replace)?;
+        remove_leftovers(&*storage, name)?;
+        let file_id = random_u64();
+        let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
+        let file = storage.create(&temporary)?;
+        let buffer = Vec::with_capacity(WRITE_BYTES + (64 << 10));
+        Ok(Self {
+            name: name.to_owned(),
+            storage,
+            temporary,
+            file,
+            file_id,
+            buffer,
+            written: 0,
+            published: false,
+            poisoned: false,
+        })
+    }
+
+    /// Offset of the next byte.
+    pub(super) fn offset(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Refuses everything from now on: the file holds what does not belong there.
+    pub(super) fn poison(&mut self) {
+        self.poisoned = true;
+    }
+
+    fn check_poison(&self) -> Result<()> {
+        if self.poisoned { Err(Error::Poisoned { path: self.storage.path(&self.name) }) } else { Ok(()) }
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.check_poison()?;
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn zeros(&mut self, count: u64) -> Result<()> {
+        let mut left = count;
+        while left > 0 {
+            let part = left.min(WRITE_BYTES as u64);
+            self.put(&vec![0; part as usize])?;
+            left -= part;
+        }
+        Ok(())
+    }
+
+    /// Zeros up to the next multiple of `unit` bytes.
+    pub(super) fn align(&mut self, unit: u64) -> Result<()> {
+        self.zeros((unit - self.offset() % unit) % unit)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.check_poison()?;
+        let written = self.file.append(&self.buffer);
+        self.poisoned = written.is_err();
+        written?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Makes the file durable and gives it its name, durably.
+    ///
+    /// # Errors
+    /// Whatever the storage reports. Until the rename nothing stands under the name; after it the whole file does.
+    pub(super) fn publish(&mut self) -> Result<()> {
+        self.flush()?;
+        self.file.sync()?;
+        self.storage.rename(&self.temporary, &self.name)?;
+        self.published = true;
+        self.storage.sync_directory()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.published {
+            // There is nobody to report to; a leftover is removed by the next writer of the name.
+            _ = self.storage.remove(&self.temporary);
+        }
+    }
+}
+
+/// Refuses to overwrite: anything without `replace`, and what is no table in any case.
+fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()> {
+    if !storage.exists(name)? {
+        return Ok(());
+    }
+    if !replace {
+        return Err(Error::io("create", storage.path(name), std::io::ErrorKind::AlreadyExists.into()));
+    }
+    match read_tail(storage, name, OpenOptions::default().budget_bytes) {
+        // A damaged table, or one of a newer version, is a table all the same.
+        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes what writers of this table left behind when they were killed.
+fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
+    for file in storage.list()? {
+        let id = file
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('.'))
+            .and_then(|rest| rest.strip_suffix(TEMPORARY));
+        if id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())) {
+            storage.remove(&file)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! What is decided before the first block is written: its size, and whether block ends follow separators.
+
+use super::index::opening_with;
+use super::options::WriteOptions;
+use crate::tune::{BlockSizeChoice, DesignRequest, Problem, Sample, choose_block_size};
+
+/// Size of a data block in bytes where there is nothing to choose by.
+pub(super) const DEFAULT_BLOCK_BYTES: u32 = 4096;
+/// A writer that does not know how many records will come takes what it has seen to be this share of them: block sizes depend on the
+/// number of records by its square root at most.
+const UNKNOWN_REST: u64 = 16;
+/// Records of a stream's beginning are sampled in so many stretches of so many records.
+const STRETCHES: usize = 8;
+const STRETCH_RECORDS: usize = 1 << 14;
+
+/// How blocks are to be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) block_bytes: u32,
+    pub(super) ends_by_separator: bool,
+}
+
+impl Plan {
+    /// What is asked for, where that leaves nothing to choose; `None` where records must be seen first.
+    pub(super) fn given(options: &WriteOptions) -> Option<Self> {
+        let strings = !options.key_type.is_numeric();
+        let tuned = options.design == DesignRequest::Tuned;
+        let fixed = |block_bytes: u32, ends_by_separator: bool| Self { block_bytes, ends_by_separator };
+        match options.block_bytes {
+            Some(size) => Some(fixed(size, strings || tuned || options.design == DesignRequest::Coded)),
+            None if strings || !tuned => {
+                Some(fixed(DEFAULT_BLOCK_BYTES, strings || options.design == DesignRequest::Coded))
+            }
+            None => {
+                let sample = options.sample.as_ref()?;
+                Some(Self::from_sample(sample, options))
+            }
+        }
+    }
+
+    fn from_sample(sample: &Sample, options: &WriteOptions) -> Self {
+        let open_bytes = |root: u64| opening_with(root, 0);
+        let problem = Problem {
+            objective: options.objective,
+            resident_budget_bytes: options.resident_budget_bytes,
+            caching: options.caching.clone(),
+            open_bytes: &open_bytes,
+            options: options.search.clone(),
+            ..Problem::new(&options.profile)
+        };
+        match choose_block_size(sample, &problem) {
+            Ok(BlockSizeChoice { block_size_bytes, ends_by_separator, .. }) => {
+                Self { block_bytes: block_size_bytes, ends_by_separator }
+            }
+            // A sample without records: nothing will be written, or nothing was sampled.
+            Err(_) => Self { block_bytes: DEFAULT_BLOCK_BYTES, ends_by_separator: true },
+        }
+    }
+
+    /// Chooses by the first records of a stream; `all` says that there are no others.
+    pub(super) fn from_beginning(
+        coordinates: &[u64],
+        record_bytes: f64,
+        block_overhead_bytes: usize,
+        all: bool,
+        options: &WriteOptions,
+    ) -> Self {
+        let seen = coordinates.len() as u64;
+        let whole = all && coordinates.len() <= STRETCHES * STRETCH_RECORDS;
+        let stretches = match whole {
+            true => vec![coordinates.to_vec()],
+            false => {
+                let apart = coordinates.len() / STRETCHES;
+                let stretch = |i: usize| coordinates[i * apart..][..STRETCH_RECORDS.min(apart)].to_vec();
+                (0..STRETCHES).map(stretch).collect()
+            }
+        };
+        let records = if all { seen } else { options.expected_records.unwrap_or(seen * UNKNOWN_REST).max(seen) };
+        let sample = Sample { stretches, records, record_bytes, block_overhead_bytes: block_overhead_bytes as u64 };
+        Self::from_sample(&sample, options)
+    }
+}

@@ -1,0 +1,272 @@
+//! The writer for records that come in any order: an external sort in front of the sorted writer.
+
+use super::options::WriteOptions;
+use super::report::TableReport;
+use super::sort::{Sorter, remove_leftovers};
+use super::value::ValuePointer;
+use super::writer::{TAG_BYTES, TableWriter};
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use std::io::Read;
+use std::sync::Arc;
+
+/// In front of a sorted value that is the value itself.
+const INLINE: u8 = 0;
+/// In front of a sorted value that is the place of one.
+const APART: u8 = 1;
+
+/// Writes a table from records in any order; those of equal keys keep the order in which they came.
+///
+/// Records collect in a buffer, and in temporary files beside the table when it is full ([`super::sort`]). Values too long
+/// for a block go to the table's file at once, so that they are neither held nor sorted, only their places are.
+///
+/// Memory: the budget for the sort, about 16 MiB for the writer, and a few bytes for each block.
+///
+/// ```
+/// use ogive::io::MemoryStorage;
+/// use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, WriteOptions};
+/// use std::sync::Arc;
+///
+/// let storage = Arc::new(MemoryStorage::new());
+/// let options = WriteOptions { key_type: KeyType::Text, ..WriteOptions::default() };
+/// let mut writer = SortingWriter::create(storage.clone(), "fruit", options, 64 << 20)?;
+/// writer.append(b"banana", b"yellow")?;
+/// writer.append(b"apple", b"red")?;
+/// writer.finish()?;
+///
+/// let table = Table::open(storage, "fruit", &OpenOptions::default())?;
+/// assert_eq!(table.first()?, Some((b"apple".to_vec(), b"red".to_vec())));
+/// # Ok::<(), ogive::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SortingWriter {
+    writer: TableWriter,
+    sorter: Sorter,
+    order: Order,
+    records: u64,
+    /// Sort key and sorted value of the record at hand.
+    scratch: (Vec<u8>, Vec<u8>),
+}
+
+/// How records are put before the sorter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// As they are: their values have one width, and lie in blocks.
+    Plain,
+    /// With a byte before the value that says where it lies.
+    Placed,
+    /// By key and then by suffix: the sort key is both of them.
+    Tagged,
+}
+
+impl SortingWriter {
+    /// Begins a table named `name`; temporary files of the sort stand beside it under names that begin with `name`. What
+    /// killed writers of that name left is removed, so that one writer of a name may work at a time.
+    ///
+    /// `budget_bytes` bounds the memory of the sort; it is at least
+    /// [`SORT_BUDGET_BYTES_MIN`](super::sort::SORT_BUDGET_BYTES_MIN).
+    ///
+    /// # Errors
+    /// As [`TableWriter::create`]; [`Error::InvalidArgument`] for a budget that is too small.
+    pub fn create(storage: Arc<dyn Storage>, name: &str, options: WriteOptions, budget_bytes: u64) -> Result<Self> {
+        let sorter = Sorter::new(storage.clone(), budget_bytes, name)?;
+        let tagged = options.tagged;
+        let writer = TableWriter::create(storage.clone(), name, options)?;
+        // Only now is it known that the name may be written.
+        remove_leftovers(&*storage, name)?;
+        let order = match () {
+            () if tagged => Order::Tagged,
+            () if writer.takes_streams() => Order::Placed,
+            () => Order::Plain,
+        };
+        Ok(Self { writer, sorter, order, records: 0, scratch: Default::default() })
+    }
+
+    /// Takes a record.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`]; [`Error::ValueTooLarge`] for a record that lies in a block and takes more than a quarter of the budget,
+    /// which changes nothing; and whatever the storage reports, which ends the sort.
+    pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.writer.check_shape(self.records, key, value.len() as u64)?;
+        if self.writer.keeps_apart(value.len()) {
+            return self.append_apart(key, &mut &value[..]);
+        }
+        match self.order {
+            Order::Plain => self.sorter.push(key, value)?,
+            Order::Placed => self.push_placed(key, INLINE, value)?,
+            Order::Tagged => {
+                let (sort_key, _) = &mut self.scratch;
+                sort_key.clear();
+                push_escaped(sort_key, key);
+                let tag: [u8; TAG_BYTES] = *value.first_chunk().unwrap_or(&[0; TAG_BYTES]);
+                sort_key.extend_from_slice(&tag[1..]);
+                self.sorter.push(sort_key, value)?;
+            }
+        }
+        self.records += 1;
+        Ok(())
+    }
+
+    /// Takes a record whose value is read from a stream to its end, up to 1 GiB.
+    ///
+    /// # Errors
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table of dense or tagged records.
+    pub fn append_stream(&mut self, key: &[u8], value: &mut dyn Read) -> Result<()> {
+        if !self.writer.takes_streams() {
+            return Err(Error::InvalidArgument(
+                "values of fixed width, or with tags, are not streamed; use append".into(),
+            ));
+        }
+        self.writer.check_shape(self.records, key, 0)?;
+        self.append_apart(key, value)
+    }
+
+    /// Takes a record with a tag byte and a suffix; records of one key are ordered by suffix, largest first.
+    ///
+    /// # Errors
+    /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that was not created with `tagged`.
+    pub fn append_tagged(&mut self, key: &[u8], tag: u8, suffix: u64, value: &[u8]) -> Result<()> {
+        if self.order != Order::Tagged {
+            return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
+        }
+        let mut tagged = Vec::with_capacity(TAG_BYTES + value.len());
+        tagged.push(tag);
+        tagged.extend_from_slice(&(!suffix).to_be_bytes());
+        tagged.extend_from_slice(value);
+        self.append(key, &tagged)
+    }
+
+    /// Records taken so far.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.records
+    }
+
+    /// Whether no record was taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Key and value of a record that lies in a block together may have about so many bytes: a quarter of the budget.
+    #[must_use]
+    pub fn record_bytes_max(&self) -> u64 {
+        self.sorter.record_bytes_max()
+    }
+
+    fn append_apart(&mut self, key: &[u8], value: &mut dyn Read) -> Result<()> {
+        let pointer = self.writer.write_apart(value)?;
+        self.push_placed(key, APART, &pointer.encode())?;
+        self.records += 1;
+        Ok(())
+    }
+
+    fn push_placed(&mut self, key: &[u8], place: u8, value: &[u8]) -> Result<()> {
+        let (_, placed) = &mut self.scratch;
+        placed.clear();
+        placed.push(place);
+        placed.extend_from_slice(value);
+        self.sorter.push(key, placed)
+    }
+
+    /// Sorts what came, and writes the table.
+    ///
+    /// # Errors
+    /// Whatever the storage reports; then nothing is left under the name, and no temporary file.
+    pub fn finish(self) -> Result<TableReport> {
+        let Self { mut writer, sorter, order, scratch: (mut key, _), .. } = self;
+        writer.align_behind_value()?;
+        let mut sorted = sorter.finish()?;
+        while let Some((sort_key, sorted_value)) = sorted.next_record()? {
+            let malformed = || Error::damaged(writer.path(), 0, "a sorted record is not what was given to the sort");
+            match order {
+                Order::Plain => writer.append(sort_key, sorted_value)?,
+                Order::Tagged => {
+                    unescape(sort_key, &mut key).ok_or_else(malformed)?;
+                    writer.append(&key, sorted_value)?;
+                }
+                Order::Placed => match sorted_value.split_first().ok_or_else(malformed)? {
+                    (&APART, pointer) => {
+                        let pointer = ValuePointer::decode(pointer).ok_or_else(malformed)?;
+                        writer.append_apart(sort_key, pointer)?;
+                    }
+                    (_, value) => writer.append(sort_key, value)?,
+                },
+            }
+        }
+        drop(sorted);
+        writer.finish()
+    }
+}
+
+/// Appends a key so that what follows it does not disturb the order: zero bytes become 0 1, and 0 0 ends the key.
+fn push_escaped(out: &mut Vec<u8>, key: &[u8]) {
+    for &byte in key {
+        out.push(byte);
+        if byte == 0 {
+            out.push(1);
+        }
+    }
+    out.extend_from_slice(&[0, 0]);
+}
+
+/// The key that [`push_escaped`] put before a suffix.
+fn unescape(sort_key: &[u8], key: &mut Vec<u8>) -> Option<()> {
+    key.clear();
+    let mut rest = sort_key;
+    loop {
+        let (&byte, tail) = rest.split_first()?;
+        if byte != 0 {
+            key.push(byte);
+            rest = tail;
+            continue;
+        }
+        let (&mark, tail) = tail.split_first()?;
+        if mark == 0 {
+            return Some(());
+        }
+        key.push(0);
+        rest = tail;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escaped_keys_keep_their_order_before_any_suffix() {
+        let mut keys: Vec<Vec<u8>> = [
+            &b""[..],
+            b"\0",
+            b"\0\0",
+            b"\0\x01",
+            b"\x01",
+            b"a",
+            b"a\0",
+            b"a\0b",
+            b"a\x01",
+            b"ab",
+            b"\xff",
+            b"\xff\xff",
+        ]
+        .map(<[u8]>::to_vec)
+        .to_vec();
+        keys.sort();
+        let escaped = |key: &[u8], suffix: u8| {
+            let mut out = Vec::new();
+            push_escaped(&mut out, key);
+            out.extend_from_slice(&[suffix; 8]);
+            out
+        };
+        for pair in keys.windows(2) {
+            assert!(escaped(&pair[0], 0xFF) < escaped(&pair[1], 0), "{pair:?}");
+        }
+        for key in &keys {
+            let mut back = Vec::new();
+            unescape(&escaped(key, 7), &mut back).unwrap();
+            assert_eq!(back, *key);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a walk over blocks that are already there collects, and the index file that is made of it.
+
+use super::borders::Borders;
+use super::counts::even_count;
+use super::format::{Meta, Section, Source};
+use super::index::{self, IndexInput};
+use super::key::KeyType;
+use super::options::WriteOptions;
+use super::output::Output;
+use super::report::TableReport;
+use super::sections::{FilterUnits, write_counts, write_tail};
+use crate::block::checksum::{self, CHECKSUM_BYTES};
+use crate::block::compress::Compression;
+use crate::error::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Borders, counts and filter of blocks that are seen key by key.
+#[derive(Debug)]
+pub(super) struct Survey {
+    path: PathBuf,
+    borders: Borders,
+    counts: Vec<u32>,
+    filter: FilterUnits,
+    pub(super) records: u64,
+    distinct: bool,
+    /// First key of the present block, and its records so far.
+    first: Vec<u8>,
+    in_block: u32,
+    last: Vec<u8>,
+}
+
+/// Bytes of the data, for prices.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// From the first block to the end of the last: what is read where there is no index.
+    pub(super) span_bytes: u64,
+    /// Bytes of all blocks, without what lies between them.
+    pub(super) stored_block_bytes: u64,
+}
+
+/// Where blocks lie, and checksums of blocks that have none themselves.
+#[derive(Debug, Default)]
+pub(super) struct Located {
+    /// As [`super::locations::LocationWriter::encode`] gives it.
+    pub(super) stored: Vec<u8>,
+    pub(super) groups: u64,
+    /// Four bytes for each block of a file that is not ours.
+    pub(super) checksums: Vec<u8>,
+}
+
+impl Survey {
+    /// A survey of keys of this type in the file at `path`.
+    pub(super) fn new(path: &Path, key_type: KeyType, filter_bits_per_key: Option<u32>) -> Result<Self> {
+        Ok(Self {
+            path: path.to_owned(),
+            borders: Borders::new(key_type.is_numeric()),
+            counts: Vec::new(),
+            filter: FilterUnits::new(filter_bits_per_key)?,
+            records: 0,
+            distinct: true,
+            first: Vec::new(),
+            in_block: 0,
+            last: Vec::new(),
+        })
+    }
+
+    /// Takes the next key of the present block.
+    ///
+    /// # Errors
+    /// [`Error::Unsorted`] for a key before the last one.
+    pub(super) fn push(&mut self, key: &[u8]) -> Result<()> {
+        if self.records > 0 {
+            match key.cmp(&self.last) {
+                std::cmp::Ordering::Less => {
+                    return Err(Error::Unsorted { path: self.path.clone(), record: self.records });
+                }
+                order => self.distinct &= order.is_gt(),
+            }
+        }
+        if self.in_block == 0 {
+            self.first.clear();
+            self.first.extend_from_slice(key);
+        }
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.filter.add(key);
+        self.records += 1;
+        self.in_block += 1;
+        Ok(())
+    }
+
+    /// Ends the present block, which has at least one record.
+    pub(super) fn end_block(&mut self) -> Result<()> {
+        self.borders.push(&self.first, &self.last);
+        self.counts.push(self.in_block);
+        self.in_block = 0;
+        self.filter.end_block()
+    }
+
+    /// What the survey tells of the data; the properties are moved out of the options.
+    pub(super) fn meta(&self, source: Source, options: &mut WriteOptions) -> Meta {
+        Meta {
+            key_type: options.key_type,
+            value_width: None,
+            tagged: false,
+            distinct: self.distinct,
+            compression: Compression::None.name().to_owned(),
+            records: self.records,
+            blocks: self.counts.len() as u64,
+            block_bytes: 0,
+            largest_block_bytes: 0,
+            data_bytes: 0,
+            source,
+            layers: Vec::new(),
+            location_bytes: 0,
+            location_groups: 0,
+            counts: Section::default(),
+            per_block: even_count(&self.counts).unwrap_or(0),
+            filter: None,
+            mean_read_bytes: 0.0,
+            max_read_bytes: 0,
+            tuned_for: options.profile.name().to_owned(),
+            properties: std::mem::take(&mut options.properties),
+        }
+    }
+}
+
+/// Designs the index, writes what is left to be written, and gives the file its name.
+pub(super) fn write_index(
+    mut out: Output,
+    mut survey: Survey,
+    mut meta: Meta,
+    sizes: Sizes,
+    located: Located,
+    options: &WriteOptions,
+) -> Result<TableReport> {
+    let input = IndexInput {
+        bottom: survey.borders.finish(),
+        data_bytes: sizes.span_bytes,
+        stored_block_bytes: sizes.stored_block_bytes,
+        blocks: meta.blocks,
+        records: meta.records,
+        location_bytes: located.stored.len() as u64,
+        largest_block_bytes: meta.largest_block_bytes,
+    };
+    let index = index::build(input, options).write(&mut out)?;
+    (meta.layers, meta.mean_read_bytes, meta.max_read_bytes) =
+        (index.layers, index.mean_read_bytes, index.max_read_bytes);
+    (meta.location_bytes, meta.location_groups) = (located.stored.len() as u64, located.groups);
+    meta.counts = write_counts(&mut out, &survey.counts)?;
+    meta.filter = survey.filter.write(&mut out)?;
+    if let Source::Foreign { checksums, .. } = &mut meta.source {
+        *checksums = write_checksums(&mut out, located.checksums)?;
+    }
+    write_tail(&mut out, &index.root, &located.stored, &meta)?;
+    out.publish()?;
+    Ok(TableReport::new(&meta, out.offset()))
+}
+
+/// Writes the checksums of the blocks, and one over them.
+fn write_checksums(out: &mut Output, mut checksums: Vec<u8>) -> Result<Section> {
+    let offset = out.offset();
+    checksums.extend_from_slice(&[0; CHECKSUM_BYTES]);
+    checksum::seal(out.file_id, offset, &mut checksums);
+    out.put(&checksums)?;
+    Ok(Section { offset, bytes: checksums.len() as u64 })
+}

@@ -1,0 +1,35 @@
+//! Every key of a table of byte strings is found through several layers of separators. Goal: the last child of every unit,
+//! behind which a unit is filled up with zeros. Method: a budget for the root so small that layers pile up, and a look-up
+//! of each key and of a key behind each.
+
+use ogive::io::MemoryStorage;
+use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use std::sync::Arc;
+
+#[test]
+fn each_key_is_found_through_layers_of_strings() -> ogive::Result<()> {
+    let storage = Arc::new(MemoryStorage::new());
+    let options = WriteOptions {
+        key_type: KeyType::Text,
+        block_bytes: Some(512),
+        resident_budget_bytes: Some(1024),
+        ..WriteOptions::default()
+    };
+    let mut writer = TableWriter::create(storage.clone(), "t", options)?;
+    let mut keys: Vec<String> = (0..20_000_u64)
+        .map(|number| format!("/folder {}/{:x}", number % 37, number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .collect();
+    keys.sort();
+    for key in &keys {
+        writer.append(key.as_bytes(), b"value")?;
+    }
+    let report = writer.finish()?;
+    assert!(report.layers.len() > 1, "{:?}", report.layers);
+    let table = Table::open(storage, "t", &OpenOptions::default())?;
+    for (rank, key) in keys.iter().enumerate() {
+        assert!(table.get(key.as_bytes())?.is_some(), "{key}");
+        assert_eq!(table.rank(key.as_bytes())?, rank as u64, "{key}");
+        assert_eq!(table.get(format!("{key} ").as_bytes())?, None);
+    }
+    Ok(())
+}
