@@ -14,7 +14,8 @@ use crate::workload::Workload;
 const COLD_BUDGET_BYTES: u64 = 1 << 20;
 /// Look-ups of a table without index end when they have read so many bytes: each reads the whole table.
 const MOST_BYTES: u64 = 1 << 28;
-/// A table without index is read whole only by a reader that may hold it more than twice.
+/// A small table without index is read whole by a reader that may hold it several times; a large one is always searched
+/// block by block, and its look-ups cost less than the model says.
 const WHOLE_TABLES: u64 = 4;
 
 /// Clocks of several profiles in one storage, over one meter: each look-up is made once and priced by all.
