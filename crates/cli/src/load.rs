@@ -149,6 +149,7 @@ pub(crate) fn pour(
 }
 
 /// A writer for records in order, or in any order.
+#[expect(clippy::large_enum_variant, reason = "there is one of them")]
 enum Writer {
     Sorted(TableWriter),
     Sorting(SortingWriter),

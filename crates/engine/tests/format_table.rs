@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+use ogive::Error;
 use ogive::block::checksum;
 use ogive::io::MemoryStorage;
 use ogive::table::{FORMAT_VERSION, KeyType, OpenOptions, Table, TableWriter, WriteOptions, opening_bytes};
@@ -139,9 +140,19 @@ fn the_page_states_the_version_that_the_code_writes() {
 }
 
 #[test]
+fn a_newer_version_is_refused_by_its_number() {
+    let mut file = example("table");
+    let at = file.len() - FOOTER_BYTES + 8;
+    file[at..at + 4].copy_from_slice(&(FORMAT_VERSION + 1).to_le_bytes());
+    let storage = Arc::new(MemoryStorage::new());
+    storage.put("newer", file).unwrap();
+    let error = Table::open(storage, "newer", &OpenOptions::default()).unwrap_err();
+    assert!(matches!(error, Error::UnknownVersion { found, supported, .. } if (found, supported) == (2, 1)), "{error}");
+}
+
+#[test]
 fn step_pieces_are_stored_as_the_page_says() {
-    let pieces =
-        [StepPiece { separator: 100, first_child: 0 }, StepPiece { separator: 1000, first_child: 3 }];
+    let pieces = [StepPiece { separator: 100, first_child: 0 }, StepPiece { separator: 1000, first_child: 3 }];
     let mut expected = Vec::new();
     step::encode(&pieces, &mut expected);
     assert_page_holds("step", &expected);

@@ -48,7 +48,7 @@ impl Ahead {
             self.blocks.pop_front();
         }
         if self.blocks.is_empty() {
-            let most = (AHEAD_BYTES.min(inner.budget_bytes / 4) / inner.meta.block_bytes.max(1)).max(1);
+            let most = (AHEAD_BYTES.min(inner.working_bytes / 8) / inner.meta.block_bytes.max(1)).max(1);
             self.reach = (self.reach * 2).clamp(1, most);
             let (first, last) = match forward {
                 true => (block, block.saturating_add(self.reach - 1).min(last)),

@@ -38,8 +38,8 @@ struct Runs {
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
-    let folder = tempfile::tempdir_in(&device)
-        .with_context(|| format!("no folder can be made under {}", device.display()))?;
+    let folder =
+        tempfile::tempdir_in(&device).with_context(|| format!("no folder can be made under {}", device.display()))?;
     for spec in context.specs(&["gmm"]) {
         for fraction in FRACTIONS {
             let count = (context.count / fraction).max(1);
@@ -56,13 +56,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-fn measure(
-    context: &Context,
-    folder: &Path,
-    set: &KeySet,
-    profile: &Profile,
-    output: &mut Output<'_>,
-) -> Result<()> {
+fn measure(context: &Context, folder: &Path, set: &KeySet, profile: &Profile, output: &mut Output<'_>) -> Result<()> {
     if set.is_text() {
         bail!("this experiment works on integer keys; take a generated set or a .u64 file");
     }
