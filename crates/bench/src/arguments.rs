@@ -75,6 +75,9 @@ pub(crate) struct RunArguments {
     /// Folder on the device to measure on [default: the system's folder of temporary files]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) device: Option<PathBuf>,
+    /// Leave out what is measured on the device
+    #[arg(long, conflicts_with = "device")]
+    pub(crate) modelled_only: bool,
     /// Run the long version of an experiment that has one
     #[arg(long)]
     pub(crate) full: bool,

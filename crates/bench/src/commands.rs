@@ -119,6 +119,7 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
         payload_bytes: arguments.payload,
         exact: arguments.exact,
         device: arguments.device.clone(),
+        modelled_only: arguments.modelled_only,
         full: arguments.full,
         memory: Some(MEMORY),
     };

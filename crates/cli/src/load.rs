@@ -4,10 +4,11 @@ use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::progress::{Progress, Unit};
+use crate::watched::Watched;
 use ogive::Error;
 use ogive::io::Storage;
-use ogive::table::sort::{SORT_BUDGET_BYTES_MIN, Sorted, Sorter, remove_leftovers};
-use ogive::table::{KeyType, TableReport, TableWriter, WriteOptions};
+use ogive::table::sort::SORT_BUDGET_BYTES_MIN;
+use ogive::table::{KeyType, SortingWriter, TableReport, TableWriter, WriteOptions};
 use ogive::tune::Options;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -63,7 +64,7 @@ pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Pla
             }
             last.clear();
             last.extend_from_slice(record.key);
-            work.step(|_| records.position_bytes())?;
+            work.step(|| records.position_bytes())?;
         }
         if work.records == 0 { Err(InputError::Empty { path: input.path.clone() }.into()) } else { Ok(plan) }
     })
@@ -113,52 +114,45 @@ pub(crate) fn pour(
 ) -> Result<TableReport> {
     let facts = input.facts().clone();
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let create = |records: Option<u64>| {
-        let options = WriteOptions {
-            key_type: facts.key_type,
-            value_width: facts.dense_value_width(),
-            expected_records: records,
-            search: Options { threads, ..target.options.search.clone() },
-            ..target.options.clone()
-        };
-        TableWriter::create(Arc::clone(&target.storage), &target.name, options)
+    let options = WriteOptions {
+        key_type: facts.key_type,
+        value_width: facts.dense_value_width(),
+        expected_records: facts.records,
+        search: Options { threads, ..target.options.search.clone() },
+        ..target.options.clone()
+    };
+    let storage = Watched::new(Arc::clone(&target.storage), interrupt);
+    let mut writer = if sort {
+        let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
+        Writer::Sorting(SortingWriter::create(storage.clone(), &target.name, options, budget_bytes)?)
+    } else {
+        Writer::Sorted(TableWriter::create(storage.clone(), &target.name, options)?)
     };
     let mut work = Work { progress: Progress::start(what, facts.length_bytes, Unit::Bytes), interrupt, records: 0 };
-    // Ahead of a long sort too: a file that must not be replaced is refused at once.
-    let mut writer = create(facts.records)?;
-    if sort {
-        drop(writer);
-        let mut sorted = sort_all(input, target, &mut work)?;
-        writer = create(Some(sorted.records()))?;
-        work = Work { progress: Progress::start(what, Some(sorted.records()), Unit::Items), interrupt, records: 0 };
-        while let Some((key, value)) = sorted.next_record()? {
-            writer.append(key, value)?;
-            work.step(|records| records)?;
+    while let Some(record) = input.next()? {
+        match &mut writer {
+            Writer::Sorted(writer) => writer.append(record.key, record.value)?,
+            Writer::Sorting(writer) => writer.append(record.key, record.value)?,
         }
-    } else {
-        while let Some(record) = input.next()? {
-            writer.append(record.key, record.value)?;
-            work.step(|_| input.position_bytes())?;
-        }
+        work.step(|| input.position_bytes())?;
     }
     if work.records == 0 {
         return Err(InputError::Empty { path: facts.path }.into());
     }
     drop(work);
-    let _finishing = Progress::start(format!("{what}: the index"), None, Unit::Items);
-    Ok(writer.finish()?)
+    let rest = if sort { "sorting and writing" } else { "writing the index" };
+    storage.show(Progress::start(format!("{what}: {rest}"), None, Unit::Bytes));
+    Ok(match writer {
+        Writer::Sorted(writer) => writer.finish()?,
+        Writer::Sorting(writer) => writer.finish()?,
+    })
 }
 
-/// Sorts an input within the memory given, beside the table that is to be made of it.
-fn sort_all(input: &mut dyn Input, target: &Target, work: &mut Work<'_>) -> Result<Sorted> {
-    remove_leftovers(&*target.storage, &target.name)?;
-    let budget_bytes = target.memory_bytes.max(SORT_BUDGET_BYTES_MIN);
-    let mut sorter = Sorter::new(Arc::clone(&target.storage), budget_bytes, &target.name)?;
-    while let Some(record) = input.next()? {
-        sorter.push(record.key, record.value)?;
-        work.step(|_| input.position_bytes())?;
-    }
-    Ok(sorter.finish()?)
+/// A writer for records in order, or in any order.
+#[expect(clippy::large_enum_variant, reason = "there is one of them")]
+enum Writer {
+    Sorted(TableWriter),
+    Sorting(SortingWriter),
 }
 
 /// Long work over records: shows how far it is, and stops when asked to.
@@ -169,12 +163,12 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// One record more is done; `reached` tells how far that is, from the number of records.
-    fn step(&mut self, reached: impl Fn(u64) -> u64) -> Result<()> {
+    /// One record more is done; `reached` tells how far that is.
+    fn step(&mut self, reached: impl Fn() -> u64) -> Result<()> {
         self.records += 1;
         if self.records.is_multiple_of(RECORDS_A_STEP) {
             self.interrupt.check()?;
-            self.progress.reach(reached(self.records));
+            self.progress.reach(reached());
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! absent key; 2 for wrong usage. A closed pipe is no error.
 
 mod args;
+mod beside;
 mod commands;
 mod demo;
 mod discard;
@@ -21,6 +22,7 @@ mod scratch;
 mod size;
 mod source;
 mod table_text;
+mod watched;
 
 use args::{Arguments, Outcome};
 use clap::Parser;
@@ -38,7 +40,7 @@ fn main() -> ExitCode {
     let outcome = arguments.run(&mut output).and_then(|outcome| output.flush().map(|()| outcome));
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Absent) => ExitCode::from(1),
+        Ok(Outcome::Negative) => ExitCode::from(1),
         Err(failure) => report(&failure, &mut output),
     }
 }

@@ -1,7 +1,55 @@
 //! # Ogive
 //!
 //! A storage engine that learns the cumulative curve of its keys and uses it to turn a key into the fewest bytes read
-//! from wherever the data lives.
+//! from wherever the data lives. It fits itself to three things: the keys, the storage (a [`Profile`](io::Profile)), and the
+//! memory it may use.
+//!
+//! What there is today is the immutable sorted [`Table`](table::Table): one file, opened by one read, with an index whose
+//! layers are searched for by [`tune`]. A look-up in an open table is one read for each layer below the root, and one of data.
+//!
+//! ```
+//! use ogive::io::{MemoryStorage, Profile};
+//! use ogive::table::{KeyType, OpenOptions, Receipt, Table, TableWriter, WriteOptions};
+//! use std::sync::Arc;
+//!
+//! // `LocalStorage::new(folder)` keeps tables as files.
+//! let storage = Arc::new(MemoryStorage::new());
+//! let options = WriteOptions {
+//!     key_type: KeyType::U64,
+//!     value_width: Some(8),
+//!     profile: Profile::named("s3")?,
+//!     ..WriteOptions::default()
+//! };
+//! let mut writer = TableWriter::create(storage.clone(), "squares", options)?;
+//! for i in 0..10_000_u64 {
+//!     // Keys are byte strings that order as they are meant to: integers are big-endian.
+//!     writer.append(&(i * i).to_be_bytes(), &i.to_le_bytes())?;
+//! }
+//! let report = writer.finish()?;
+//! println!("{} bytes of index for {} blocks", report.index_bytes, report.blocks);
+//!
+//! let table = Table::open(storage, "squares", &OpenOptions::default())?;
+//! let mut receipt = Receipt::new();
+//! let value = table.traced(&mut receipt).get(&144_u64.to_be_bytes())?;
+//! assert_eq!(value, Some(12_u64.to_le_bytes().to_vec()));
+//! println!("{} reads, {} bytes", receipt.reads.len(), receipt.bytes());
+//!
+//! assert_eq!(table.rank(&1000_u64.to_be_bytes())?, 32);
+//! for record in table.range(100_u64.to_be_bytes()..200_u64.to_be_bytes()) {
+//!     let (key, _) = record?;
+//!     assert!(key.as_slice() >= &100_u64.to_be_bytes()[..]);
+//! }
+//! # Ok::<(), ogive::Error>(())
+//! ```
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`io`] | the one seam to the outside: storages, meters, a modelled clock, profiles T(n) |
+//! | [`mod@block`] | checksums that know their place, compression, the block cache |
+//! | [`tune`] | the search for the fastest index design |
+//! | [`table`] | the table's format, its writers, its reader |
+//!
+//! Features: `lz4` (on unless turned off) and `zstd` compress blocks.
 
 pub mod block;
 mod error;
@@ -10,3 +58,8 @@ pub mod table;
 pub mod tune;
 
 pub use error::{Error, Result};
+
+/// The examples of the README are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

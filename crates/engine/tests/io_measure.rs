@@ -1,6 +1,10 @@
 //! A measured profile is a profile, and measuring leaves nothing behind.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and looks at what is left on disk"
+)]
 
 use ogive::Error;
 use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};

@@ -4,7 +4,7 @@ mod tune_support;
 
 use ogive::Result;
 use ogive::io::{Profile, ProfilePoint};
-use ogive::tune::{Builder, BuilderKind, DesignRequest, Options, Problem, Row, assess, tune};
+use ogive::tune::{Builder, BuilderKind, Caching, DesignRequest, Options, Problem, Row, assess, tune};
 use tune_support::{keys, row_of};
 
 #[test]
@@ -158,6 +158,20 @@ fn the_assessment_is_an_upper_bound_for_what_tuning_finds() -> Result<()> {
             let assessment = assess(row.size_bytes(), 13.0, &profile, tuned.cost.total_us);
             assert!(!assessment.worth_tuning(0.01), "{shape}, {name}: {assessment:?}");
         }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_long_row_is_indexed_where_short_reads_cost_alike_and_opening_is_free() -> Result<()> {
+    let points = [(512, 72.4), (4096, 72.4), (1 << 20, 1200.0)];
+    let points = points.map(|(size_bytes, time_us)| ProfilePoint { size_bytes, time_us }).to_vec();
+    let profile = Profile::from_points("flat below 4 KiB", points, 4)?;
+    for shape in ["steps", "uniform", "clusters"] {
+        let row = row_of(&keys(shape, 900_000, 3), 31, 512);
+        let caching = Caching { opening_hit_rate: 1.0, ..Caching::default() };
+        let design = tune(&row, &Problem { caching, ..Problem::new(&profile) });
+        assert!(design.reads[0].max_bytes() <= 1 << 14, "{shape}: {:?}", design.report());
     }
     Ok(())
 }

@@ -30,6 +30,8 @@ pub struct Context {
     pub exact: bool,
     /// Folder on the device to measure on; none for the system's folder of temporary files.
     pub device: Option<PathBuf>,
+    /// Whether to leave out what is measured on the device.
+    pub modelled_only: bool,
     /// Whether to run the long version of an experiment that has one.
     pub full: bool,
     /// How memory is measured, where the program counts it.
@@ -59,6 +61,7 @@ impl Default for Context {
             payload_bytes: 0,
             exact: false,
             device: None,
+            modelled_only: false,
             full: false,
             memory: None,
         }

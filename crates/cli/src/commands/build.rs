@@ -1,6 +1,7 @@
 //! `ogive build`: makes a table of a file.
 
 use crate::args::Outcome;
+use crate::beside::{RecordLayout, build_beside};
 use crate::failure::{Failure, Result};
 use crate::input::InputOptions;
 use crate::interrupt::Interrupt;
@@ -71,9 +72,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     resident: Option<ByteSize>,
 
-    /// Write an index only, for the sorted fixed-size records of INPUT, which stays as it is where it is
-    #[arg(long)]
+    /// Write only an index, for a sorted file of fixed-size records, or for a table; INPUT stays as it is, where it is
+    #[arg(long, conflicts_with_all = ["exact", "payload", "key", "value", "compress"])]
     beside: bool,
+
+    #[command(flatten)]
+    layout: RecordLayout,
 
     /// Choose the size of blocks from all keys rather than from a sample, which takes a second pass
     #[arg(long)]
@@ -100,7 +104,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         options: write_options(arguments)?,
         memory_bytes: arguments.memory.0,
     };
-    let report = if arguments.exact {
+    let report = if arguments.beside {
+        build_beside(&arguments.input, &arguments.layout, &target, &interrupt)?
+    } else if arguments.exact {
         let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
         let sample = sample::exact(&mut *source.open()?, arguments.memory.0, &interrupt)?;
         let target = Target { options: WriteOptions { sample, ..target.options }, ..target };

@@ -162,21 +162,3 @@ fn an_absent_column_is_an_error_that_names_those_there_are() {
     run.complains_of("no column 'nmae'").complains_of("'id', 'name'");
     assert_eq!(folder.names(), ["rows.csv"]);
 }
-
-#[test]
-fn a_file_is_indexed_where_it_lies() {
-    let folder = Folder::new();
-    let keys = uneven_keys(40_000);
-    let path = folder.write("keys.u64", sosd(&keys));
-    let before = std::fs::read(&path).unwrap();
-    folder.build("keys.u64", "keys.ogive", &["--beside"]);
-    assert_eq!(std::fs::read(&path).unwrap(), before);
-    assert!(std::fs::metadata(folder.path("keys.ogive")).unwrap().len() < 40_000);
-    folder.run(&["get", "keys.ogive", &keys[4321].to_string()]).exits_with(0);
-    folder.run(&["get", "keys.ogive", &(keys[4321] + 1).to_string()]).exits_with(1);
-    folder.run(&["verify", "keys.ogive"]).exits_with(0);
-    let mut changed = before;
-    changed[8 * 1000] ^= 1;
-    std::fs::write(&path, changed).unwrap();
-    folder.run(&["verify", "keys.ogive"]).exits_with(1).complains_of("changed");
-}

@@ -1,5 +1,6 @@
 //! Whole runs, by subject.
 
+mod beside;
 mod demo;
 mod inputs;
 mod run;

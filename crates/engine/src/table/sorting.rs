@@ -175,7 +175,8 @@ impl SortingWriter {
     /// # Errors
     /// Whatever the storage reports; then nothing is left under the name, and no temporary file.
     pub fn finish(self) -> Result<TableReport> {
-        let Self { mut writer, sorter, order, scratch: (mut key, _), .. } = self;
+        let Self { mut writer, sorter, order, records, scratch: (mut key, _) } = self;
+        writer.expect(records);
         writer.align_behind_value()?;
         let mut sorted = sorter.finish()?;
         while let Some((sort_key, sorted_value)) = sorted.next_record()? {

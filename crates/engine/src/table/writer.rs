@@ -150,6 +150,11 @@ impl TableWriter {
         self.accept(key, Stored::Long(pointer))
     }
 
+    /// Learns how many records will come, unless the caller has said so; it helps to choose the size of blocks.
+    pub(super) fn expect(&mut self, records: u64) {
+        self.options.expected_records.get_or_insert(records);
+    }
+
     /// Whether a value of this length lies outside the blocks.
     pub(super) fn keeps_apart(&self, value_bytes: usize) -> bool {
         self.takes_streams() && value_bytes > (self.block_bytes / 2).max(64)

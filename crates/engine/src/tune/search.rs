@@ -229,7 +229,9 @@ fn tighter(bound: Option<Score>, score: Score) -> Option<Score> {
 /// Of candidates that were judged, in order of promise, keeps the `top_k` best that come near the best of all.
 fn keep_promising(judged: &mut Vec<Ranked>, ideal_us: f64, problem: &Problem<'_>) {
     let best_us = judged.first().map_or(0.0, |first| first.promised_us);
-    judged.retain(|ranked| ranked.promised_us - ideal_us <= (best_us - ideal_us) * ESTIMATE_SLACK);
+    // On storage where short reads cost the same, the best may cost no more than the ideal, or a rounding less.
+    let limit_us = best_us + (best_us - ideal_us).max(0.0) * (ESTIMATE_SLACK - 1.0);
+    judged.retain(|ranked| ranked.promised_us <= limit_us);
     judged.truncate(problem.options.top_k.max(1));
 }
 

@@ -105,7 +105,7 @@ impl Sums {
         for layer in (1..=layers_below_root).rev() {
             record = record.figure(&format!("layer_{layer}_modelled_us"), of(Purpose::Layer(layer as u8)));
         }
-        let reads_us = self.reads_us.values().sum::<f64>() / count;
+        let reads_us = self.reads_us.values().fold(0.0, |sum, us| sum + us) / count;
         let cpu_us = (self.open_cpu_us + self.get_cpu_us) / count;
         record
             .figure("data_modelled_us", of(Purpose::Data))

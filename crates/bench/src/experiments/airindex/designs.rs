@@ -27,9 +27,9 @@ const FIXED: [&str; 5] = ["btree", "pgm:64", "pgm:128", "coded", "none"];
 /// Those that tables of byte strings can have.
 const FIXED_FOR_TEXT: [&str; 2] = ["coded", "none"];
 const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
+/// The tuned design whose block size is chosen from all keys, not from a sample of them.
+const TUNED_EXACTLY: &str = "tuned exactly";
 const LOOKUPS: usize = 10_000;
-/// Look-ups of one table end when they have read so many bytes: without index, each reads the whole table.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold look-up.
 const PAPER: [(&str, &str, f64); 6] = [
@@ -59,7 +59,7 @@ struct Run {
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let profiles = profiles(context, &PROFILES)?;
     let specs = context.specs(&KEY_SETS);
-    let mut device = Device::new(context)?;
+    let mut device = Device::new(context);
     for spec in specs {
         let mut cells: Vec<Cell> = Vec::new();
         let mut name = spec.clone();
@@ -69,7 +69,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let keys = Keys::load(&set)?;
             let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), seed)?;
             run_tables(context, &keys, &asked, &profiles, &mut cells)?;
-            if seed == context.seed {
+            if seed == context.seed && !context.modelled_only {
                 device.measure(&name, context, &keys, &asked, output)?;
             }
         }
@@ -84,7 +84,15 @@ fn without_seed(name: &str, seeds: u64) -> String {
     kept.collect::<Vec<_>>().join(":")
 }
 
-fn chosen(context: &Context, keys: &Keys) -> Result<Vec<DesignRequest>> {
+/// A design of the comparison under the name that records give it.
+struct Entry {
+    name: String,
+    request: DesignRequest,
+    exact: bool,
+}
+
+/// Tuned designs come twice where a sample can be told from the whole: with the block size chosen by either.
+fn chosen(context: &Context, keys: &Keys) -> Result<Vec<Entry>> {
     let mut names: Vec<String> = vec!["tuned".into()];
     match keys {
         Keys::Lines(_) => names.extend(FIXED_FOR_TEXT.map(String::from)),
@@ -95,7 +103,13 @@ fn chosen(context: &Context, keys: &Keys) -> Result<Vec<DesignRequest>> {
             }
         }
     }
-    designs(context, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    let mut entries = Vec::new();
+    for request in designs(context, &names.iter().map(String::as_str).collect::<Vec<_>>())? {
+        let twice = request == DesignRequest::Tuned && !context.exact && matches!(keys, Keys::Integers(_));
+        entries.push(Entry { name: request.to_string(), request: request.clone(), exact: context.exact });
+        entries.extend(twice.then(|| Entry { name: TUNED_EXACTLY.into(), request, exact: true }));
+    }
+    Ok(entries)
 }
 
 /// The manual alternatives of Figure 11: numbers of layers, builders and granularities.
@@ -115,17 +129,17 @@ fn run_tables(
     profiles: &[Profile],
     cells: &mut Vec<Cell>,
 ) -> Result<()> {
-    let designs = chosen(context, keys)?;
-    let is_tuned = |design: &DesignRequest| *design == DesignRequest::Tuned;
-    let tables: usize = designs.iter().map(|design| if is_tuned(design) { profiles.len() } else { 1 }).sum();
+    let entries = chosen(context, keys)?;
+    let is_tuned = |entry: &Entry| entry.request == DesignRequest::Tuned;
+    let tables: usize = entries.iter().map(|entry| if is_tuned(entry) { profiles.len() } else { 1 }).sum();
     let progress = Progress::new(tables)?;
-    for design in &designs {
+    for entry in &entries {
         // A fixed design is one table for all profiles, a tuned one has a table for each.
-        let groups: Vec<&[Profile]> = if is_tuned(design) { profiles.chunks(1).collect() } else { vec![profiles] };
+        let groups: Vec<&[Profile]> = if is_tuned(entry) { profiles.chunks(1).collect() } else { vec![profiles] };
         for group in groups {
-            progress.on(format!("{design} for {}", group[0].name()));
-            let recipe = Recipe::new(context, design, &group[0]);
-            run_table(keys, asked, &recipe, group, cells)?;
+            progress.on(format!("{} for {}", entry.name, group[0].name()));
+            let recipe = Recipe { exact: entry.exact, ..Recipe::new(context, &entry.request, &group[0]) };
+            run_table(keys, asked, &entry.name, &recipe, group, cells)?;
             progress.step();
         }
     }
@@ -135,6 +149,7 @@ fn run_tables(
 fn run_table(
     keys: &Keys,
     asked: &[u64],
+    design: &str,
     recipe: &Recipe<'_>,
     profiles: &[Profile],
     cells: &mut Vec<Cell>,
@@ -142,7 +157,7 @@ fn run_table(
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), keys, recipe)?;
     let bench = Bench::new(storage, profiles);
-    let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, MOST_BYTES)?;
+    let cold = look_up_cold(&bench, keys, asked, recipe, &written.report)?;
     for (profile, &metered_us) in profiles.iter().zip(&cold.mean_us) {
         let run = Run {
             modelled_us: written.report.modelled_us(profile),
@@ -151,7 +166,7 @@ fn run_table(
             build_s: written.build_s,
             report: written.report.clone(),
         };
-        let (profile, design) = (profile.name().to_owned(), recipe.design.to_string());
+        let (profile, design) = (profile.name().to_owned(), design.to_owned());
         match cells.iter_mut().find(|cell| cell.profile == profile && cell.design == design) {
             Some(cell) => cell.runs.push(run),
             None => cells.push(Cell { profile, design, runs: vec![run] }),
@@ -180,7 +195,7 @@ fn report(context: &Context, keys: &str, cells: &[Cell], output: &mut Output<'_>
 /// AirIndex's own figure for its tuned index, where it is known.
 fn paper_us(context: &Context, keys: &str, cell: &Cell) -> Option<f64> {
     let records = cell.runs.first().map_or(0, |run| run.report.records);
-    if cell.design != "tuned" || context.payload_bytes != 0 || records != 10_000_000 {
+    if !cell.design.starts_with("tuned") || context.payload_bytes != 0 || records != 10_000_000 {
         return None;
     }
     let set = keys.split(':').next().unwrap_or(keys);

@@ -45,9 +45,9 @@ struct Times {
 }
 
 impl Device {
-    pub(super) fn new(context: &Context) -> Result<Self> {
+    pub(super) fn new(context: &Context) -> Self {
         let folder = context.device.clone().unwrap_or_else(std::env::temp_dir);
-        Ok(Self { folder, profile: None })
+        Self { folder, profile: None }
     }
 
     fn profile(&mut self) -> Result<(Profile, bool)> {

@@ -50,8 +50,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             for setting in &settings {
                 progress.step();
                 progress.on(&setting.design);
-                let options =
-                    Options { unit_bytes: setting.unit_bytes.unwrap_or(search().unit_bytes), ..search() };
+                let options = Options { unit_bytes: setting.unit_bytes.unwrap_or(search().unit_bytes), ..search() };
                 let blocks = records.blocks(setting.block_bytes);
                 let design = blocks.design(&setting.request, &profile, &options);
                 let record = record(set.name(), &profile, &setting.design, &blocks, &design, tuned_us);
@@ -92,9 +91,8 @@ fn settings() -> Vec<Setting> {
         unit_bytes: None,
         request: DesignRequest::Pgm { error_keys },
     });
-    let by_layers = (1..=MOST_LAYERS).flat_map(|layers| {
-        BUILDERS.map(|builder| stack("layers", layers as u64, layers, builder, 2 * BLOCK_BYTES))
-    });
+    let by_layers = (1..=MOST_LAYERS)
+        .flat_map(|layers| BUILDERS.map(|builder| stack("layers", layers as u64, layers, builder, 2 * BLOCK_BYTES)));
     let by_granularity = sizes().flat_map(|lambda_bytes| {
         BUILDERS.map(|builder| stack("lambda_bytes", u64::from(lambda_bytes), 2, builder, lambda_bytes))
     });

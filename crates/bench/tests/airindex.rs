@@ -1,0 +1,232 @@
+//! The AirIndex experiments in small: each must find what the paper or our own design promises, on few keys.
+
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
+use ogive_bench::experiments::{Context, experiments};
+use ogive_bench::output::Reporter;
+use serde_json::Value;
+
+type TestResult = Result<(), Box<dyn std::error::Error>>;
+
+fn small() -> Context {
+    Context { count: 50_000, key_sets: vec!["lognormal".into()], modelled_only: true, ..Context::default() }
+}
+
+fn strings(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
+}
+
+fn run(name: &str, context: &Context) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
+    let experiment = experiments().iter().find(|experiment| experiment.name == name).ok_or("no such experiment")?;
+    let mut printed = Vec::new();
+    {
+        let stream: &mut dyn std::io::Write = &mut printed;
+        (experiment.run)(context, &mut Reporter::new(stream, true))?;
+    }
+    let records: Vec<Value> = str::from_utf8(&printed)?.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+    assert!(!records.is_empty());
+    assert!(records.iter().all(|record| record["experiment"] == name && record["keys"].is_string()));
+    Ok(records)
+}
+
+fn number(record: &Value, figure: &str) -> f64 {
+    // Comparisons with what is no number fail.
+    record[figure].as_f64().unwrap_or(f64::NAN)
+}
+
+fn of_design<'r>(records: &'r [Value], design: &'r str) -> impl Iterator<Item = &'r Value> {
+    records.iter().filter(move |record| record["design"] == design)
+}
+
+#[test]
+fn no_fixed_design_beats_the_tuned_one() -> TestResult {
+    let context = Context { key_sets: strings(&["lognormal", "uniform", "step"]), lookups: Some(200), ..small() };
+    let records = run("airindex/designs", &context)?;
+    for record in &records {
+        let same = |other: &&Value| other["keys"] == record["keys"] && other["profile"] == record["profile"];
+        let best = of_design(&records, "tuned exactly").find(same).ok_or("no tuned design")?;
+        let (best_us, modelled_us) = (number(best, "modelled_us"), number(record, "modelled_us"));
+        assert!(
+            best_us <= modelled_us * (1.0 + 1e-9),
+            "{} on {}: {modelled_us} < {best_us}",
+            record["design"],
+            record["profile"]
+        );
+    }
+    // Six designs and the exact one, six profiles, three key sets.
+    assert_eq!(records.len(), 7 * 6 * 3);
+    Ok(())
+}
+
+#[test]
+fn metered_lookups_cost_what_the_model_says() -> TestResult {
+    let designs = strings(&["tuned", "coded", "btree", "none", "layers=2,builder=gband,lambda=8192"]);
+    let profiles = strings(&["optane", "ssd"]);
+    let context = Context { designs, profiles, lookups: Some(100_000), payload_bytes: 8, ..small() };
+    for record in run("airindex/designs", &context)? {
+        // Without index each look-up reads the whole table, and a few of them tell all.
+        assert!(record["lookups"] == 100_000 || record["design"] == "none");
+        assert!(number(&record, "metered_error_percent").abs() < 1.0, "{record}");
+    }
+    Ok(())
+}
+
+#[test]
+fn one_resident_layer_of_coded_separators_leads_to_one_block() -> TestResult {
+    let context =
+        Context { designs: strings(&["coded"]), profiles: strings(&["ssd"]), lookups: Some(2_000), ..small() };
+    for record in run("airindex/designs", &context)? {
+        assert_eq!((number(&record, "blocks_per_get"), number(&record, "reads_per_get")), (1.0, 1.0));
+    }
+    Ok(())
+}
+
+#[test]
+fn several_seeds_give_medians_and_one_name() -> TestResult {
+    let context = Context {
+        designs: strings(&["tuned"]),
+        profiles: strings(&["nfs"]),
+        lookups: Some(50),
+        seeds: 3,
+        exact: true,
+        ..small()
+    };
+    let records = run("airindex/designs", &context)?;
+    assert_eq!((records.len(), &records[0]["keys"]), (1, &"lognormal:50k".into()));
+    assert!(number(&records[0], "modelled_us_min") <= number(&records[0], "modelled_us"));
+    assert!(number(&records[0], "modelled_us") <= number(&records[0], "modelled_us_max"));
+    Ok(())
+}
+
+#[test]
+fn byte_strings_are_compared_among_the_designs_that_they_can_have() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("words.txt");
+    let lines: String = (0..5_000).map(|index| format!("word {index:06}\n")).collect();
+    std::fs::write(&path, lines)?;
+    let key_sets = vec![path.to_str().ok_or("no path")?.to_owned()];
+    let context = Context { key_sets, profiles: strings(&["ssd"]), lookups: Some(100), payload_bytes: 8, ..small() };
+    let records = run("airindex/designs", &context)?;
+    let designs: Vec<_> = records.iter().map(|record| record["design"].as_str().unwrap_or_default()).collect();
+    assert_eq!(designs, ["tuned", "coded", "none"]);
+    Ok(())
+}
+
+#[test]
+fn no_setting_of_a_knob_beats_the_tuned_design() -> TestResult {
+    let records = run("airindex/knobs", &small())?;
+    for record in &records {
+        // The choice of the block size is indifferent to a fifth of a percent.
+        assert!(number(record, "ratio_to_tuned") > 0.998, "{record}");
+    }
+    for knob in ["page_bytes", "error_keys", "layers", "lambda_bytes"] {
+        assert!(records.iter().any(|record| record["knob"] == knob), "{knob}");
+    }
+    Ok(())
+}
+
+#[test]
+fn faster_storage_never_makes_the_tuned_design_slower() -> TestResult {
+    let records = run("airindex/spectrum", &Context { count: 20_000, ..small() })?;
+    assert_eq!(records.len(), 100);
+    for pair in records.windows(2).filter(|pair| pair[0]["latency_us"] == pair[1]["latency_us"]) {
+        assert!(number(&pair[0], "bandwidth_mb_per_s") < number(&pair[1], "bandwidth_mb_per_s"));
+        assert!(number(&pair[1], "modelled_us") <= number(&pair[0], "modelled_us") * 1.002, "{} {}", pair[0], pair[1]);
+    }
+    // Low latency and little bandwidth want tall indexes of fine precision, the other corner the contrary.
+    let cell = |latency: f64, bandwidth: f64| {
+        let found = records.iter().find(|record| {
+            number(record, "latency_us") == latency && number(record, "bandwidth_mb_per_s") == bandwidth
+        });
+        found.ok_or("no such cell")
+    };
+    let (slow, fast) = (cell(1.0, 1e-3)?, cell(1e9, 1e6)?);
+    assert!(number(slow, "index_layers") > number(fast, "index_layers"));
+    assert!(number(slow, "read_bytes") < number(fast, "read_bytes"));
+    Ok(())
+}
+
+#[test]
+fn a_design_is_best_where_it_was_tuned_for() -> TestResult {
+    let records = run("airindex/mismatch", &small())?;
+    for record in &records {
+        assert!(number(record, "slowdown") > 0.998, "{record}");
+        if record["latency_factor"] == 1.0 && record["bandwidth_factor"] == 1.0 {
+            assert!((number(record, "slowdown") - 1.0).abs() < 1e-9, "{record}");
+        }
+    }
+    assert!(records.iter().any(|record| number(record, "slowdown") > 1.05));
+    Ok(())
+}
+
+#[test]
+fn building_reports_each_size_with_and_without_index() -> TestResult {
+    let records = run("airindex/build", &Context { payload_bytes: 8, ..small() })?;
+    let sizes: Vec<f64> = of_design(&records, "tuned").map(|record| number(record, "records")).collect();
+    assert_eq!(sizes, [500.0, 5_000.0, 50_000.0]);
+    for record in &records {
+        assert!(number(record, "build_s") > 0.0);
+        assert_eq!(record["design"] == "none", number(record, "index_bytes") == 0.0 && record["index_s"].is_null());
+    }
+    Ok(())
+}
+
+#[test]
+fn lookups_become_faster_while_the_cache_fills() -> TestResult {
+    let records = run("airindex/warm", &Context { lookups: Some(5_000), ..small() })?;
+    for design in ["tuned", "btree", "pgm:64", "coded"] {
+        for profile in ["nfs", "ssd"] {
+            let curve: Vec<f64> = of_design(&records, design)
+                .filter(|record| record["profile"] == profile)
+                .map(|record| number(record, "mean_modelled_us"))
+                .collect();
+            assert_eq!(curve.len(), 12, "1, 2, 5, ... 5000");
+            assert!(curve.is_sorted_by(|earlier, later| later <= earlier), "{design} on {profile}: {curve:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn skew_speeds_up_the_hundredth_lookup_and_not_the_first() -> TestResult {
+    let context = Context { designs: strings(&["btree"]), profiles: strings(&["ssd"]), ..small() };
+    let records = run("airindex/skew", &context)?;
+    let (even, skewed) = (&records[0], &records[records.len() - 1]);
+    assert_eq!((number(even, "skew"), number(skewed, "skew")), (0.0, 2.0));
+    assert!((number(even, "first_modelled_us") / number(skewed, "first_modelled_us") - 1.0).abs() < 0.05);
+    assert!(number(skewed, "hundredth_modelled_us") < 0.5 * number(even, "hundredth_modelled_us"));
+    Ok(())
+}
+
+#[test]
+fn following_more_candidates_never_costs() -> TestResult {
+    let records = run("airindex/topk", &small())?;
+    assert_eq!(records.len(), 20);
+    let costs: Vec<f64> = records.iter().map(|record| number(record, "modelled_us")).collect();
+    assert!(costs.is_sorted_by(|fewer, more| more <= fewer), "{costs:?}");
+    Ok(())
+}
+
+#[test]
+fn the_parts_of_a_lookup_add_up() -> TestResult {
+    let records = run("airindex/breakdown", &Context { lookups: Some(1_000), ..small() })?;
+    for record in &records {
+        let parts = record
+            .as_object()
+            .ok_or("no object")?
+            .iter()
+            .filter(|(name, _)| name.ends_with("_modelled_us") && *name != "reads_modelled_us");
+        let sum: f64 = parts.filter_map(|(_, value)| value.as_f64()).sum();
+        assert!((sum - number(record, "reads_modelled_us")).abs() <= 1e-9 * sum, "{record}");
+    }
+    Ok(())
+}
+
+#[test]
+fn every_kind_of_node_helps_or_does_no_harm() -> TestResult {
+    let context = Context { key_sets: strings(&["uniform", "step"]), ..small() };
+    for record in run("airindex/builders", &context)? {
+        assert!(number(&record, "ratio_to_all") > 0.998, "{record}");
+    }
+    Ok(())
+}

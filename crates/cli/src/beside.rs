@@ -1,0 +1,101 @@
+//! Indexes beside data that stay where they are.
+
+use crate::failure::{Failure, Result};
+use crate::input::InputOptions;
+use crate::interrupt::Interrupt;
+use crate::load::Target;
+use crate::progress::{Progress, Unit};
+use crate::watched::Watched;
+use ogive::Error;
+use ogive::io::LocalStorage;
+use ogive::table::beside::{RecordFile, index_records, index_table};
+use ogive::table::{OpenOptions, Table, TableReport};
+use std::path::Path;
+
+/// How the records of a file that is not ours lie. Without any of these, the file is a SOSD file of 8-byte keys.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RecordLayout {
+    /// With --beside: bytes of one record, its key included [default: those of the key]
+    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of a file that stays as it is")]
+    record_size: Option<u32>,
+
+    /// With --beside: bytes of the key that each record begins with, 8 or 16
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "beside",
+        default_value = "8",
+        help_heading = "Records of a file that stays as it is"
+    )]
+    key_size: u32,
+
+    /// With --beside: bytes ahead of the first record [default: 8, a count as in SOSD files; 0 with --record-size]
+    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of a file that stays as it is")]
+    header_size: Option<u64>,
+
+    /// With --beside: keys are big-endian, not little-endian
+    #[arg(long, requires = "beside", help_heading = "Records of a file that stays as it is")]
+    big_endian: bool,
+}
+
+impl RecordLayout {
+    fn to_record_file(&self) -> Result<RecordFile> {
+        let record_size = self.record_size.unwrap_or(self.key_size);
+        let value_bytes = record_size.checked_sub(self.key_size).ok_or_else(|| {
+            Failure::usage(
+                format!("a record of {record_size} bytes cannot hold a key of {}", self.key_size),
+                "--record-size counts the key too",
+            )
+        })?;
+        let counted = self.record_size.is_none() && self.header_size.is_none();
+        Ok(RecordFile {
+            header_bytes: self.header_size.unwrap_or(if counted { 8 } else { 0 }),
+            counted,
+            key_bytes: self.key_size,
+            value_bytes,
+            little_endian: !self.big_endian,
+        })
+    }
+}
+
+/// Writes an index for the records of `input`, or a second one for the table that it is, in the same folder.
+///
+/// # Errors
+/// [`Failure::Usage`] when data and index would lie in different folders; whatever the engine reports.
+pub(crate) fn build_beside(
+    input: &InputOptions,
+    layout: &RecordLayout,
+    target: &Target,
+    interrupt: &Interrupt,
+) -> Result<TableReport> {
+    let (folder, data_name) = LocalStorage::split_path(&input.path)?;
+    let index_path = target.storage.path(&target.name);
+    if !same_folder(&folder, index_path.parent().unwrap_or(Path::new(""))) {
+        return Err(Failure::usage(
+            format!("{} and {} lie in different folders", input.path.display(), index_path.display()),
+            "an index lies beside its data: give an output in the folder of the input",
+        ));
+    }
+    let is_table = match Table::open(target.storage.clone(), &data_name, &OpenOptions::default()) {
+        Ok(_) => true,
+        Err(Error::NotATable { .. }) => false,
+        Err(error) => return Err(error.into()),
+    };
+    let storage = Watched::new(target.storage.clone(), interrupt);
+    let _reading = Progress::start(format!("indexing {data_name}"), None, Unit::Items);
+    let options = target.options.clone();
+    Ok(if is_table {
+        index_table(storage, &data_name, &target.name, options)?
+    } else {
+        index_records(storage, &data_name, &target.name, layout.to_record_file()?, options)?
+    })
+}
+
+/// Whether two paths lead to one folder. What cannot be resolved does not exist, and will be reported when it is used.
+fn same_folder(left: &Path, right: &Path) -> bool {
+    let resolved = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    };
+    resolved(left) == resolved(right)
+}
