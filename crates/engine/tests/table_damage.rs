@@ -6,6 +6,7 @@
 
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
+use ogive::table::beside::{RecordFile, index_records};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::{Error, Result};
 use ogive_testkit::Random;
@@ -209,5 +210,51 @@ fn a_block_in_the_place_of_another_is_seen() {
                 check(mixed, &sample.records, &|| format!("{}, block {a} of another table", sample.name));
             }
         }
+    }
+}
+
+#[test]
+fn damage_to_an_index_beside_other_data_and_to_the_data_is_seen() {
+    let records = numbers(150, 8);
+    let data: Vec<u8> = 150_u64
+        .to_le_bytes()
+        .into_iter()
+        .chain(records.iter().flat_map(|(key, value)| key.iter().rev().chain(value).copied().collect::<Vec<u8>>()))
+        .collect();
+    let storage = Arc::new(MemoryStorage::new());
+    storage.put("data", data.clone()).unwrap();
+    let options = WriteOptions { block_bytes: Some(512), ..WriteOptions::default() };
+    index_records(storage.clone(), "data", "t", RecordFile::sosd(8), options).unwrap();
+    let index = storage.content("t").unwrap();
+    let open = |index: Vec<u8>, data: Vec<u8>| {
+        let storage = Arc::new(MemoryStorage::new());
+        storage.put("data", data).unwrap();
+        storage.put("t", index).unwrap();
+        Table::open(storage, "t", &OpenOptions::default())
+    };
+    let whole = open(index.clone(), data.clone()).unwrap();
+    assert!(whole.verify(&mut |_, _| {}).unwrap().is_sound());
+    for bit in 0..index.len() * 8 {
+        let mut damaged = index.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let what = || format!("bit {bit} of the index");
+        match open(damaged, data.clone()) {
+            Err(error) => assert!(is_typed(&error), "{}: {error}", what()),
+            Ok(table) => {
+                ask(&table, &records, &what);
+                assert!(!table.verify(&mut |_, _| {}).unwrap().is_sound(), "{}", what());
+            }
+        }
+    }
+    // Without a checksum of its own, what was changed in the data is only seen by comparing. The count before the records was
+    // compared when the index was made.
+    for bit in 8 * 8..data.len() * 8 {
+        let mut damaged = data.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let table = open(index.clone(), damaged).unwrap();
+        assert!(!table.verify(&mut |_, _| {}).unwrap().is_sound(), "bit {bit} of the data");
+    }
+    for length in [0, 8, 500, data.len() - 1] {
+        assert!(matches!(open(index.clone(), data[..length].to_vec()), Err(Error::Changed { .. })));
     }
 }

