@@ -1,5 +1,7 @@
 //! The AirIndex experiments in small: each must find what the paper or our own design promises, on few keys.
 
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
 use ogive_bench::experiments::{Context, experiments};
 use ogive_bench::output::Reporter;
 use serde_json::Value;

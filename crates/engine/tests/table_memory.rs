@@ -3,6 +3,7 @@
 //! Method: a counting allocator. One test at a time: it counts all threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "makes a file that no writer would")]
 
 use ogive::Error;
 use ogive::io::{LocalStorage, Storage};

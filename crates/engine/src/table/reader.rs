@@ -273,6 +273,9 @@ fn check_meta(meta: &Meta, file_bytes: u64, data_file_bytes: u64) -> std::result
     if meta.block_bytes == 0 && meta.blocks > 0 {
         return Err("blocks without bytes".into());
     }
+    if meta.layers.iter().any(|layer| layer.granule != 1 && layer.kind != NodeKind::Coded) {
+        return Err("nodes with a granule that is not theirs".into());
+    }
     for layer in meta.layers.split_last().map_or(&[][..], |(_, below)| below) {
         let bytes = layer.unit_bytes.checked_mul(layer.units).ok_or("a layer of impossible size")?;
         if !within(Section { offset: layer.offset, bytes }, file_bytes)

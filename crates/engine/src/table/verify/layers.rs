@@ -35,7 +35,8 @@ fn reach(nodes: &Nodes<'_>) -> Option<Reach> {
             let mut last = None;
             for child in first..end {
                 let separator = coded::separator_at(nodes.payload, nodes.count, child)?;
-                if last.is_some_and(|last| separator <= last) {
+                // Separators of children that hold nothing but repeats of one key are equal.
+                if last.is_some_and(|last| separator < last) {
                     return None;
                 }
                 last = Some(separator);

@@ -172,15 +172,12 @@ impl Walk<'_> {
             return Ok(());
         }
         let most = self.inner.meta.max_read_bytes;
-        let mut bytes = 0_u64;
-        if let Locations::Even { block_bytes, .. } = self.inner.locations {
-            bytes = (last - first + 1).saturating_mul(block_bytes).min(self.inner.meta.data_bytes);
-        } else {
-            for block in first..=last {
-                let section = self.inner.section(0, block);
-                bytes = bytes.saturating_add(section.map_or(0, |section| section.bytes));
-            }
-        }
+        let section = |block| self.inner.section(0, block).unwrap_or_default();
+        let bytes = match self.inner.locations {
+            Locations::Coded { .. } => (first..=last).map(|block| section(block).bytes).sum(),
+            // One behind the other.
+            _ => section(last).end().saturating_sub(section(first).offset),
+        };
         if bytes > most {
             let detail =
                 format!("a look-up reads blocks {first} to {last}, which is more than the {most} promised bytes");
