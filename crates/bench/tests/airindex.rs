@@ -50,6 +50,10 @@ fn no_fixed_design_beats_the_tuned_one() -> TestResult {
             record["profile"]
         );
     }
+    // Without index, the whole table is one read.
+    for record in of_design(&records, "none") {
+        assert!(number(record, "metered_error_percent").abs() < 1.0, "{record}");
+    }
     // Six designs and the exact one, six profiles, three key sets.
     assert_eq!(records.len(), 7 * 6 * 3);
     Ok(())
@@ -73,6 +77,8 @@ fn one_resident_layer_of_coded_separators_leads_to_one_block() -> TestResult {
         Context { designs: strings(&["coded"]), profiles: strings(&["ssd"]), lookups: Some(2_000), ..small() };
     for record in run("airindex/designs", &context)? {
         assert_eq!((number(&record, "blocks_per_get"), number(&record, "reads_per_get")), (1.0, 1.0));
+        assert_eq!(number(&record, "blocks_per_absent_get"), 1.0);
+        assert!((96.0..=100.0).contains(&number(&record, "fill_percent")), "{record}");
     }
     Ok(())
 }

@@ -8,10 +8,11 @@ use ogive::table::{OpenOptions, Table};
 
 use super::keys::{Keys, fill_value};
 use super::tables::NAME;
+use crate::random::mix;
 use crate::workload::Workload;
 
 /// Memory of a table that is opened for one look-up, in bytes: nothing is looked up in its cache.
-const COLD_BUDGET_BYTES: u64 = 1 << 20;
+pub(super) const COLD_BUDGET_BYTES: u64 = 1 << 20;
 
 /// Clocks of several profiles in one storage, over one meter: each look-up is made once and priced by all.
 pub(super) struct Bench {
@@ -51,6 +52,8 @@ pub(super) struct Cold {
     pub(super) mean_us: Vec<f64>,
     /// Blocks of 4 KiB that the look-up touches, opening left out.
     pub(super) blocks_per_get: f64,
+    /// The same for keys that are not there.
+    pub(super) blocks_per_absent_get: f64,
     /// The same with the opening.
     pub(super) blocks_per_cold_get: f64,
     /// Requests of the look-up, opening left out.
@@ -61,20 +64,59 @@ pub(super) struct Cold {
     pub(super) lookups: usize,
 }
 
-/// Opens the table and looks up a key, for each of `positions`, until so many bytes are read.
+/// What cold look-ups may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Memory of each opened table.
+    pub(super) budget_bytes: u64,
+    /// Look-ups end when they have read so much.
+    pub(super) most_bytes: u64,
+}
+
+/// Opens the table and looks up a key, for each of `positions`; then an absent key behind each.
 pub(super) fn look_up_cold(
     bench: &Bench,
     keys: &Keys,
     positions: &[u64],
     payload_bytes: u32,
-    most_bytes: u64,
+    limits: Limits,
 ) -> Result<Cold> {
+    let mut cold = look_up_present(bench, keys, positions, payload_bytes, limits)?;
+    let (mut blocks, mut absent) = (0, 0_u64);
+    for key in positions.iter().take(cold.lookups).filter_map(|&position| absent_key(keys, position as usize)) {
+        let table = bench.open(limits.budget_bytes)?;
+        bench.meter.reset();
+        let found = table.get(&key)?;
+        ensure!(found.is_none(), "a look-up of {key:?}, which is absent, found {found:?}");
+        blocks += bench.meter.reset().reads.blocks;
+        absent += 1;
+    }
+    cold.blocks_per_absent_get = blocks as f64 / absent.max(1) as f64;
+    Ok(cold)
+}
+
+/// A key in the first gap at or behind a position; none where no gap follows.
+fn absent_key(keys: &Keys, position: usize) -> Option<Vec<u8>> {
+    match keys {
+        Keys::Integers(all) => all[position..].windows(2).find(|pair| pair[1] - pair[0] > 1).map(|pair| {
+            let free = pair[1] - pair[0] - 1;
+            (pair[0] + 1 + mix(pair[0]) % free).to_be_bytes().to_vec()
+        }),
+        Keys::Lines(all) => (position..all.len()).find_map(|at| {
+            let next = [&all[at][..], &[0]].concat();
+            all.get(at + 1).is_none_or(|high| next < *high).then_some(next)
+        }),
+    }
+}
+
+/// Opens the table and looks up a key, for each of `positions`, until as many bytes are read as the limits allow.
+fn look_up_present(bench: &Bench, keys: &Keys, positions: &[u64], payload_bytes: u32, limits: Limits) -> Result<Cold> {
     let mut cold = Cold { mean_us: vec![0.0; bench.clocks.len()], ..Cold::default() };
     let mut bytes = 0;
     bench.lap_us();
     for &position in positions {
         bench.meter.reset();
-        let table = bench.open(COLD_BUDGET_BYTES)?;
+        let table = bench.open(limits.budget_bytes)?;
         let opening = bench.meter.reset().reads;
         check(&table, &keys.at(position as usize), payload_bytes)?;
         let get = bench.meter.reset().reads;
@@ -84,7 +126,7 @@ pub(super) fn look_up_cold(
         cold.bytes_per_get += get.bytes as f64;
         cold.lookups += 1;
         bytes += opening.bytes + get.bytes;
-        if bytes > most_bytes {
+        if bytes > limits.most_bytes {
             break;
         }
     }
