@@ -9,7 +9,7 @@ use ogive::tune::Sample;
 pub(super) const BLOCK_TRAILER_BYTES: u64 = 8;
 /// A sample takes so many stretches of so many neighbouring keys, evenly from all of them.
 const STRETCHES: usize = 8;
-const STRETCH_KEYS: usize = 1 << 14;
+const STRETCH_KEYS: usize = 1 << 16;
 
 /// The keys of a set.
 pub(super) enum Keys {
