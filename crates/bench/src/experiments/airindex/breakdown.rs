@@ -12,7 +12,7 @@ use super::cases::{Case, each_table};
 use super::lookups::{Bench, positions};
 use super::tables::write_table;
 use super::warm::is_point;
-use crate::output::Record;
+use crate::output::{Record, Spread};
 use crate::workload::Workload;
 
 pub(in crate::experiments) const BREAKDOWN: Experiment = Experiment {
@@ -36,9 +36,10 @@ struct Sums {
     lookups: usize,
     /// Modelled time of reads, by what they were for.
     reads_us: BTreeMap<Purpose, f64>,
-    /// Time that opening and look-ups took over memory.
+    /// Time that opening took over memory.
     open_cpu_us: f64,
-    get_cpu_us: f64,
+    /// Time of each look-up over memory; its median is not disturbed by whatever else the machine does.
+    get_cpu_us: Vec<f64>,
 }
 
 fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
@@ -56,7 +57,7 @@ fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
         let mut receipt = Receipt::new();
         let timer = Timer::start();
         table.traced(&mut receipt).get(&key)?;
-        sums.get_cpu_us += timer.elapsed_us();
+        sums.get_cpu_us.push(timer.elapsed_us());
         for read in receipt.reads {
             *sums.reads_us.entry(read.purpose).or_default() += case.profile.time_us(read.bytes);
         }
@@ -80,12 +81,13 @@ impl Sums {
             record = record.figure(&format!("layer_{layer}_modelled_us"), of(Purpose::Layer(layer as u8)));
         }
         let reads_us = self.reads_us.values().fold(0.0, |sum, us| sum + us) / count;
-        let cpu_us = (self.open_cpu_us + self.get_cpu_us) / count;
+        let get_cpu_us = Spread::of(&self.get_cpu_us).median;
+        let cpu_us = self.open_cpu_us / count + get_cpu_us;
         record
             .figure("data_modelled_us", of(Purpose::Data))
             .figure("reads_modelled_us", reads_us)
             .figure("open_cpu_us", self.open_cpu_us / count)
-            .figure("get_cpu_us", self.get_cpu_us / count)
+            .figure("get_cpu_us", get_cpu_us)
             .figure("cpu_share_percent", 100.0 * cpu_us / (reads_us + cpu_us))
     }
 }

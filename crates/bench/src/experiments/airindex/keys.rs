@@ -62,6 +62,14 @@ impl Keys {
         })
     }
 
+    /// Bytes of all keys.
+    pub(super) fn key_bytes(&self) -> u64 {
+        match self {
+            Self::Integers(keys) => 8 * keys.len() as u64,
+            Self::Lines(lines) => lines.iter().map(|line| line.len() as u64).sum(),
+        }
+    }
+
     pub(super) fn at(&self, position: usize) -> Vec<u8> {
         let mut key = Vec::new();
         self.copy(position, &mut key);
