@@ -12,7 +12,7 @@ use super::device::Device;
 use super::keys::Keys;
 use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
 use super::settings::{KEY_SETS, Progress, designs, profiles};
-use super::tables::{Recipe, write_table};
+use super::tables::{Recipe, layers, write_table};
 use crate::output::{Record, Spread};
 use crate::workload::Workload;
 
@@ -264,10 +264,4 @@ impl Cell {
         }
         record
     }
-}
-
-/// The layers, bottom first, with their numbers of nodes.
-fn layers(report: &TableReport) -> String {
-    let layers: Vec<String> = report.layers.iter().map(|layer| format!("{} x{}", layer.kind, layer.nodes)).collect();
-    if layers.is_empty() { "none".into() } else { layers.join(" / ") }
 }
