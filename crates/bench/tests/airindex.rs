@@ -53,6 +53,10 @@ fn no_fixed_design_beats_the_tuned_one() -> TestResult {
             record["profile"]
         );
     }
+    // Without index, the whole table is one read.
+    for record in of_design(&records, "none") {
+        assert!(number(record, "metered_error_percent").abs() < 1.0, "{record}");
+    }
     // Six designs and the exact one, six profiles, three key sets.
     assert_eq!(records.len(), 7 * 6 * 3);
     Ok(())
@@ -77,6 +81,8 @@ fn one_resident_layer_of_coded_separators_leads_to_one_block() -> TestResult {
         Context { designs: strings(&["coded"]), profiles: strings(&["ssd"]), lookups: Some(2_000), ..small() };
     for record in run("airindex/designs", &context)? {
         assert_eq!((number(&record, "blocks_per_get"), number(&record, "reads_per_get")), (1.0, 1.0));
+        assert_eq!(number(&record, "blocks_per_absent_get"), 1.0);
+        assert!((96.0..=100.0).contains(&number(&record, "fill_percent")), "{record}");
     }
     Ok(())
 }
@@ -127,7 +133,7 @@ fn no_setting_of_a_knob_beats_the_tuned_design() -> TestResult {
 
 #[test]
 fn faster_storage_never_makes_the_tuned_design_slower() -> TestResult {
-    let records = run("airindex/spectrum", &Context { count: 20_000, ..small() })?;
+    let records = run("airindex/spectrum", &Context { count: 200_000, ..small() })?;
     assert_eq!(records.len(), 100);
     for pair in records.windows(2).filter(|pair| pair[0]["latency_us"] == pair[1]["latency_us"]) {
         assert!(number(&pair[0], "bandwidth_mb_per_s") < number(&pair[1], "bandwidth_mb_per_s"));

@@ -10,9 +10,9 @@ use ogive::tune::DesignRequest;
 use super::super::{Context, Experiment, Output};
 use super::device::Device;
 use super::keys::Keys;
-use super::lookups::{Bench, Cold, look_up_cold, positions};
+use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
 use super::settings::{KEY_SETS, Progress, designs, profiles};
-use super::tables::{Recipe, write_table};
+use super::tables::{Recipe, layers, write_table};
 use crate::output::{Record, Spread};
 use crate::workload::Workload;
 
@@ -30,6 +30,11 @@ const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
 /// The tuned design whose block size is chosen from all keys, not from a sample of them.
 const TUNED_EXACTLY: &str = "tuned exactly";
 const LOOKUPS: usize = 10_000;
+/// Look-ups of one table end when they have read so many bytes: without index, each reads the whole table.
+const MOST_BYTES: u64 = 1 << 30;
+/// A reader that may hold a small table several times reads it whole; a large one is always searched block by block, and its look-ups
+/// cost less than the model says.
+const WHOLE_TABLES: u64 = 4;
 
 /// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold look-up.
 const PAPER: [(&str, &str, f64); 6] = [
@@ -54,6 +59,8 @@ struct Run {
     metered_us: f64,
     cold: Cold,
     build_s: f64,
+    /// Bytes of keys and values in those of the data blocks.
+    fill_percent: f64,
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -157,13 +164,18 @@ fn run_table(
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), keys, recipe)?;
     let bench = Bench::new(storage, profiles);
-    let cold = look_up_cold(&bench, keys, asked, recipe, &written.report)?;
+    // Without index the whole table is one read, which the reader makes only where its memory holds it.
+    let whole_bytes = if written.report.layers.is_empty() { WHOLE_TABLES * written.report.file_bytes } else { 0 };
+    let limits = Limits { budget_bytes: COLD_BUDGET_BYTES.max(whole_bytes), most_bytes: MOST_BYTES };
+    let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, limits)?;
+    let stored_bytes = keys.key_bytes() + keys.len() as u64 * u64::from(recipe.payload_bytes);
     for (profile, &metered_us) in profiles.iter().zip(&cold.mean_us) {
         let run = Run {
             modelled_us: written.report.modelled_us(profile),
             metered_us,
             cold: cold.clone(),
             build_s: written.build_s,
+            fill_percent: 100.0 * stored_bytes as f64 / written.report.data_bytes.max(1) as f64,
             report: written.report.clone(),
         };
         let (profile, design) = (profile.name().to_owned(), design.to_owned());
@@ -235,10 +247,14 @@ impl Cell {
             record = record
                 .figure("index_bytes", self.median(|run| run.report.index_bytes as f64).round() as u64)
                 .figure("index_bytes_per_block", self.median(|run| run.report.index_bytes as f64) / blocks)
+                .figure("location_bytes_per_block", self.median(|run| run.report.location_bytes as f64) / blocks)
+                .figure("count_bytes_per_block", self.median(|run| run.report.count_bytes as f64) / blocks)
+                .figure("fill_percent", self.median(|run| run.fill_percent))
                 .figure("resident_bytes", self.median(|run| run.report.resident_bytes as f64).round() as u64)
                 .figure("block_size_bytes", run.report.block_size_bytes)
                 .figure("blocks", run.report.blocks)
                 .figure("blocks_per_get", self.median(|run| run.cold.blocks_per_get))
+                .figure("blocks_per_absent_get", self.median(|run| run.cold.blocks_per_absent_get))
                 .figure("blocks_per_cold_get", self.median(|run| run.cold.blocks_per_cold_get))
                 .figure("reads_per_get", self.median(|run| run.cold.requests_per_get))
                 .figure("bytes_per_get", self.median(|run| run.cold.bytes_per_get))
@@ -248,10 +264,4 @@ impl Cell {
         }
         record
     }
-}
-
-/// The layers, bottom first, with their numbers of nodes.
-fn layers(report: &TableReport) -> String {
-    let layers: Vec<String> = report.layers.iter().map(|layer| format!("{} x{}", layer.kind, layer.nodes)).collect();
-    if layers.is_empty() { "none".into() } else { layers.join(" / ") }
 }

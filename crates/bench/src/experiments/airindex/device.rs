@@ -14,7 +14,7 @@ use super::super::{Context, Output};
 use super::keys::Keys;
 use super::lookups::check;
 use super::settings::{Progress, designs};
-use super::tables::{NAME, Recipe, write_table};
+use super::tables::{NAME, Recipe, layers, write_table};
 use crate::output::{Record, Spread};
 use crate::random::Random;
 
@@ -104,6 +104,8 @@ impl Device {
                 .figure("cold", cold && profile_is_cold)
                 .figure("index_bytes", written.report.index_bytes)
                 .figure("block_size_bytes", written.report.block_size_bytes)
+                .figure("layers", layers(&written.report))
+                .figure("mean_read_bytes", written.report.data_mean_read_bytes)
                 .figure("reads_per_get", written.report.reads_per_get.open as f64)
                 .figure("lookups", times.get_us.len() as u64)
                 .figure("build_s", written.build_s);

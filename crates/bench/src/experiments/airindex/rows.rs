@@ -5,6 +5,7 @@ use ogive::io::Profile;
 use ogive::table::opening_bytes;
 use ogive::tune::{Design, DesignRequest, Options, Problem, Row, Sample, choose_block_size};
 use ogive_model::Fence;
+use ogive_model::coded::{Cuts, Effort, MAX_GROUP, fit_flexible};
 
 use super::keys::{BLOCK_TRAILER_BYTES, Keys};
 
@@ -46,12 +47,36 @@ impl Records {
         self.sample.stretches.first().map_or(&[], Vec::as_slice)
     }
 
+    /// Records that a block of this size holds.
+    fn capacity(&self, block_bytes: u32) -> usize {
+        ((u64::from(block_bytes) - BLOCK_TRAILER_BYTES) / self.record_bytes).max(1) as usize
+    }
+
     /// Full blocks of this size.
     pub(super) fn blocks(&self, block_bytes: u32) -> Blocks {
+        let capacity = self.capacity(block_bytes);
+        self.cut(block_bytes, (capacity..self.keys().len()).step_by(capacity))
+    }
+
+    /// Blocks of at most this size that end where their separators code best, as the writer ends them.
+    fn blocks_by_separator(&self, block_bytes: u32) -> Blocks {
         let keys = self.keys();
-        let each = ((u64::from(block_bytes) - BLOCK_TRAILER_BYTES) / self.record_bytes).max(1) as usize;
-        let border = |at: usize| Fence { low: keys[at - 1], high: keys[at] };
-        let fences: Vec<Fence> = (1..keys.len().div_ceil(each)).map(|block| border(block * each)).collect();
+        let cuts = EvenCuts { keys, capacity: self.capacity(block_bytes) };
+        let (mut begin, mut begins) = (0, Vec::new());
+        while begin < keys.len() {
+            let group = fit_flexible(keys[begin], begin, &cuts, MAX_GROUP, Effort::Full);
+            begin = (group.begins.last().copied().unwrap_or(begin) + cuts.capacity).min(keys.len());
+            begins.extend(group.begins);
+            begins.push(begin);
+        }
+        begins.dedup();
+        self.cut(block_bytes, begins.into_iter().filter(|&at| (1..keys.len()).contains(&at)))
+    }
+
+    /// Blocks that begin at these records, and at the first.
+    fn cut(&self, block_bytes: u32, begins: impl Iterator<Item = usize>) -> Blocks {
+        let keys = self.keys();
+        let fences: Vec<Fence> = begins.map(|at| Fence { low: keys[at - 1], high: keys[at] }).collect();
         let keys_per_block = keys.len() as f64 / (fences.len() + 1) as f64;
         let row = Row { first: keys[0], fences, child_bytes: u64::from(block_bytes), weights: None };
         Blocks { row, keys_per_block }
@@ -59,8 +84,11 @@ impl Records {
 
     /// Blocks of the size that is fastest on storage of this profile.
     pub(super) fn best_blocks(&self, profile: &Profile, options: &Options) -> Result<Blocks> {
-        let problem = problem(profile, 1.0, options);
-        Ok(self.blocks(choose_block_size(&self.sample, &problem)?.block_size_bytes))
+        let choice = choose_block_size(&self.sample, &problem(profile, 1.0, options))?;
+        Ok(match choice.ends_by_separator {
+            true => self.blocks_by_separator(choice.block_size_bytes),
+            false => self.blocks(choice.block_size_bytes),
+        })
     }
 
     /// The tuned design with the tuned block size.
@@ -68,6 +96,28 @@ impl Records {
         let blocks = self.best_blocks(profile, options)?;
         let design = blocks.design(&DesignRequest::Tuned, profile, options);
         Ok((blocks, design))
+    }
+}
+
+/// Where blocks of up to `capacity` records may end: as in the writer, up to a sixteenth early.
+struct EvenCuts<'a> {
+    keys: &'a [u64],
+    capacity: usize,
+}
+
+impl Cuts for EvenCuts<'_> {
+    fn ends(&self, begin: usize) -> Option<(usize, usize)> {
+        let last = begin + self.capacity;
+        (last < self.keys.len()).then(|| (last - self.capacity / 16, last))
+    }
+
+    fn coordinate(&self, record: usize) -> u64 {
+        self.keys[record]
+    }
+
+    fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
+        let end = begin + children * (self.capacity - self.capacity / 36);
+        (end < self.keys.len()).then_some(end)
     }
 }
 

@@ -76,3 +76,9 @@ pub(super) fn write_table(storage: Arc<dyn Storage>, keys: &Keys, recipe: &Recip
     let report = writer.finish()?;
     Ok(Written { report, build_s: timer.elapsed_s() })
 }
+
+/// The layers, bottom first, with their numbers of nodes.
+pub(super) fn layers(report: &TableReport) -> String {
+    let layers: Vec<String> = report.layers.iter().map(|layer| format!("{} x{}", layer.kind, layer.nodes)).collect();
+    if layers.is_empty() { "none".into() } else { layers.join(" / ") }
+}
