@@ -98,9 +98,5 @@ fn print_layers(report: &TableReport, output: &mut Output) -> Result<()> {
         output.line("no index: the data are read whole")?;
     }
     let reads = &report.reads_per_get;
-    output.line(format_args!(
-        "a look-up takes {} from cold, {} once open",
-        counted(reads.cold, "read"),
-        reads.open
-    ))
+    output.line(format_args!("a look-up takes {} from cold, {} once open", counted(reads.cold, "read"), reads.open))
 }

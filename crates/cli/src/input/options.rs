@@ -55,7 +55,8 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
 
-    /// What the keys are: u64, u128, i64, f64, text or bytes [default: whole numbers if all are, else text]
+    /// What the keys are: u64, u128, i64, f64, text or bytes [default: whole numbers if all are, else text; of a
+    /// pipe, text]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 

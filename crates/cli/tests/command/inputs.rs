@@ -227,3 +227,11 @@ fn an_absent_column_is_an_error_that_names_those_there_are() {
     run.complains_of("no column 'nmae'").complains_of("'id', 'name'");
     assert_eq!(folder.names(), ["rows.csv"]);
 }
+
+#[test]
+fn a_row_of_another_length_is_told_with_its_line() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "k,v\n1,a\n2\n");
+    folder.run(&["build", "rows.csv", "-o", "t.ogive"]).exits_with(1).complains_of("line 3 has 1 field, the rows");
+    assert_eq!(folder.names(), ["rows.csv"]);
+}
