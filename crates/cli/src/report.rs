@@ -100,7 +100,7 @@ fn print_layers(report: &TableReport, output: &mut Output) -> Result<()> {
     let reads = &report.reads_per_get;
     output.line(format_args!(
         "a look-up takes {} from cold, {} once open",
-        counted(reads.cold.into(), "read"),
+        counted(reads.cold, "read"),
         reads.open
     ))
 }
