@@ -6,8 +6,12 @@
 
 pub mod block;
 pub mod coded;
+pub mod filter;
 mod input;
+pub mod nodes;
 pub mod profile;
+pub mod table;
+pub mod text;
 pub mod value;
 
 /// One fuzz target.
@@ -27,6 +31,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "coded_integers", run: coded::integers, seeds: coded::integer_seeds },
     Target { name: "coded_row", run: coded::row, seeds: coded::row_seeds },
     Target { name: "coded_strings", run: coded::strings, seeds: coded::string_seeds },
+    Target { name: "design", run: text::design, seeds: text::design_seeds },
+    Target { name: "filter", run: filter::unit, seeds: filter::unit_seeds },
+    Target { name: "key", run: text::key, seeds: text::key_seeds },
+    Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
+    Target { name: "steps", run: nodes::steps, seeds: nodes::step_seeds },
+    Target { name: "table", run: table::open, seeds: table::open_seeds },
     Target { name: "value", run: value::stream, seeds: value::stream_seeds },
 ];

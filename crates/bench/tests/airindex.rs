@@ -1,5 +1,7 @@
 //! The AirIndex experiments in small: each must find what the paper or our own design promises, on few keys.
 
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+
 use ogive_bench::experiments::{Context, experiments};
 use ogive_bench::output::Reporter;
 use serde_json::Value;
@@ -28,7 +30,8 @@ fn run(name: &str, context: &Context) -> Result<Vec<Value>, Box<dyn std::error::
 }
 
 fn number(record: &Value, figure: &str) -> f64 {
-    record[figure].as_f64().unwrap_or_else(|| panic!("no {figure} in {record}"))
+    // Comparisons with what is no number fail.
+    record[figure].as_f64().unwrap_or(f64::NAN)
 }
 
 fn of_design<'r>(records: &'r [Value], design: &'r str) -> impl Iterator<Item = &'r Value> {
@@ -61,11 +64,12 @@ fn no_fixed_design_beats_the_tuned_one() -> TestResult {
 
 #[test]
 fn metered_lookups_cost_what_the_model_says() -> TestResult {
-    let designs = strings(&["tuned", "coded", "btree", "layers=2,builder=gband,lambda=8192"]);
+    let designs = strings(&["tuned", "coded", "btree", "none", "layers=2,builder=gband,lambda=8192"]);
     let profiles = strings(&["optane", "ssd"]);
     let context = Context { designs, profiles, lookups: Some(100_000), payload_bytes: 8, ..small() };
     for record in run("airindex/designs", &context)? {
-        assert_eq!(record["lookups"], 100_000);
+        // Without index each look-up reads the whole table, and a few of them tell all.
+        assert!(record["lookups"] == 100_000 || record["design"] == "none");
         assert!(number(&record, "metered_error_percent").abs() < 1.0, "{record}");
     }
     Ok(())
@@ -129,7 +133,7 @@ fn no_setting_of_a_knob_beats_the_tuned_design() -> TestResult {
 
 #[test]
 fn faster_storage_never_makes_the_tuned_design_slower() -> TestResult {
-    let records = run("airindex/spectrum", &Context { count: 20_000, ..small() })?;
+    let records = run("airindex/spectrum", &small())?;
     assert_eq!(records.len(), 100);
     for pair in records.windows(2).filter(|pair| pair[0]["latency_us"] == pair[1]["latency_us"]) {
         assert!(number(&pair[0], "bandwidth_mb_per_s") < number(&pair[1], "bandwidth_mb_per_s"));

@@ -1,6 +1,6 @@
 //! The command line: every flag is defined once, here or beside the sub-command that it belongs to.
 
-use crate::commands::{build, count, demo, explain, get, nth, profile, rank, scan, tune};
+use crate::commands::{build, count, demo, explain, get, nth, profile, rank, scan, tune, verify};
 use crate::failure::Result;
 use crate::output::Output;
 use clap::{Parser, Subcommand};
@@ -42,6 +42,7 @@ enum Command {
     Count(count::Arguments),
     Explain(explain::Arguments),
     Tune(tune::Arguments),
+    Verify(verify::Arguments),
 }
 
 /// How a command ended that did not fail.
@@ -49,8 +50,8 @@ enum Command {
 pub(crate) enum Outcome {
     /// It did what it was asked.
     Done,
-    /// What was looked up is not there.
-    Absent,
+    /// It did, and the answer is no: what was looked up is not there, or what was checked is not sound.
+    Negative,
 }
 
 impl Arguments {
@@ -67,6 +68,7 @@ impl Arguments {
             Command::Count(arguments) => count::run(&arguments, output),
             Command::Explain(arguments) => explain::run(&arguments, output),
             Command::Tune(arguments) => tune::run(&arguments, output),
+            Command::Verify(arguments) => verify::run(&arguments, output),
         }
     }
 }

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let outcome = arguments.run(&mut output).and_then(|outcome| output.flush().map(|()| outcome));
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Absent) => ExitCode::from(1),
+        Ok(Outcome::Negative) => ExitCode::from(1),
         Err(failure) => report(&failure, &mut output),
     }
 }

@@ -7,9 +7,7 @@ use crate::progress::{Progress, Unit};
 use ogive::tune::Sample;
 
 /// Keys of one stretch of neighbours, where not all are kept.
-pub(crate) const STRETCH_KEYS: usize = 1 << 14;
-/// Stretches of a quick sample.
-pub(crate) const STRETCHES: u64 = 8;
+const STRETCH_KEYS: usize = 1 << 14;
 /// Bytes of a block that hold no record.
 const BLOCK_OVERHEAD_BYTES: u64 = 8;
 /// Bytes that a record of varying width takes beside its key and value: its lengths, and where it starts.

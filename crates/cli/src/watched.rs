@@ -3,10 +3,9 @@
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use ogive::io::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile};
+use ogive::io::{ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use ogive::{Error, Result};
 use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Another storage, watched.
@@ -63,41 +62,17 @@ impl Watched {
     }
 }
 
-impl Storage for Watched {
+impl StorageWrapper for Watched {
+    fn inner(&self) -> &dyn Storage {
+        &*self.inner
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         Ok(Arc::new(WatchedReader { inner: self.inner.open(name)?, watch: Arc::clone(&self.watch) }))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         Ok(Box::new(WatchedWriter { inner: self.inner.create(name)?, watch: Arc::clone(&self.watch) }))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
-    }
-
-    fn sync_directory(&self) -> Result<()> {
-        self.inner.sync_directory()
-    }
-
-    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(name)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.inner.path(name)
     }
 }
 
@@ -107,9 +82,9 @@ struct WatchedReader {
     watch: Arc<Watch>,
 }
 
-impl ReadableFile for WatchedReader {
-    fn len(&self) -> u64 {
-        self.inner.len()
+impl ReaderWrapper for WatchedReader {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
@@ -121,18 +96,6 @@ impl ReadableFile for WatchedReader {
         self.watch.check()?;
         self.inner.read_many(requests)
     }
-
-    fn modified_ns(&self) -> Option<u64> {
-        self.inner.modified_ns()
-    }
-
-    fn is_direct(&self) -> bool {
-        self.inner.is_direct()
-    }
-
-    fn path(&self) -> &Path {
-        self.inner.path()
-    }
 }
 
 #[derive(Debug)]
@@ -141,9 +104,13 @@ struct WatchedWriter {
     watch: Arc<Watch>,
 }
 
-impl WritableFile for WatchedWriter {
-    fn len(&self) -> u64 {
-        self.inner.len()
+impl WriterWrapper for WatchedWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.inner
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -156,13 +123,5 @@ impl WritableFile for WatchedWriter {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.watch.check()?;
         self.inner.write_at(offset, bytes)
-    }
-
-    fn sync(&mut self) -> Result<()> {
-        self.inner.sync()
-    }
-
-    fn path(&self) -> &Path {
-        self.inner.path()
     }
 }

@@ -118,6 +118,8 @@ fn the_worked_example_opens_and_answers() {
     assert_eq!((report.records, report.blocks, report.block_size_bytes, report.data_bytes), (3, 1, 512, 512));
     assert_eq!((report.key_type.as_str(), report.layers.len(), report.tuned_for.as_str()), ("u64", 1, "nvme"));
     assert_eq!(report.index_bytes, report.layers[0].size_bytes);
+    let verified = table.verify(&mut |_, _| {}).unwrap();
+    assert!(verified.is_sound(), "{:?}", verified.findings);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A disk in memory that forgets, reorders and tears what was not synced.
 
 use crate::image::{self, Survival};
-use ogive::io::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, write_past_end};
+use ogive::io::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write};
 use ogive::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -354,14 +354,8 @@ impl WritableFile for DiskWriter {
         self.length_bytes
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write_at(self.length_bytes, bytes)
-    }
-
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        if offset > self.length_bytes {
-            return Err(write_past_end(&self.path, offset, self.length_bytes));
-        }
+        check_write(&self.path, self.length_bytes, offset)?;
         let (file, offset) = (self.file, offset as usize);
         let change = |state: &mut State| {
             overlay(&mut state.files[file].seen, offset, bytes);

@@ -1,10 +1,10 @@
 //! Failing the k-th call, as a device or a full disk would.
 
-use ogive::io::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile};
+use ogive::io::{ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The calls that are counted, each kind for itself.
@@ -184,7 +184,11 @@ pub fn enumerate_faults<T>(
     }
 }
 
-impl Storage for FaultInjector {
+impl StorageWrapper for FaultInjector {
+    fn inner(&self) -> &dyn Storage {
+        &*self.inner
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         self.pass(Operation::Open, &self.path(name))?;
         Ok(Arc::new(FaultyReader { inner: self.inner.open(name)?, injector: self.clone() }))
@@ -205,25 +209,9 @@ impl Storage for FaultInjector {
         self.inner.remove(name)
     }
 
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
-    }
-
     fn sync_directory(&self) -> Result<()> {
         self.pass(Operation::SyncDirectory, &self.path(""))?;
         self.inner.sync_directory()
-    }
-
-    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(name)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.inner.path(name)
     }
 }
 
@@ -233,13 +221,9 @@ struct FaultyReader {
     injector: FaultInjector,
 }
 
-impl ReadableFile for FaultyReader {
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn modified_ns(&self) -> Option<u64> {
-        self.inner.modified_ns()
+impl ReaderWrapper for FaultyReader {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
@@ -252,14 +236,6 @@ impl ReadableFile for FaultyReader {
                 Err(Error::io("read", self.path(), ErrorKind::UnexpectedEof.into()))
             }
         }
-    }
-
-    fn is_direct(&self) -> bool {
-        self.inner.is_direct()
-    }
-
-    fn path(&self) -> &Path {
-        self.inner.path()
     }
 }
 
@@ -288,13 +264,17 @@ impl FaultyWriter {
     }
 }
 
-impl WritableFile for FaultyWriter {
-    fn len(&self) -> u64 {
-        self.inner.len()
+impl WriterWrapper for FaultyWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.inner
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write_at(self.len(), bytes)
+        WriterWrapper::write_at(self, self.len(), bytes)
     }
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
@@ -315,9 +295,5 @@ impl WritableFile for FaultyWriter {
             Some(Fault::NoSpace) => Err(no_space(Operation::Sync, file.path())),
             Some(Fault::DeviceError | Fault::Short) => Err(device_error(Operation::Sync, file.path())),
         })
-    }
-
-    fn path(&self) -> &Path {
-        self.inner.path()
     }
 }

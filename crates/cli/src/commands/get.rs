@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if values.is_empty() {
         open.absent(output, object, arguments.explain)?;
         note(format_args!("{shown}: not found"));
-        return Ok(Outcome::Absent);
+        return Ok(Outcome::Negative);
     }
     let lines: Vec<_> = values.iter().map(|value| open.shown_value(value)).collect();
     open.answer(output, object, lines.join("\n"), arguments.explain)?;
@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 fn raw(table: &Table, key: &[u8], shown: &str, output: &mut Output) -> Result<Outcome> {
     let Some(mut reader) = table.value_reader(key)? else {
         note(format_args!("{shown}: not found"));
-        return Ok(Outcome::Absent);
+        return Ok(Outcome::Negative);
     };
     let mut chunk = vec![0; 1 << 16];
     loop {

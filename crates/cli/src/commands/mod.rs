@@ -11,3 +11,4 @@ pub(crate) mod query;
 pub(crate) mod rank;
 pub(crate) mod scan;
 pub(crate) mod tune;
+pub(crate) mod verify;

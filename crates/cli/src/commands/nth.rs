@@ -48,5 +48,5 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     open.absent(output, object, arguments.explain)?;
     let records = grouped(open.table.len());
     note(format_args!("nothing at position {}; the table has {records} records", arguments.index));
-    Ok(Outcome::Absent)
+    Ok(Outcome::Negative)
 }

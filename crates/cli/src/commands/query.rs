@@ -128,6 +128,14 @@ impl OpenTable {
         Ok(())
     }
 
+    /// Tells behind an answer of several lines what was read.
+    pub(crate) fn explain(&self, output: &mut Output) -> Result<()> {
+        if output.is_json() {
+            return output.json(&serde_json::json!({ "reads": receipt::to_json(&self.receipt.reads) }));
+        }
+        self.print_reads(output)
+    }
+
     /// Tells that something is not there, before a note says what: the object, or what was read where that was asked for.
     pub(crate) fn absent(&self, output: &mut Output, object: Value, explain: bool) -> Result<()> {
         if output.is_json() {

@@ -14,6 +14,8 @@ Examples:
   ogive scan times.ogive --reverse --limit 10
                                             print the ten last records
   ogive scan ids.ogive 1000 --json          print one JSON object a line
+  ogive scan ids.ogive --limit 500 --explain
+                                            show what was read, too
 
 Each line is a key, a tab, and its value. What would not fit on a line, or is no text, is escaped.";
 
@@ -34,24 +36,31 @@ pub(crate) struct Arguments {
     /// Begin with the last record
     #[arg(long)]
     reverse: bool,
+
+    /// Show what was read, behind the records
+    #[arg(long)]
+    explain: bool,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.table.open()?;
+    let mut open = arguments.table.open()?;
     let key_type = open.table.key_type();
     let Some(bounds) = arguments.range.bounds(key_type)? else { return Ok(Outcome::Done) };
-    let limit = usize::try_from(arguments.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    let range = open.table.range(bounds);
-    let records: Box<dyn Iterator<Item = _>> =
-        if arguments.reverse { Box::new(range.rev().take(limit)) } else { Box::new(range.take(limit)) };
-    for record in records {
+    let mut range = open.table.range(bounds).traced();
+    for _ in 0..arguments.limit.unwrap_or(u64::MAX) {
+        let record = if arguments.reverse { range.next_back() } else { range.next() };
+        let Some(record) = record else { break };
         let (key, value) = record?;
         if output.is_json() {
             output.json(&json!({ "key": key::to_json(key_type, &key), "value": open.value_to_json(&value) }))?;
         } else {
             output.line(format_args!("{}\t{}", key::shown(key_type, &key), open.shown_value(&value)))?;
         }
+    }
+    if arguments.explain {
+        open.receipt.reads.extend(range.receipt().into_iter().flat_map(|receipt| &receipt.reads));
+        open.explain(output)?;
     }
     Ok(Outcome::Done)
 }

@@ -2,8 +2,8 @@
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
-use crate::sample::{STRETCH_KEYS, STRETCHES};
 use ogive::table::KeyType;
+use ogive::tune::Sample;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -62,8 +62,8 @@ impl SosdInput {
     /// # Errors
     /// [`InputError::Io`] when the file cannot be read.
     pub(crate) fn stretches(&mut self) -> Result<Vec<Vec<u64>>, InputError> {
-        let whole = self.records <= STRETCHES * STRETCH_KEYS as u64;
-        let (count, length) = if whole { (1, self.records) } else { (STRETCHES, STRETCH_KEYS as u64) };
+        let (count, length) = (Sample::STRETCHES as u64, Sample::STRETCH_RECORDS as u64);
+        let (count, length) = if self.records <= count * length { (1, self.records) } else { (count, length) };
         let mut stretches = Vec::new();
         for number in 0..count {
             let first =

@@ -193,3 +193,17 @@ fn a_damaged_or_foreign_file_is_an_error_and_never_a_panic() {
     let verdict = folder.run(&["verify", "t.ogive", "--json"]).exits_with(0).json();
     assert_eq!(verdict["records"], 3000);
 }
+
+#[test]
+fn a_scan_tells_what_it_read_behind_its_records() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(20_000)));
+    folder.build("keys.u64", "t.ogive", &[]);
+    let run = folder.run(&["scan", "t.ogive", "--limit", "3", "--explain", "--json"]).exits_with(0);
+    let lines = run.json_lines();
+    assert_eq!(lines.len(), 4);
+    let reads = lines[3]["reads"].as_array().expect("an array of reads");
+    assert_eq!(reads.len(), 2, "the opening and one block: {reads:?}");
+    let text = folder.run(&["scan", "t.ogive", "--limit", "3", "--explain"]).exits_with(0).stdout;
+    assert!(text.lines().skip(3).any(|line| line.trim_start().starts_with("open")), "{text}");
+}

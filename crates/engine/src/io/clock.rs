@@ -1,10 +1,10 @@
 //! Time and chance: a modelled clock that prices reads by a profile, the real clock, and random numbers.
 
 use super::profile::Profile;
-use super::storage::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile};
+use super::storage::{ReadRequest, ReadableFile, Storage};
+use super::wrapper::{ReaderWrapper, StorageWrapper};
 use crate::error::Result;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -54,42 +54,14 @@ impl ModelledClock {
     }
 }
 
-impl Storage for ModelledClock {
+impl StorageWrapper for ModelledClock {
+    fn inner(&self) -> &dyn Storage {
+        &*self.inner
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         let inner = self.inner.open(name)?;
         Ok(Arc::new(ClockedFile { inner, meter: Arc::clone(&self.meter) }))
-    }
-
-    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        self.inner.create(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
-    }
-
-    fn sync_directory(&self) -> Result<()> {
-        self.inner.sync_directory()
-    }
-
-    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(name)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.inner.path(name)
     }
 }
 
@@ -99,13 +71,9 @@ struct ClockedFile {
     meter: Arc<Elapsed>,
 }
 
-impl ReadableFile for ClockedFile {
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn modified_ns(&self) -> Option<u64> {
-        self.inner.modified_ns()
+impl ReaderWrapper for ClockedFile {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
@@ -120,14 +88,6 @@ impl ReadableFile for ClockedFile {
         self.inner.read_many(requests)?;
         self.meter.add(self.meter.profile.batch_us(&sizes_bytes));
         Ok(())
-    }
-
-    fn is_direct(&self) -> bool {
-        self.inner.is_direct()
-    }
-
-    fn path(&self) -> &Path {
-        self.inner.path()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Files of the local file system: through the page cache, or past it with O_DIRECT.
 
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
-use super::storage::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range};
+use super::storage::{
+    FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write,
+};
 use crate::error::{Error, Result};
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -308,14 +310,8 @@ impl WritableFile for LocalWriter {
         self.length_bytes
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write_at(self.length_bytes, bytes)
-    }
-
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        if offset > self.length_bytes {
-            return Err(super::storage::write_past_end(&self.path, offset, self.length_bytes));
-        }
+        check_write(&self.path, self.length_bytes, offset)?;
         self.guarded("write", |file| write_exactly(file, bytes, offset))?;
         self.length_bytes = self.length_bytes.max(offset + bytes.len() as u64);
         Ok(())

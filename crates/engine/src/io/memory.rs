@@ -1,7 +1,7 @@
 //! Files in memory, for tests and for tables that need no disk.
 
 use super::storage::{
-    FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, write_past_end,
+    FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write,
 };
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,14 +171,8 @@ impl WritableFile for MemoryWriter {
         self.length_bytes
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.write_at(self.length_bytes, bytes)
-    }
-
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        if offset > self.length_bytes {
-            return Err(write_past_end(&self.path, offset, self.length_bytes));
-        }
+        check_write(&self.path, self.length_bytes, offset)?;
         let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
         let start = offset as usize;
         let over = bytes.len().min(content.len() - start);

@@ -1,6 +1,7 @@
 //! A meter: counts what passes between the engine and a storage.
 
-use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile};
+use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, WritableFile};
+use super::wrapper::{ReaderWrapper, StorageWrapper, WriterWrapper};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -85,7 +86,11 @@ impl Meter {
     }
 }
 
-impl Storage for Meter {
+impl StorageWrapper for Meter {
+    fn inner(&self) -> &dyn Storage {
+        &*self.inner
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         Ok(Arc::new(MeteredReader { inner: self.inner.open(name)?, tally: Arc::clone(&self.tally) }))
     }
@@ -94,34 +99,10 @@ impl Storage for Meter {
         Ok(Box::new(MeteredWriter { inner: self.inner.create(name)?, tally: Arc::clone(&self.tally) }))
     }
 
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
-    }
-
     fn sync_directory(&self) -> Result<()> {
         self.inner.sync_directory()?;
         self.tally.counts().writes.directory_syncs += 1;
         Ok(())
-    }
-
-    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(name)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.inner.path(name)
     }
 }
 
@@ -224,13 +205,9 @@ fn describe(request: &ReadRequest<'_>) -> (Purpose, u64, u64) {
     (request.purpose, request.offset, request.buffer.len() as u64)
 }
 
-impl ReadableFile for MeteredReader {
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn modified_ns(&self) -> Option<u64> {
-        self.inner.modified_ns()
+impl ReaderWrapper for MeteredReader {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
@@ -245,14 +222,6 @@ impl ReadableFile for MeteredReader {
         self.inner.read_many(requests)?;
         self.tally.add(self.path(), &reads);
         Ok(())
-    }
-
-    fn is_direct(&self) -> bool {
-        self.inner.is_direct()
-    }
-
-    fn path(&self) -> &Path {
-        self.inner.path()
     }
 }
 
@@ -270,9 +239,13 @@ impl MeteredWriter {
     }
 }
 
-impl WritableFile for MeteredWriter {
-    fn len(&self) -> u64 {
-        self.inner.len()
+impl WriterWrapper for MeteredWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.inner
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -291,10 +264,6 @@ impl WritableFile for MeteredWriter {
         self.inner.sync()?;
         self.tally.counts().writes.file_syncs += 1;
         Ok(())
-    }
-
-    fn path(&self) -> &Path {
-        self.inner.path()
     }
 }
 

@@ -16,6 +16,7 @@ mod meter;
 mod positional;
 mod profile;
 mod storage;
+mod wrapper;
 
 pub use clock::{ModelledClock, Timer, available_threads, random_u64};
 pub use local::LocalStorage;
@@ -24,5 +25,6 @@ pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts};
 pub use profile::{Profile, ProfilePoint};
 pub use storage::{
-    FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, write_past_end,
+    FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write,
 };
+pub use wrapper::{ReaderWrapper, StorageWrapper, WriterWrapper};

@@ -119,7 +119,9 @@ pub trait WritableFile: Debug + Send {
     }
 
     /// Writes `bytes` at the end.
-    fn append(&mut self, bytes: &[u8]) -> Result<()>;
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write_at(self.len(), bytes)
+    }
 
     /// Writes `bytes` at `offset`, which must not lie past the end.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
@@ -158,10 +160,17 @@ pub fn check_range(path: &Path, length_bytes: u64, request: &ReadRequest<'_>) ->
     }
 }
 
-/// The error of [`WritableFile::write_at`] for an `offset` past the end.
-pub fn write_past_end(path: &Path, offset: u64, length_bytes: u64) -> Error {
-    Error::InvalidArgument(format!(
+/// Refuses a write that would leave a gap behind the end of a file of `length_bytes`, for every implementation of
+/// [`WritableFile`].
+///
+/// # Errors
+/// [`Error::InvalidArgument`] when `offset` lies past the end.
+pub fn check_write(path: &Path, length_bytes: u64, offset: u64) -> Result<()> {
+    if offset <= length_bytes {
+        return Ok(());
+    }
+    Err(Error::InvalidArgument(format!(
         "cannot write at byte {offset} of {}: it has {length_bytes} bytes; write at most at its end",
         path.display()
-    ))
+    )))
 }

@@ -127,6 +127,16 @@ impl<'a> BlockView<'a> {
         self.count
     }
 
+    /// Whether every byte of the block has the one place that the writer gave it: entries follow each other from the start of
+    /// the block, and zeros fill it up.
+    pub(super) fn is_canonical(&self) -> bool {
+        let end = match self.layout {
+            Layout::Dense { key, value } => Some(self.count * (key + value)),
+            Layout::Slotted => self.start(self.count).filter(|_| self.start(0) == Some(0)),
+        };
+        end.and_then(|end| self.body.get(end..)).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+    }
+
     fn start(&self, i: usize) -> Option<usize> {
         let at = i * self.width;
         let stored = self.table.get(at..at + self.width)?;

@@ -53,6 +53,12 @@ pub(super) fn encode(file_id: u64, offset: u64, counts: &[u32]) -> Vec<u8> {
     out
 }
 
+/// More bytes than the section for so many blocks ever takes.
+pub(super) fn most_bytes(blocks: u64) -> u64 {
+    let groups = blocks.div_ceil(GROUP as u64);
+    blocks.saturating_mul(4).saturating_add(groups.saturating_mul(HEADER_BYTES as u64)).saturating_add(64)
+}
+
 impl Counts {
     /// Records before `block`; all of them for a block behind the last. `None` when the section is malformed.
     pub(super) fn before(&self, block: u64) -> Option<u64> {
@@ -99,7 +105,7 @@ impl Counts {
                 high = middle - 1;
             }
         }
-        Some((low, self.before(low)?))
+        Some((low, self.before(low).filter(|&before| before <= rank)?))
     }
 }
 

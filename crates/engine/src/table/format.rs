@@ -350,8 +350,8 @@ pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u
     tail
 }
 
-/// Takes the bytes of the opening read apart; they end at the end of a file of `file_bytes`.
-pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<Tail> {
+/// The footer at the end of `read`, if it is one of a version that is known.
+pub(super) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> {
     let not_ours = |detail: &str| Error::NotATable { path: path.to_owned(), detail: detail.to_owned() };
     let Some(footer) = read.len().checked_sub(FOOTER_BYTES).map(|at| &read[at..]) else {
         return Err(not_ours("it is too short; it may have been cut off"));
@@ -361,11 +361,17 @@ pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<T
             "its last bytes are not those of a table; it may have been cut off, or be of another kind",
         ));
     }
-    let word = |at: usize| u32::from_le_bytes([footer[at], footer[at + 1], footer[at + 2], footer[at + 3]]);
-    let version = word(8);
+    let version = u32::from_le_bytes([footer[8], footer[9], footer[10], footer[11]]);
     if version == 0 || version > FORMAT_VERSION {
         return Err(Error::UnknownVersion { path: path.to_owned(), found: version, supported: FORMAT_VERSION });
     }
+    Ok(footer)
+}
+
+/// Takes the bytes of the opening read apart; they end at the end of a file of `file_bytes`.
+pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<Tail> {
+    let footer = check_footer(path, read)?;
+    let word = |at: usize| u32::from_le_bytes([footer[at], footer[at + 1], footer[at + 2], footer[at + 3]]);
     let damaged = |detail: &str| Error::damaged(path, file_bytes - FOOTER_BYTES as u64, detail);
     let file_id = u64::from(word(12)) | u64::from(word(16)) << 32;
     let (total, meta_bytes) = (word(20) as usize, word(24) as usize);

@@ -40,17 +40,15 @@ pub(super) struct IndexInput {
 /// An index in memory.
 #[derive(Debug)]
 pub(super) enum BuiltIndex {
-    Numbers(Box<Design>),
-    /// Bottom first.
-    Strings {
-        layers: Vec<StringLayer>,
-        block_mean_bytes: f64,
+    Numbers {
+        design: Box<Design>,
+        /// Most bytes of data that a look-up reads, where blocks differ in size.
         block_max_bytes: u64,
     },
+    /// Bottom first.
+    Strings { layers: Vec<StringLayer>, block_mean_bytes: f64, block_max_bytes: u64 },
     /// A table without records, or one that is read whole.
-    None {
-        data_bytes: u64,
-    },
+    None { data_bytes: u64 },
 }
 
 /// What the tail needs of an index whose layers below the root are written.
@@ -103,7 +101,13 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
                 ..Problem::new(&options.profile)
             };
             let design = options.design.build(&row, &problem);
-            if design.layers.is_empty() { none } else { BuiltIndex::Numbers(Box::new(design)) }
+            if design.layers.is_empty() {
+                return none;
+            }
+            // The design is made for blocks of one size. A window may hold the largest ones.
+            let most_blocks = most_read_bytes(&design, 0, row.child_bytes).div_ceil(row.child_bytes.max(1));
+            let block_max_bytes = most_blocks.saturating_mul(input.largest_block_bytes).min(input.data_bytes);
+            BuiltIndex::Numbers { design: Box::new(design), block_max_bytes }
         }
         Bottom::Strings(bottom) => {
             let layers = pile_strings(bottom, options, input.location_bytes);
@@ -152,7 +156,10 @@ impl BuiltIndex {
                 mean_read_bytes: data_bytes as f64,
                 max_read_bytes: data_bytes,
             }),
-            Self::Numbers(design) => write_numbers(&design, out),
+            Self::Numbers { design, block_max_bytes } => {
+                let written = write_numbers(&design, out)?;
+                Ok(WrittenIndex { max_read_bytes: block_max_bytes, ..written })
+            }
             Self::Strings { layers, block_mean_bytes, block_max_bytes } => {
                 let (root, metas) = write_strings(&layers, out)?;
                 Ok(WrittenIndex {
@@ -196,7 +203,9 @@ fn write_numbers(design: &Design, out: &mut Output) -> Result<WrittenIndex> {
             let place = (out.file_id, out.offset());
             out.put(&encode_unit(place, layer.unit_bytes as usize, payload, unit.nodes.len(), end))?;
         }
-        metas.push(layer_meta(layer, units.len() as u64, u64::from(layer.unit_bytes), offset, &design.reads[i + 1]));
+        let unit_bytes = u64::from(layer.unit_bytes);
+        let meta = layer_meta(layer, units.len() as u64, unit_bytes, offset, &design.reads[i + 1]);
+        metas.push(LayerMeta { max_read_bytes: most_read_bytes(design, i + 1, unit_bytes), ..meta });
     }
     let root = &design.layers[top];
     let payload = encode_nodes(&root.nodes, 0..root.node_count() as usize);
@@ -208,6 +217,16 @@ fn write_numbers(design: &Design, out: &mut Output) -> Result<WrittenIndex> {
         mean_read_bytes: storable_mean(design.reads[0].mean_bytes()),
         max_read_bytes: design.reads[0].max_bytes(),
     })
+}
+
+/// Most bytes that a look-up reads of the children of `level`. The tuner's sizes are those for keys that lie within a child; an
+/// absent one in the gap between two is led to both by a hint.
+fn most_read_bytes(design: &Design, level: usize, child_bytes: u64) -> u64 {
+    let known = design.reads[level].max_bytes();
+    let layer = &design.layers[level];
+    let LayerNodes::Line(lines) = &layer.nodes else { return known };
+    let children = lines.iter().map(|line| u64::from(line.window).max(2)).max().unwrap_or(1).min(layer.children);
+    known.max(children.saturating_mul(child_bytes))
 }
 
 fn layer_meta(layer: &Layer, units: u64, unit_bytes: u64, offset: u64, reads: &ReadSizes) -> LayerMeta {

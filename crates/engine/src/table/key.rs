@@ -72,7 +72,8 @@ impl KeyType {
         }
     }
 
-    /// The text that [`Self::parse`] reads as `key`.
+    /// The text that [`Self::parse`] reads as `key`. Only text with control characters, and what is no key of this type, is
+    /// shown with escapes that it does not read.
     #[must_use]
     pub fn display(self, key: &[u8]) -> String {
         let word = || key.try_into().ok().map(u64::from_be_bytes);
@@ -83,6 +84,10 @@ impl KeyType {
             (Self::U128, _) => match key.try_into() {
                 Ok(wide) => u128::from_be_bytes(wide).to_string(),
                 Err(_) => escape(key),
+            },
+            (Self::Text, _) => match std::str::from_utf8(key) {
+                Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+                _ => escape(key),
             },
             _ => escape(key),
         }
@@ -161,7 +166,8 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
             bytes.push(b'\\');
             rest = tail;
         } else {
-            let digits = rest.strip_prefix(b"x")?.get(..2)?;
+            // `from_str_radix` would take a sign, too.
+            let digits = rest.strip_prefix(b"x")?.get(..2).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
             bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
             rest = &rest[3..];
         }
@@ -213,7 +219,7 @@ mod tests {
             (KeyType::U128, &["0", "18446744073709551616", "340282366920938463463374607431768211455"]),
             (KeyType::I64, &["-9223372036854775808", "-1", "0", "1", "9223372036854775807"]),
             (KeyType::F64, &["-inf", "-1.5", "-0", "0", "0.000001", "2", "inf"]),
-            (KeyType::Text, &["", "a", "b", "ä"]),
+            (KeyType::Text, &["", "a", "b", "c:\\x41", "ä"]),
             (KeyType::Bytes, &["", "\\x00", "a", "a\\\\b", "ä", "\\xff"]),
         ];
         for (kind, texts) in cases {
@@ -226,7 +232,9 @@ mod tests {
         }
         assert!(KeyType::F64.parse("NaN").is_err());
         assert!(KeyType::U64.parse("-1").is_err());
-        assert!(KeyType::Bytes.parse("\\q").is_err());
+        for text in ["\\q", "\\x", "\\x4", "\\x4g", "\\x+4"] {
+            assert!(KeyType::Bytes.parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

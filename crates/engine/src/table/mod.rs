@@ -32,6 +32,7 @@ mod sorting;
 mod survey;
 mod unit;
 pub mod value;
+mod verify;
 mod wire;
 mod writer;
 
@@ -45,4 +46,5 @@ pub use reader::Table;
 pub use receipt::{ReadRecord, Receipt};
 pub use report::{LayerSummary, ReadsPerGet, TableReport};
 pub use sorting::SortingWriter;
+pub use verify::{Finding, VerifyReport};
 pub use writer::TableWriter;

@@ -9,7 +9,6 @@ use super::search::Position;
 use super::value::ValueReader;
 use super::writer::TAG_BYTES;
 use crate::error::{Error, Result};
-use std::collections::HashMap;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ impl Table {
     /// # Ok::<(), ogive::Error>(())
     /// ```
     pub fn traced<'a>(&'a self, receipt: &'a mut Receipt) -> Traced<'a> {
-        Traced { table: self, reads: Reads { receipt: Some(receipt), ahead: HashMap::new() } }
+        Traced { table: self, reads: Reads { receipt: Some(receipt), ..Reads::default() } }
     }
 
     fn quiet(&self) -> Traced<'_> {
@@ -215,15 +214,21 @@ impl Traced<'_> {
         let mut values = vec![None; keys.len()];
         // What is read ahead for a batch counts against the budget, so large sets of keys go in batches.
         let per_key = self.table.inner.meta.max_read_bytes.max(self.table.inner.meta.block_bytes).max(1);
-        let batch = (self.table.inner.budget_bytes / 4 / per_key).clamp(1, 1 << 16) as usize;
+        let batch = (self.table.inner.working_bytes / 4 / per_key).clamp(1, 1 << 16) as usize;
         for (part, places) in sorted.chunks(batch).zip(order.chunks(batch)) {
-            self.table.inner.prefetch(part, &mut self.reads)?;
-            for (key, &place) in part.iter().zip(places) {
-                values[place] = self.get(key)?;
-            }
+            let done = self.get_batch(part, places, &mut values);
             self.reads.ahead.clear();
+            done?;
         }
         Ok(values)
+    }
+
+    fn get_batch(&mut self, keys: &[&[u8]], places: &[usize], values: &mut [Option<Vec<u8>>]) -> Result<()> {
+        self.table.inner.prefetch(keys, &mut self.reads)?;
+        for (key, &place) in keys.iter().zip(places) {
+            values[place] = self.get(key)?;
+        }
+        Ok(())
     }
 
     pub fn rank(&mut self, key: &[u8]) -> Result<u64> {
@@ -331,6 +336,9 @@ impl Inner {
             for &key in keys {
                 let Some(target) = self.target(Probe { key, behind: false }) else { continue };
                 let window = self.route(&target, level, reads)?;
+                if self.exceeds_memory(level, window.first, window.last) {
+                    continue;
+                }
                 match ranges.last_mut() {
                     Some(range) if window.first <= range.1 + 1 => range.1 = range.1.max(window.last),
                     _ => ranges.push((window.first, window.last)),

@@ -1,5 +1,6 @@
 //! The growing file of a table or an index: under a temporary name until it is complete and durable.
 
+use super::options::OpenOptions;
 use super::reader::read_tail;
 use crate::error::{Error, Result};
 use crate::io::{Storage, WritableFile, random_u64};
@@ -21,6 +22,7 @@ pub(super) struct Output {
     buffer: Vec<u8>,
     written: u64,
     published: bool,
+    poisoned: bool,
 }
 
 impl Output {
@@ -36,7 +38,17 @@ impl Output {
         let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
         let file = storage.create(&temporary)?;
         let buffer = Vec::with_capacity(WRITE_BYTES + (64 << 10));
-        Ok(Self { name: name.to_owned(), storage, temporary, file, file_id, buffer, written: 0, published: false })
+        Ok(Self {
+            name: name.to_owned(),
+            storage,
+            temporary,
+            file,
+            file_id,
+            buffer,
+            written: 0,
+            published: false,
+            poisoned: false,
+        })
     }
 
     /// Offset of the next byte.
@@ -44,7 +56,17 @@ impl Output {
         self.written + self.buffer.len() as u64
     }
 
+    /// Refuses everything from now on: the file holds what does not belong there.
+    pub(super) fn poison(&mut self) {
+        self.poisoned = true;
+    }
+
+    fn check_poison(&self) -> Result<()> {
+        if self.poisoned { Err(Error::Poisoned { path: self.storage.path(&self.name) }) } else { Ok(()) }
+    }
+
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.check_poison()?;
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
     }
@@ -65,7 +87,10 @@ impl Output {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.file.append(&self.buffer)?;
+        self.check_poison()?;
+        let written = self.file.append(&self.buffer);
+        self.poisoned = written.is_err();
+        written?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
@@ -101,7 +126,7 @@ fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()
     if !replace {
         return Err(Error::io("create", storage.path(name), std::io::ErrorKind::AlreadyExists.into()));
     }
-    match read_tail(storage, name) {
+    match read_tail(storage, name, OpenOptions::default().budget_bytes) {
         // A damaged table, or one of a newer version, is a table all the same.
         Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. }) => Ok(()),
         Err(error) => Err(error),

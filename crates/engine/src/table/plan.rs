@@ -9,9 +9,6 @@ pub(super) const DEFAULT_BLOCK_BYTES: u32 = 4096;
 /// A writer that does not know how many records will come takes what it has seen to be this share of them: block sizes depend on the
 /// number of records by its square root at most.
 const UNKNOWN_REST: u64 = 16;
-/// Records of a stream's beginning are sampled in so many stretches of so many records.
-const STRETCHES: usize = 8;
-const STRETCH_RECORDS: usize = 1 << 14;
 
 /// How blocks are to be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,13 +63,13 @@ impl Plan {
         options: &WriteOptions,
     ) -> Self {
         let seen = coordinates.len() as u64;
-        let whole = all && coordinates.len() <= STRETCHES * STRETCH_RECORDS;
+        let whole = all && coordinates.len() <= Sample::STRETCHES * Sample::STRETCH_RECORDS;
         let stretches = match whole {
             true => vec![coordinates.to_vec()],
             false => {
-                let apart = coordinates.len() / STRETCHES;
-                let stretch = |i: usize| coordinates[i * apart..][..STRETCH_RECORDS.min(apart)].to_vec();
-                (0..STRETCHES).map(stretch).collect()
+                let apart = coordinates.len() / Sample::STRETCHES;
+                let stretch = |i: usize| coordinates[i * apart..][..Sample::STRETCH_RECORDS.min(apart)].to_vec();
+                (0..Sample::STRETCHES).map(stretch).collect()
             }
         };
         let records = if all { seen } else { options.expected_records.unwrap_or(seen * UNKNOWN_REST).max(seen) };

@@ -3,6 +3,7 @@
 use super::key::Probe;
 use super::operations::Record;
 use super::reader::{Inner, Reads, Table};
+use super::receipt::Receipt;
 use super::search::Position;
 use crate::error::Result;
 use std::collections::VecDeque;
@@ -24,6 +25,7 @@ pub struct Range {
     failed: bool,
     forward: Ahead,
     backward: Ahead,
+    receipt: Option<Receipt>,
 }
 
 /// Block and index of a record.
@@ -43,18 +45,25 @@ struct Ahead {
 
 impl Ahead {
     /// The block, read together with those that follow in this direction.
-    fn block(&mut self, inner: &Inner, block: u64, last: u64, forward: bool) -> Result<Arc<[u8]>> {
+    fn block(
+        &mut self,
+        inner: &Inner,
+        block: u64,
+        last: u64,
+        forward: bool,
+        reads: &mut Reads<'_>,
+    ) -> Result<Arc<[u8]>> {
         while self.blocks.front().is_some_and(|&(number, _)| number != block) {
             self.blocks.pop_front();
         }
         if self.blocks.is_empty() {
-            let most = (AHEAD_BYTES.min(inner.budget_bytes / 4) / inner.meta.block_bytes.max(1)).max(1);
+            let most = (AHEAD_BYTES.min(inner.working_bytes / 8) / inner.meta.block_bytes.max(1)).max(1);
             self.reach = (self.reach * 2).clamp(1, most);
             let (first, last) = match forward {
                 true => (block, block.saturating_add(self.reach - 1).min(last)),
                 false => (block.saturating_sub(self.reach - 1).max(last), block),
             };
-            let row = inner.row(0, first, last, &mut Reads::default())?;
+            let row = inner.row(0, first, last, reads)?;
             self.blocks = (first..).zip(row).collect();
             if !forward {
                 self.blocks.make_contiguous().reverse();
@@ -69,7 +78,35 @@ impl Ahead {
 
 impl Range {
     pub(super) fn new(table: Table, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> Self {
-        Self { table, bounds, ends: None, failed: false, forward: Ahead::default(), backward: Ahead::default() }
+        let (forward, backward) = (Ahead::default(), Ahead::default());
+        Self { table, bounds, ends: None, failed: false, forward, backward, receipt: None }
+    }
+
+    /// The same range, noting what it reads from now on; see [`Self::receipt`].
+    #[must_use]
+    pub fn traced(mut self) -> Self {
+        self.receipt.get_or_insert_default();
+        self
+    }
+
+    /// What was read so far, but for chunks of long values; `None` unless the range is [`traced`](Self::traced).
+    ///
+    /// ```
+    /// # use ogive::io::MemoryStorage;
+    /// # use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+    /// # let storage = std::sync::Arc::new(MemoryStorage::new());
+    /// # let mut writer = TableWriter::create(storage.clone(), "t", WriteOptions::default())?;
+    /// # writer.append(b"apple", b"red")?;
+    /// # writer.finish()?;
+    /// # let table = Table::open(storage, "t", &OpenOptions::default())?;
+    /// let mut fruit = table.iter().traced();
+    /// fruit.by_ref().count();
+    /// assert_eq!(fruit.receipt().map(|receipt| receipt.reads.len()), Some(1));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn receipt(&self) -> Option<&Receipt> {
+        self.receipt.as_ref()
     }
 
     /// The keys alone: values are not even looked at.
@@ -80,10 +117,11 @@ impl Range {
         })
     }
 
-    fn locate(&self) -> Result<(Place, Place)> {
+    fn locate(&mut self) -> Result<(Place, Place)> {
         let inner = &self.table.inner;
-        let place = |key: &[u8], behind: bool| {
-            let Position { block, index, .. } = inner.lower_bound(Probe { key, behind }, &mut Reads::default())?;
+        let mut reads = Reads { receipt: self.receipt.as_mut(), ..Reads::default() };
+        let mut place = |key: &[u8], behind: bool| {
+            let Position { block, index, .. } = inner.lower_bound(Probe { key, behind }, &mut reads)?;
             Ok(Place { block, index })
         };
         let front = match &self.bounds.0 {
@@ -114,7 +152,8 @@ impl Range {
             Some(ends) => ends,
             None => self.locate()?,
         };
-        let inner = self.table.inner.clone();
+        let inner = &self.table.inner;
+        let mut reads = Reads { receipt: self.receipt.as_mut(), ..Reads::default() };
         let step = loop {
             if front >= back {
                 break None;
@@ -122,7 +161,7 @@ impl Range {
             if forward {
                 // The last block that holds a record of the range.
                 let last = if back.index == 0 { back.block.saturating_sub(1) } else { back.block };
-                let bytes = self.forward.block(&inner, front.block, last, true)?;
+                let bytes = self.forward.block(inner, front.block, last, true, &mut reads)?;
                 if front.index < inner.view(front.block, &bytes)?.count() {
                     let found = Position { block: front.block, index: front.index, bytes: Some(bytes) };
                     front.index += 1;
@@ -130,12 +169,12 @@ impl Range {
                 }
                 front = Place { block: front.block + 1, index: 0 };
             } else if back.index > 0 {
-                let bytes = self.backward.block(&inner, back.block, front.block, false)?;
+                let bytes = self.backward.block(inner, back.block, front.block, false, &mut reads)?;
                 back.index -= 1;
                 break Some(Position { block: back.block, index: back.index, bytes: Some(bytes) });
             } else {
                 let block = back.block - 1;
-                let bytes = self.backward.block(&inner, block, front.block, false)?;
+                let bytes = self.backward.block(inner, block, front.block, false, &mut reads)?;
                 back = Place { block, index: inner.view(block, &bytes)?.count() };
             }
         };

@@ -1,13 +1,15 @@
 //! The reader: opening a table, and fetching checked blocks and units within the budget.
 
 use super::block::{Layout, TRAILER_BYTES, lay_out, trailer};
-use super::counts::Counts;
+use super::counts::{self, Counts};
 use super::format::{self, Meta, NodeKind, Section, Source, Tail};
 use super::key::KeyType;
 use super::locations::Locations;
 use super::options::OpenOptions;
 use super::receipt::{ReadRecord, Receipt};
 use super::report::TableReport;
+use super::search::keeps_filter;
+use super::value::MAX_VALUE_BYTES;
 use crate::block::cache::{BlockCache, BlockKey};
 use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
@@ -16,6 +18,18 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+/// Of a large budget, this much is kept from the cache for the children that operations hold while they work, in bytes.
+const MOST_WORKING_BYTES: u64 = 32 << 20;
+/// An opening read of this size is made whatever the budget, in bytes.
+const LEAST_OPENING_BYTES: u64 = 1 << 20;
+/// Largest unit of a layer in bytes: one group of separators of the longest keys takes less.
+const MOST_UNIT_BYTES: u64 = 1 << 20;
+/// Largest block in bytes, before compression: a value and a key of the greatest lengths.
+const MOST_BLOCK_BYTES: u64 = MAX_VALUE_BYTES + (1 << 20);
+
+/// No codec packs better than this; a block that claims to is forged, and not worth the memory.
+const MOST_PACKED_RATIO: u64 = 1 << 16;
 
 /// An immutable sorted table: cheap to clone, shared by threads without locks.
 ///
@@ -45,6 +59,8 @@ pub(super) struct Inner {
     pub(super) cache: BlockCache,
     pub(super) profile: Profile,
     pub(super) budget_bytes: u64,
+    /// What of the budget is neither resident nor for the cache: the children that operations hold while they work.
+    pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<Counts>,
     pub(super) filter: OnceLock<Option<Vec<u8>>>,
 }
@@ -72,7 +88,7 @@ impl Table {
     /// [`Error::NotATable`], [`Error::UnknownVersion`], [`Error::Damaged`]; [`Error::Changed`] when the data that an index
     /// beside them refers to are not what they were; whatever the storage reports.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
-        let (file, opening, tail) = read_tail(&*storage, name)?;
+        let (file, opening, tail) = read_tail(&*storage, name, options.budget_bytes)?;
         let Tail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
@@ -91,8 +107,12 @@ impl Table {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Slotted,
         };
-        let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes;
-        let cache = BlockCache::new(options.budget_bytes.saturating_sub(resident));
+        let filter = meta.filter.filter(|filter| keeps_filter(filter, options.budget_bytes));
+        let filter_bytes = filter.map_or(0, |filter| filter.section.bytes);
+        let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
+        let free_bytes = options.budget_bytes.saturating_sub(resident);
+        let working_bytes = (free_bytes / 2).min(MOST_WORKING_BYTES);
+        let cache = BlockCache::new(free_bytes - working_bytes);
         let inner = Inner {
             data,
             data_file_id,
@@ -105,6 +125,7 @@ impl Table {
             cache,
             profile: options.profile.clone(),
             budget_bytes: options.budget_bytes,
+            working_bytes,
             counts: OnceLock::new(),
             filter: OnceLock::new(),
             meta,
@@ -167,10 +188,20 @@ impl Table {
 }
 
 /// The one read that opens a file, and what it brings.
-pub(super) fn read_tail(storage: &dyn Storage, name: &str) -> Result<(Arc<dyn ReadableFile>, ReadRecord, Tail)> {
+///
+/// # Errors
+/// [`Error::InvalidArgument`] when that read is larger than the budget.
+pub(super) fn read_tail(
+    storage: &dyn Storage,
+    name: &str,
+    budget_bytes: u64,
+) -> Result<(Arc<dyn ReadableFile>, ReadRecord, Tail)> {
     let file = storage.open(name)?;
     let bytes = format::opening_bytes_of_file(file.len());
     let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
+    if bytes > budget_bytes.max(LEAST_OPENING_BYTES) {
+        return Err(too_large_to_open(&*file, bytes, budget_bytes));
+    }
     let mut read = vec![0; bytes as usize];
     file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
     let tail = format::decode_tail(file.path(), file.len(), &read)?;
@@ -180,6 +211,20 @@ pub(super) fn read_tail(storage: &dyn Storage, name: &str) -> Result<(Arc<dyn Re
 /// Bytes of a dense record.
 pub(super) fn record_bytes(meta: &Meta) -> u64 {
     meta.key_type.width().unwrap_or(0) as u64 + meta.value_width.unwrap_or(0)
+}
+
+/// Why a file is not opened whose opening read would not fit the budget: it is a large file of another kind, or its root is large.
+fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, budget_bytes: u64) -> Error {
+    let mut footer = vec![0; format::FOOTER_BYTES];
+    let offset = file.len().saturating_sub(format::FOOTER_BYTES as u64);
+    let read = file.read(ReadRequest { offset, buffer: &mut footer, purpose: Purpose::Open });
+    if let Err(error) = read.and_then(|()| format::check_footer(file.path(), &footer).map(|_| ())) {
+        return error;
+    }
+    Error::InvalidArgument(format!(
+        "opening {} takes {bytes} bytes, and its budget is {budget_bytes}; raise the budget",
+        file.path().display()
+    ))
 }
 
 fn open_source(
@@ -211,18 +256,33 @@ fn open_source(
 /// Holds the metadata against the lengths of the files, so that nothing is allocated on its word alone.
 fn check_meta(meta: &Meta, file_bytes: u64, data_file_bytes: u64) -> std::result::Result<(), String> {
     let within = |section: Section, of: u64| section.offset.checked_add(section.bytes).is_some_and(|end| end <= of);
-    if meta.data_bytes > data_file_bytes || meta.blocks > data_file_bytes || meta.largest_block_bytes > 1 << 32 {
+    if meta.data_bytes > data_file_bytes || meta.blocks > data_file_bytes {
         return Err("it states more data than its file holds".into());
+    }
+    let has_sizes = meta.largest_block_bytes.max(meta.block_bytes) <= MOST_BLOCK_BYTES
+        && meta.value_width.is_none_or(|width| width <= MOST_BLOCK_BYTES);
+    if !has_sizes || (meta.blocks == 0) != (meta.records == 0) || meta.records >> 40 > 0 {
+        return Err("it states records or blocks of impossible size or number".into());
     }
     if !within(meta.counts, file_bytes) || meta.filter.is_some_and(|filter| !within(filter.section, file_bytes)) {
         return Err("a section lies behind the end of the file".into());
     }
+    if meta.counts.bytes > counts::most_bytes(meta.blocks) {
+        return Err("more counts than blocks".into());
+    }
     if meta.block_bytes == 0 && meta.blocks > 0 {
         return Err("blocks without bytes".into());
     }
+    if meta.layers.iter().any(|layer| layer.granule != 1 && layer.kind != NodeKind::Coded) {
+        return Err("nodes with a granule that is not theirs".into());
+    }
     for layer in meta.layers.split_last().map_or(&[][..], |(_, below)| below) {
         let bytes = layer.unit_bytes.checked_mul(layer.units).ok_or("a layer of impossible size")?;
-        if !within(Section { offset: layer.offset, bytes }, file_bytes) || layer.units == 0 || layer.unit_bytes < 32 {
+        if !within(Section { offset: layer.offset, bytes }, file_bytes)
+            || layer.units == 0
+            || layer.unit_bytes < 32
+            || layer.unit_bytes > MOST_UNIT_BYTES
+        {
             return Err("a layer lies behind the end of the file".into());
         }
     }
@@ -375,7 +435,7 @@ impl Inner {
     }
 
     /// Checks what was read, and unpacks it.
-    fn check(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
+    pub(super) fn check(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         if level > 0 {
             return match checksum::check(self.file_id, section.offset, bytes) {
                 true => Ok(bytes.into()),
@@ -400,7 +460,7 @@ impl Inner {
     /// Tells a table that took the place of the one that this index was made for from a damaged one.
     fn check_identity(&self) -> Result<()> {
         let Source::Table { name, file_id } = &self.meta.source else { return Ok(()) };
-        match read_tail(&*self.storage, name) {
+        match read_tail(&*self.storage, name, self.budget_bytes) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
                 let detail = "another table has taken its place".to_owned();
                 Err(Error::Changed { path: data.path().to_owned(), detail })
@@ -413,7 +473,8 @@ impl Inner {
         let (packed, trailer) = bytes.split_at_checked(bytes.len().checked_sub(TRAILER_BYTES)?)?;
         let (packed, length) = packed.split_last_chunk::<4>()?;
         let length = u32::from_le_bytes(*length) as usize;
-        if length as u64 > self.meta.largest_block_bytes {
+        let most = (packed.len() as u64).saturating_mul(MOST_PACKED_RATIO).min(self.meta.largest_block_bytes);
+        if length as u64 > most {
             return None;
         }
         let mut raw = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::block::BlockView;
 use super::filter;
+use super::format::FilterMeta;
 use super::key::Probe;
 use super::reader::{Inner, Reads};
 use super::unit::{Nodes, Target, Unit, Window};
@@ -10,6 +11,9 @@ use crate::error::Result;
 use crate::io::Purpose;
 use std::cmp::Ordering;
 use std::sync::Arc;
+
+/// A window that the index was designed to read is read whatever the budget, up to this size in bytes.
+const MOST_DESIGNED_BYTES: u64 = 32 << 20;
 
 /// A place in the data: the record at `index` of `block`, or the end of the data where `block` is the number of blocks.
 #[derive(Clone, Debug)]
@@ -68,6 +72,9 @@ impl Inner {
         let (kind, granule) = self.nodes_over(layer - 1);
         let end = self.children(layer) - 1;
         loop {
+            if self.exceeds_memory(layer, first, last) {
+                return self.bisect_units(target, layer, reads);
+            }
             let row = self.row(layer, first, last, reads)?;
             let mut chosen = None;
             for (number, bytes) in (first..).zip(&row) {
@@ -93,6 +100,37 @@ impl Inner {
         }
     }
 
+    /// The same over all units, one at a time: for hints that lie, and forged nodes.
+    fn bisect_units(&self, target: &Target<'_>, layer: usize, reads: &mut Reads<'_>) -> Result<Window> {
+        let (kind, granule) = self.nodes_over(layer - 1);
+        let (mut low, mut high) = (0, self.children(layer) - 1);
+        loop {
+            // The last unit that does not lie behind the target.
+            let middle = low + (high - low).div_ceil(2);
+            let offset = self.section(layer, middle)?.offset;
+            let damaged = || self.damaged(offset, format!("unit {middle} is malformed"));
+            let bytes = self.child(layer, middle, reads)?;
+            let unit = Unit::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
+            let behind = unit.side(target).ok_or_else(damaged)? == Ordering::Less;
+            if low == high {
+                return self.clamp(unit.nodes.search(target), layer - 1, offset);
+            }
+            if behind { high = middle - 1 } else { low = middle }
+        }
+    }
+
+    /// Whether the children `first..=last` are more than is read at once: than the index was designed to read, and than there is
+    /// memory for.
+    pub(super) fn exceeds_memory(&self, level: usize, first: u64, last: u64) -> bool {
+        let (child_bytes, designed) = match level.checked_sub(1) {
+            None if self.meta.layers.is_empty() => (self.meta.block_bytes, 0),
+            None => (self.meta.block_bytes, self.meta.max_read_bytes),
+            Some(below) => (self.meta.layers[below].unit_bytes, self.meta.layers[below].max_read_bytes),
+        };
+        let most = designed.min(MOST_DESIGNED_BYTES).max(self.working_bytes / 2);
+        last > first && (last - first + 1).saturating_mul(child_bytes) > most
+    }
+
     fn clamp(&self, window: Option<Window>, level: usize, offset: u64) -> Result<Window> {
         let last = self.children(level).saturating_sub(1);
         match window {
@@ -113,12 +151,10 @@ impl Inner {
     fn settle(&self, probe: Probe<'_>, window: Window, reads: &mut Reads<'_>) -> Result<Position> {
         let Window { mut first, mut last, proof } = window;
         let end = self.meta.blocks - 1;
-        // What the index was designed to read is read; a table without index, or one whose hints are wrong, may have to be searched
-        // one block at a time to keep to the budget.
-        let designed = if self.meta.layers.is_empty() { 0 } else { self.meta.max_read_bytes };
-        let most = designed.max(self.budget_bytes / 2) / self.meta.block_bytes.max(1);
         loop {
-            if last - first > most {
+            // What the index was designed to read is read; a table without index, or one whose hints are wrong, may have to be
+            // searched one block at a time to keep to the budget.
+            if self.exceeds_memory(0, first, last) {
                 return self.bisect(probe, reads);
             }
             let row = self.row(0, first, last, reads)?;
@@ -196,10 +232,16 @@ impl Inner {
     }
 
     /// What the filter says of a key in the blocks of a window; the filter is read at its first use, if the budget has room.
+    ///
+    /// A hint may lead to blocks whose part of the filter never saw the key, so it is not taken at its word: only a filter
+    /// that does not tell blocks apart is asked then.
     fn filter_allows(&self, key: &[u8], window: Window, reads: &mut Reads<'_>) -> Result<bool> {
-        let Some(meta) = self.meta.filter.filter(|meta| meta.section.bytes <= self.budget_bytes / 2) else {
+        let Some(meta) = self.meta.filter.filter(|meta| keeps_filter(meta, self.budget_bytes)) else {
             return Ok(true);
         };
+        if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
+            return Ok(true);
+        }
         if self.filter.get().is_none() {
             let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
             for (unit, offset) in
@@ -218,6 +260,11 @@ impl Inner {
             units.get(at..at + filter::UNIT_BYTES).is_none_or(|unit| filter::may_contain(unit, hash))
         }))
     }
+}
+
+/// Whether a filter stays in memory within a budget.
+pub(super) fn keeps_filter(meta: &FilterMeta, budget_bytes: u64) -> bool {
+    meta.section.bytes <= budget_bytes / 2
 }
 
 /// A window three times as wide around the same middle, within `0..=end`.

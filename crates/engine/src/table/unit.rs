@@ -82,7 +82,7 @@ impl Nodes<'_> {
     }
 
     /// The smallest coordinate of the run.
-    fn start(&self) -> Option<u64> {
+    pub(super) fn start(&self) -> Option<u64> {
         Some(u64::from_le_bytes(self.payload.get(..8)?.try_into().ok()?))
     }
 }
@@ -91,7 +91,7 @@ impl Nodes<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit<'a> {
     pub(super) nodes: Nodes<'a>,
-    end_separator: u64,
+    pub(super) end_separator: u64,
 }
 
 impl<'a> Unit<'a> {
@@ -114,7 +114,8 @@ impl<'a> Unit<'a> {
         }
         Some(match target.x {
             x if x < self.nodes.start()? => Less,
-            x if x >= self.end_separator && self.end_separator < u64::MAX => Greater,
+            // In the last unit the largest coordinate, which is nobody else's, counts as behind it, too.
+            x if x >= self.end_separator => Greater,
             _ => Equal,
         })
     }

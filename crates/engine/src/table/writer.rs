@@ -168,7 +168,12 @@ impl TableWriter {
     /// Writes a value where the file ends now; a record that points to it may follow at any time.
     pub(super) fn write_apart(&mut self, value: &mut dyn std::io::Read) -> Result<ValuePointer> {
         let (values, out) = (&mut self.values, &mut self.out);
-        values.write_stream(out.offset(), value, &mut |bytes| out.put(bytes))
+        let written = values.write_stream(out.offset(), value, &mut |bytes| out.put(bytes));
+        if written.is_err() {
+            // There may be chunks in the file that nothing leads to.
+            self.out.poison();
+        }
+        written
     }
 
     /// Appends a record whose value was written by [`Self::write_apart`].

@@ -38,6 +38,30 @@ pub struct Sample {
     pub block_overhead_bytes: u64,
 }
 
+impl Sample {
+    /// Stretches that a sample of a large input is made of.
+    pub const STRETCHES: usize = 8;
+    /// Records of a stretch: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded separators. An
+    /// input of so many records in so many stretches is better taken whole.
+    pub const STRETCH_RECORDS: usize = 1 << 18;
+
+    /// Whether the sample holds all records, in one stretch.
+    fn is_whole(&self) -> bool {
+        matches!(self.stretches.as_slice(), [all] if all.len() as u64 == self.records)
+    }
+
+    /// A few stretches that stand for the sample.
+    fn trial(&self) -> Vec<&[u64]> {
+        match self.stretches.as_slice() {
+            [all] => {
+                let apart = (all.len() / CODED_STRETCHES).max(1);
+                all.chunks(apart).map(|part| &part[..part.len().min(Self::STRETCH_RECORDS)]).collect()
+            }
+            many => many.iter().step_by(many.len().div_ceil(CODED_STRETCHES).max(1)).map(Vec::as_slice).collect(),
+        }
+    }
+}
+
 /// The chosen block size, and what each size considered would cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockSizeChoice {
@@ -80,9 +104,7 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
         let considered = vec![(largest, f64::INFINITY)];
         return Ok(BlockSizeChoice { block_size_bytes: largest, ends_by_separator: true, considered });
     };
-    if let [all] = sample.stretches.as_slice()
-        && all.len() as u64 == sample.records
-    {
+    if sample.is_whole() {
         refine(sample, problem, &mut trials);
     }
     let best_us = trials.iter().map(|trial| trial.cost_us).fold(f64::INFINITY, f64::min);
@@ -120,13 +142,11 @@ fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<Trial>) {
     trials.truncate(FINALISTS);
     trials.sort_by_key(|trial| trial.size);
     for trial in trials {
-        // Blocks that end by their separators were cut and coded already: that estimate is exact where the sample is everything.
-        if trial.ends_by_separator {
-            continue;
-        }
-        if let Some(row) = rows(sample, trial.size).and_then(|(mut rows, _)| rows.pop()) {
-            trial.cost_us = tune(&row, problem).cost.total_us;
-        }
+        let row = rows(sample, trial.size).and_then(|(mut rows, _)| rows.pop());
+        let filled_us = row.map_or(f64::INFINITY, |row| tune(&row, problem).cost.total_us);
+        let all: Vec<&[u64]> = sample.stretches.iter().map(Vec::as_slice).collect();
+        let coded_us = coded_us(sample, &all, trial.size, problem).unwrap_or(f64::INFINITY);
+        *trial = Trial { cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us, ..*trial };
     }
 }
 
@@ -167,51 +187,64 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> 
     let bound = Some(problem.score(whole_us, 0));
     let ranked = rank(&vertex, &Scale::Judged(&glasses), problem, bound, problem.options.threads);
     let filled_us = ranked.first().map_or(whole_us, |best| best.promised_us.min(whole_us));
-    let coded_us = coded_us(sample, size, problem).unwrap_or(f64::INFINITY);
+    let coded_us = coded_us(sample, &sample.trial(), size, problem).unwrap_or(f64::INFINITY);
     Some(Trial { size, cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us })
 }
 
-/// Cost of a look-up when blocks end where their separators code best, and the separators are the bottom layer.
-fn coded_us(sample: &Sample, size: u32, problem: &Problem<'_>) -> Option<f64> {
+/// Cost of a look-up when blocks end where their separators code best, and the separators are the bottom layer: by trial on
+/// some `stretches` that stand for the whole, or on all of it.
+fn coded_us(sample: &Sample, stretches: &[&[u64]], size: u32, problem: &Problem<'_>) -> Option<f64> {
     if !problem.options.builders.contains(&BuilderKind::Coded) {
         return None;
     }
     let room = u64::from(size).checked_sub(sample.block_overhead_bytes)? as f64;
     let capacity = (room / sample.record_bytes) as usize;
-    let exact = sample.stretches.len() == 1;
-    let most = if exact { usize::MAX } else { CODED_TRIAL / sample.stretches.len().min(CODED_STRETCHES) };
-    let step = if exact { 1 } else { sample.stretches.len().div_ceil(CODED_STRETCHES) };
-    let (mut blocks, mut bytes, mut records) = (0_u64, 0_usize, 0_usize);
-    for stretch in sample.stretches.iter().step_by(step) {
-        let cuts = EvenCuts { coordinates: stretch, capacity };
-        let (layer, end) = code_evenly(&cuts, most);
-        blocks += layer.children();
-        bytes += layer.total_len();
-        records += end;
+    let most =
+        if sample.is_whole() && stretches.len() == 1 { usize::MAX } else { CODED_TRIAL / stretches.len().max(1) };
+    let mut coded = Coded::default();
+    for coordinates in stretches {
+        coded.cut(&EvenCuts { coordinates, capacity }, most);
     }
-    let children = (sample.records as f64 * blocks as f64 / records.max(1) as f64).ceil();
+    let children = (sample.records as f64 * coded.blocks as f64 / coded.records.max(1) as f64).ceil();
     if capacity < 2 || children > MOST_CHILDREN {
         return None;
     }
-    let root_bytes = UNIT_HEADER_BYTES + (bytes as f64 * children / blocks.max(1) as f64) as u64;
+    let root_bytes = UNIT_HEADER_BYTES + (coded.bytes as f64 * children / coded.blocks.max(1) as f64) as u64;
     let read_us = problem.single_read_us(0, u64::from(size));
     let as_root_us = problem.opening_us(root_bytes, problem.profile);
     let best_us = if problem.fits_budget(root_bytes) { as_root_us } else { f64::INFINITY };
     Some(read_us + best_us.min(problem.remaining_us(1, root_bytes)))
 }
 
-/// Cuts up to `most` blocks and codes their separators; also the record behind the last.
-fn code_evenly(cuts: &EvenCuts<'_>, most: usize) -> (CodedLayer, usize) {
-    let mut layer = CodedLayer::new();
-    let (mut begin, mut start) = (0, cuts.coordinates.first().copied().unwrap_or(0));
-    while begin < cuts.coordinates.len() && layer.children() < most as u64 {
-        let group = fit_flexible(start, begin, cuts, MAX_GROUP, Effort::Full);
-        let last = group.begins.last().copied().unwrap_or(begin);
-        layer.push(group.header, group.residuals);
-        begin = (last + cuts.capacity).min(cuts.coordinates.len());
-        start = cuts.coordinates.get(begin).copied().unwrap_or(u64::MAX);
+/// What cutting and coding some stretches came to.
+#[derive(Debug, Default)]
+struct Coded {
+    blocks: u64,
+    records: usize,
+    bytes: usize,
+}
+
+impl Coded {
+    /// Cuts up to about `most` blocks and codes their separators.
+    fn cut(&mut self, cuts: &EvenCuts<'_>, most: usize) {
+        let mut layer = CodedLayer::new();
+        let (mut begin, mut last_begin) = (0, 0);
+        let mut start = cuts.coordinates.first().copied().unwrap_or(0);
+        while begin < cuts.coordinates.len() && layer.children() < most as u64 {
+            let group = fit_flexible(start, begin, cuts, MAX_GROUP, Effort::Full);
+            let last = group.begins.last().copied().unwrap_or(begin);
+            layer.push(group.header, group.residuals);
+            last_begin = begin;
+            begin = (last + cuts.capacity).min(cuts.coordinates.len());
+            start = cuts.coordinates.get(begin).copied().unwrap_or(u64::MAX);
+        }
+        // A group that the stretch cut short is dearer a block than those of the whole will be.
+        let whole =
+            if begin < cuts.coordinates.len() || layer.groups() < 2 { layer.groups() } else { layer.groups() - 1 };
+        self.bytes += layer.encoded_len(0..whole);
+        self.blocks += if whole < layer.groups() { layer.first_child(whole) } else { layer.children() };
+        self.records += if whole < layer.groups() { last_begin } else { begin };
     }
-    (layer, begin)
 }
 
 /// Blocks of up to `capacity` records of one size, as a writer cuts them.

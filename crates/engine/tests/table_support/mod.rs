@@ -33,6 +33,9 @@ pub fn check(table: &Table, records: &[Record], name: &str) {
     let mut random = Random::new(7);
     let keys = questions(records, &mut random);
     assert_eq!(table.len(), records.len() as u64, "{name}");
+    let report = table.verify(&mut |_, _| {}).unwrap();
+    assert!(report.is_sound(), "{name}: {:?}", report.findings.iter().take(5).collect::<Vec<_>>());
+    assert_eq!(report.records, table.len(), "{name}");
     for key in &keys {
         assert_eq!(table.get(key).unwrap_or_else(|e| panic!("{name}: {e}")), reference.get(key), "{name}: get {key:?}");
         assert_eq!(table.rank(key).unwrap(), reference.rank(key), "{name}: rank {key:?}");

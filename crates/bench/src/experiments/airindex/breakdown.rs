@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::io::{MemoryStorage, Profile, Purpose, Timer};
+use ogive::io::{MemoryStorage, Purpose, Timer};
 use ogive::table::Receipt;
-use ogive::tune::DesignRequest;
 
 use super::super::{Context, Experiment, Output};
-use super::keys::Keys;
+use super::cases::{Case, each_table};
 use super::lookups::{Bench, positions};
-use super::settings::{KEY_SETS, Progress, designs, profiles};
-use super::tables::{Recipe, write_table};
+use super::tables::write_table;
 use super::warm::is_point;
 use crate::output::{Record, Spread};
 use crate::workload::Workload;
@@ -29,22 +27,7 @@ const LOOKUPS: usize = 100_000;
 const BUDGET_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let profiles = profiles(context, &PROFILES)?;
-    let designs = designs(context, &DESIGNS)?;
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
-        let keys = Keys::load(&set)?;
-        let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), context.seed)?;
-        let progress = Progress::new(profiles.len() * designs.len())?;
-        for profile in &profiles {
-            for design in &designs {
-                progress.on(format!("{design} on {}", profile.name()));
-                table(context, set.name(), &keys, &asked, profile, design, output)?;
-                progress.step();
-            }
-        }
-    }
-    Ok(())
+    each_table(context, &PROFILES, &DESIGNS, |case| table(case, output))
 }
 
 /// Sums since the last record.
@@ -59,38 +42,29 @@ struct Sums {
     get_cpu_us: Vec<f64>,
 }
 
-fn table(
-    context: &Context,
-    name: &str,
-    keys: &Keys,
-    asked: &[u64],
-    profile: &Profile,
-    design: &DesignRequest,
-    output: &mut Output<'_>,
-) -> Result<()> {
+fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
+    let asked = positions(case.keys, &Workload::Present, case.context.lookups.unwrap_or(LOOKUPS), case.context.seed)?;
     let storage = Arc::new(MemoryStorage::new());
-    let recipe = Recipe::new(context, design, profile);
-    let written = write_table(storage.clone(), keys, &recipe)?;
+    let written = write_table(storage.clone(), case.keys, &case.recipe())?;
     let bench = Bench::new(storage, &[]);
     let mut sums = Sums::default();
     let timer = Timer::start();
     let table = bench.open(BUDGET_BYTES)?;
     sums.open_cpu_us = timer.elapsed_us();
-    sums.reads_us.insert(Purpose::Open, profile.time_us(written.report.opening_bytes()));
-    for (done, &position) in (1_usize..).zip(asked) {
-        let key = keys.at(position as usize);
+    sums.reads_us.insert(Purpose::Open, case.profile.time_us(written.report.opening_bytes()));
+    for (done, &position) in (1_usize..).zip(&asked) {
+        let key = case.keys.at(position as usize);
         let mut receipt = Receipt::new();
         let timer = Timer::start();
         table.traced(&mut receipt).get(&key)?;
         sums.get_cpu_us.push(timer.elapsed_us());
         for read in receipt.reads {
-            *sums.reads_us.entry(read.purpose).or_default() += profile.time_us(read.bytes);
+            *sums.reads_us.entry(read.purpose).or_default() += case.profile.time_us(read.bytes);
         }
         sums.lookups += 1;
         if is_point(done) || done == asked.len() {
-            let record = Record::new(BREAKDOWN.name).keys(name).profile(profile.name()).design(&design.to_string());
             let layers = written.report.layers.len().saturating_sub(1);
-            output.report(sums.fill(record.figure("up_to_lookup", done as u64), layers))?;
+            output.report(sums.fill(case.record(BREAKDOWN.name).figure("up_to_lookup", done as u64), layers))?;
             sums = Sums::default();
         }
     }

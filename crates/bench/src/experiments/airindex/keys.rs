@@ -7,9 +7,6 @@ use ogive::tune::Sample;
 
 /// Bytes at the end of a data block that hold no record.
 pub(super) const BLOCK_TRAILER_BYTES: u64 = 8;
-/// A sample takes so many stretches of so many neighbouring keys, evenly from all of them.
-const STRETCHES: usize = 8;
-const STRETCH_KEYS: usize = 1 << 16;
 
 /// The keys of a set.
 pub(super) enum Keys {
@@ -59,11 +56,11 @@ impl Keys {
     /// What the size of blocks is chosen by: stretches from all of a set of integers, or all of it; none for byte strings.
     pub(super) fn sample(&self, payload_bytes: u32, exact: bool) -> Option<Sample> {
         let Self::Integers(keys) = self else { return None };
-        let stretches = if exact || keys.len() <= STRETCHES * STRETCH_KEYS {
+        let stretches = if exact || keys.len() <= Sample::STRETCHES * Sample::STRETCH_RECORDS {
             vec![keys.clone()]
         } else {
-            let apart = keys.len() / STRETCHES;
-            (0..STRETCHES).map(|stretch| keys[stretch * apart..][..STRETCH_KEYS].to_vec()).collect()
+            let apart = keys.len() / Sample::STRETCHES;
+            (0..Sample::STRETCHES).map(|stretch| keys[stretch * apart..][..Sample::STRETCH_RECORDS].to_vec()).collect()
         };
         Some(Sample {
             stretches,

@@ -11,6 +11,7 @@
 mod breakdown;
 mod build;
 mod builders;
+mod cases;
 mod designs;
 mod device;
 mod keys;

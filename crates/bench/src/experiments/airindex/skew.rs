@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::io::{MemoryStorage, Profile};
-use ogive::tune::DesignRequest;
+use ogive::io::MemoryStorage;
 
 use super::super::{Context, Experiment, Output};
-use super::keys::Keys;
+use super::cases::{Case, each_table};
 use super::lookups::{Bench, check, positions};
-use super::settings::{KEY_SETS, Progress, designs, profiles};
-use super::tables::{Recipe, write_table};
-use crate::output::Record;
+use super::tables::write_table;
 use crate::workload::Workload;
 
 pub(in crate::experiments) const SKEW: Experiment = Experiment {
@@ -30,55 +27,31 @@ const RUNS: usize = 100;
 const BUDGET_BYTES: u64 = 64 << 20;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let profiles = profiles(context, &PROFILES)?;
-    let designs = designs(context, &DESIGNS)?;
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
-        let keys = Keys::load(&set)?;
-        let progress = Progress::new(profiles.len() * designs.len())?;
-        for profile in &profiles {
-            for design in &designs {
-                progress.on(format!("{design} on {}", profile.name()));
-                table(context, set.name(), &keys, profile, design, output)?;
-                progress.step();
-            }
-        }
-    }
-    Ok(())
+    each_table(context, &PROFILES, &DESIGNS, |case| table(case, output))
 }
 
-fn table(
-    context: &Context,
-    name: &str,
-    keys: &Keys,
-    profile: &Profile,
-    design: &DesignRequest,
-    output: &mut Output<'_>,
-) -> Result<()> {
+fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
     let storage = Arc::new(MemoryStorage::new());
-    let recipe = Recipe::new(context, design, profile);
-    write_table(storage.clone(), keys, &recipe)?;
-    let bench = Bench::new(storage, std::slice::from_ref(profile));
+    write_table(storage.clone(), case.keys, &case.recipe())?;
+    let bench = Bench::new(storage, std::slice::from_ref(case.profile));
     for skew in SKEWS {
         let (mut first_us, mut hundredth_us, mut mean_us) = (0.0, 0.0, 0.0);
         for round in 0..RUNS {
-            let seed = context.seed.wrapping_add(round as u64);
-            let asked = positions(keys, &Workload::Zipf { skew }, RUN, seed)?;
+            let seed = case.context.seed.wrapping_add(round as u64);
+            let asked = positions(case.keys, &Workload::Zipf { skew }, RUN, seed)?;
             bench.lap_us();
             let opened = bench.open(BUDGET_BYTES)?;
             let mut last_us = 0.0;
             for (index, &position) in asked.iter().enumerate() {
-                check(&opened, &keys.at(position as usize), context.payload_bytes)?;
+                check(&opened, &case.keys.at(position as usize), case.context.payload_bytes)?;
                 last_us = bench.lap_us().iter().sum();
                 mean_us += last_us;
                 first_us += if index == 0 { last_us } else { 0.0 };
             }
             hundredth_us += last_us;
         }
-        let record = Record::new(SKEW.name)
-            .keys(name)
-            .profile(profile.name())
-            .design(&design.to_string())
+        let record = case
+            .record(SKEW.name)
             .figure("skew", skew)
             .figure("first_modelled_us", first_us / RUNS as f64)
             .figure("hundredth_modelled_us", hundredth_us / RUNS as f64)

@@ -3,15 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::io::{MemoryStorage, Profile, Timer};
-use ogive::tune::DesignRequest;
+use ogive::io::{MemoryStorage, Timer};
 
 use super::super::{Context, Experiment, Output};
-use super::keys::Keys;
+use super::cases::{Case, each_table};
 use super::lookups::{Bench, check, positions};
-use super::settings::{KEY_SETS, Progress, designs, profiles};
-use super::tables::{Recipe, write_table};
-use crate::output::Record;
+use super::tables::write_table;
 use crate::workload::Workload;
 
 pub(in crate::experiments) const WARM: Experiment = Experiment {
@@ -27,53 +24,28 @@ const LOOKUPS: usize = 1_000_000;
 const BUDGET_BYTES: u64 = 1 << 30;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let profiles = profiles(context, &PROFILES)?;
-    let designs = designs(context, &DESIGNS)?;
-    for spec in context.specs(&KEY_SETS[..1]) {
-        let set = context.open(&spec, context.seed)?;
-        let keys = Keys::load(&set)?;
-        let asked = positions(&keys, &Workload::Present, context.lookups.unwrap_or(LOOKUPS), context.seed)?;
-        let progress = Progress::new(profiles.len() * designs.len())?;
-        for profile in &profiles {
-            for design in &designs {
-                progress.on(format!("{design} on {}", profile.name()));
-                curve(context, set.name(), &keys, &asked, profile, design, output)?;
-                progress.step();
-            }
-        }
-    }
-    Ok(())
+    each_table(context, &PROFILES, &DESIGNS, |case| curve(case, output))
 }
 
 /// The curve of one table: points at 1, 2, 5, 10, 20, 50, ... look-ups.
-fn curve(
-    context: &Context,
-    name: &str,
-    keys: &Keys,
-    asked: &[u64],
-    profile: &Profile,
-    design: &DesignRequest,
-    output: &mut Output<'_>,
-) -> Result<()> {
+fn curve(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
+    let asked = positions(case.keys, &Workload::Present, case.context.lookups.unwrap_or(LOOKUPS), case.context.seed)?;
     let storage = Arc::new(MemoryStorage::new());
-    let recipe = Recipe::new(context, design, profile);
-    write_table(storage.clone(), keys, &recipe)?;
-    let bench = Bench::new(storage, std::slice::from_ref(profile));
+    write_table(storage.clone(), case.keys, &case.recipe())?;
+    let bench = Bench::new(storage, std::slice::from_ref(case.profile));
     let timer = Timer::start();
     let table = bench.open(BUDGET_BYTES)?;
     let mut modelled_us = 0.0;
-    for (done, &position) in (1_usize..).zip(asked) {
-        check(&table, &keys.at(position as usize), context.payload_bytes)?;
+    for (done, &position) in (1_usize..).zip(&asked) {
+        check(&table, &case.keys.at(position as usize), case.context.payload_bytes)?;
         if !is_point(done) && done != asked.len() {
             continue;
         }
         modelled_us += bench.lap_us().iter().sum::<f64>();
         let reads = bench.meter.snapshot().reads;
         let count = done as f64;
-        let record = Record::new(WARM.name)
-            .keys(name)
-            .profile(profile.name())
-            .design(&design.to_string())
+        let record = case
+            .record(WARM.name)
             .figure("lookups", done as u64)
             .figure("mean_modelled_us", modelled_us / count)
             .figure("mean_cpu_us", timer.elapsed_us() / count)

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::error::{Error, Result};
-use crate::io::{FileLock, MemoryStorage, ReadRequest, ReadableFile, Storage, WritableFile};
+use crate::io::{
+    MemoryStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, WritableFile, WriterWrapper,
+};
 use proptest::prelude::*;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -288,7 +290,11 @@ fn count_down(calls_left: &AtomicI64, path: &Path) -> Result<()> {
     }
 }
 
-impl Storage for Storm {
+impl StorageWrapper for Storm {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         count_down(&self.calls_left, &self.path(name))?;
         let (file, calls_left) = (self.inner.open(name)?, Arc::clone(&self.calls_left));
@@ -299,27 +305,6 @@ impl Storage for Storm {
         let (file, calls_left) = (self.inner.create(name)?, Arc::clone(&self.calls_left));
         Ok(Box::new(StormWriter { file, calls_left }))
     }
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
-    }
-    fn sync_directory(&self) -> Result<()> {
-        self.inner.sync_directory()
-    }
-    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(name)
-    }
-    fn path(&self, name: &str) -> PathBuf {
-        self.inner.path(name)
-    }
 }
 
 #[derive(Debug)]
@@ -328,16 +313,14 @@ struct StormReader {
     calls_left: Arc<AtomicI64>,
 }
 
-impl ReadableFile for StormReader {
-    fn len(&self) -> u64 {
-        self.file.len()
+impl ReaderWrapper for StormReader {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.file
     }
+
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         count_down(&self.calls_left, self.path())?;
         self.file.read(request)
-    }
-    fn path(&self) -> &Path {
-        self.file.path()
     }
 }
 
@@ -347,22 +330,18 @@ struct StormWriter {
     calls_left: Arc<AtomicI64>,
 }
 
-impl WritableFile for StormWriter {
-    fn len(&self) -> u64 {
-        self.file.len()
+impl WriterWrapper for StormWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.file
     }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.file
+    }
+
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         count_down(&self.calls_left, self.file.path())?;
         self.file.append(bytes)
-    }
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
-        self.file.write_at(offset, bytes)
-    }
-    fn sync(&mut self) -> Result<()> {
-        self.file.sync()
-    }
-    fn path(&self) -> &Path {
-        self.file.path()
     }
 }
 

@@ -1,0 +1,57 @@
+//! The tables that an experiment measures one after another: each design tuned for each profile.
+
+use anyhow::Result;
+use ogive::io::Profile;
+use ogive::tune::DesignRequest;
+
+use super::super::Context;
+use super::keys::Keys;
+use super::settings::{KEY_SETS, Progress, designs, profiles};
+use super::tables::Recipe;
+use crate::output::Record;
+
+/// One table to be measured.
+pub(super) struct Case<'c> {
+    pub(super) context: &'c Context,
+    set: &'c str,
+    pub(super) keys: &'c Keys,
+    pub(super) profile: &'c Profile,
+    design: &'c DesignRequest,
+}
+
+impl Case<'_> {
+    /// How the table is to be written.
+    pub(super) fn recipe(&self) -> Recipe<'_> {
+        Recipe::new(self.context, self.design, self.profile)
+    }
+
+    /// A record of an experiment that names this table.
+    pub(super) fn record(&self, experiment: &str) -> Record {
+        Record::new(experiment).keys(self.set).profile(self.profile.name()).design(&self.design.to_string())
+    }
+}
+
+/// Measures a table of each design for each profile, over each key set that was asked for or else the first of
+/// [`KEY_SETS`]; designs and profiles, too, are those given where none were asked for.
+pub(super) fn each_table(
+    context: &Context,
+    default_profiles: &[&str],
+    default_designs: &[&str],
+    mut measure: impl FnMut(&Case<'_>) -> Result<()>,
+) -> Result<()> {
+    let profiles = profiles(context, default_profiles)?;
+    let designs = designs(context, default_designs)?;
+    for spec in context.specs(&KEY_SETS[..1]) {
+        let set = context.open(&spec, context.seed)?;
+        let keys = Keys::load(&set)?;
+        let progress = Progress::new(profiles.len() * designs.len())?;
+        for profile in &profiles {
+            for design in &designs {
+                progress.on(format!("{design} on {}", profile.name()));
+                measure(&Case { context, set: set.name(), keys: &keys, profile, design })?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}

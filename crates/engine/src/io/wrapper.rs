@@ -1,0 +1,167 @@
+//! Storages around another storage: a wrapper says what it changes, and everything else reaches what it wraps.
+//!
+//! [`Storage`], [`ReadableFile`] and [`WritableFile`] have no default that leads on to another implementation, so that
+//! none of the real ones can leave a method out unnoticed. The traits here have such defaults, and whatever implements one
+//! of them implements the trait of the seam. They leave out what no wrapper may change: names, lengths and locks.
+
+use super::storage::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile};
+use crate::error::Result;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A [`Storage`] around another. Each method passes the call on unless the wrapper has its own.
+pub trait StorageWrapper: Debug + Send + Sync {
+    /// What is wrapped.
+    fn inner(&self) -> &dyn Storage;
+
+    /// As [`Storage::open`].
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        self.inner().open(name)
+    }
+
+    /// As [`Storage::create`].
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.inner().create(name)
+    }
+
+    /// As [`Storage::rename`].
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.inner().rename(from, to)
+    }
+
+    /// As [`Storage::remove`].
+    fn remove(&self, name: &str) -> Result<()> {
+        self.inner().remove(name)
+    }
+
+    /// As [`Storage::sync_directory`].
+    fn sync_directory(&self) -> Result<()> {
+        self.inner().sync_directory()
+    }
+}
+
+impl<W: StorageWrapper> Storage for W {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        StorageWrapper::open(self, name)
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        StorageWrapper::create(self, name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        StorageWrapper::rename(self, from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        StorageWrapper::remove(self, name)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.inner().exists(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.inner().list()
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        StorageWrapper::sync_directory(self)
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        self.inner().lock(name)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.inner().path(name)
+    }
+}
+
+/// A [`ReadableFile`] around another, which changes how it is read.
+pub trait ReaderWrapper: Debug + Send + Sync {
+    /// What is wrapped.
+    fn inner(&self) -> &dyn ReadableFile;
+
+    /// As [`ReadableFile::read`].
+    fn read(&self, request: ReadRequest<'_>) -> Result<()>;
+
+    /// As [`ReadableFile::read_many`]: range by range through [`Self::read`], so that none gets past it. A wrapper that
+    /// can pass on all of them together should.
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        requests.into_iter().try_for_each(|request| self.read(request))
+    }
+}
+
+impl<W: ReaderWrapper> ReadableFile for W {
+    fn len(&self) -> u64 {
+        self.inner().len()
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        ReaderWrapper::read(self, request)
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        ReaderWrapper::read_many(self, requests)
+    }
+
+    fn modified_ns(&self) -> Option<u64> {
+        self.inner().modified_ns()
+    }
+
+    fn is_direct(&self) -> bool {
+        self.inner().is_direct()
+    }
+
+    fn path(&self) -> &Path {
+        self.inner().path()
+    }
+}
+
+/// A [`WritableFile`] around another. Each method passes the call on unless the wrapper has its own.
+pub trait WriterWrapper: Debug + Send {
+    /// What is wrapped.
+    fn inner(&self) -> &dyn WritableFile;
+
+    /// What is wrapped, to write to.
+    fn inner_mut(&mut self) -> &mut dyn WritableFile;
+
+    /// As [`WritableFile::append`].
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        self.inner_mut().append(bytes)
+    }
+
+    /// As [`WritableFile::write_at`].
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.inner_mut().write_at(offset, bytes)
+    }
+
+    /// As [`WritableFile::sync`].
+    fn sync(&mut self) -> Result<()> {
+        self.inner_mut().sync()
+    }
+}
+
+impl<W: WriterWrapper> WritableFile for W {
+    fn len(&self) -> u64 {
+        self.inner().len()
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        WriterWrapper::append(self, bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        WriterWrapper::write_at(self, offset, bytes)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        WriterWrapper::sync(self)
+    }
+
+    fn path(&self) -> &Path {
+        self.inner().path()
+    }
+}

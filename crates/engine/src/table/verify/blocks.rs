@@ -1,0 +1,299 @@
+//! The data: blocks, records, long values, and what counts and filter say of them.
+
+use super::super::beside::block_checksums;
+use super::super::block::{BlockView, Stored};
+use super::super::counts::Counts;
+use super::super::filter::{self, hash_key};
+use super::super::format::{FilterMeta, Section, Source};
+use super::super::value::{ValuePointer, ValueReader};
+use super::super::writer::TAG_BYTES;
+use super::space::Coverage;
+use super::walk::{STRETCH_BYTES, Walk};
+use crate::block::checksum;
+use crate::error::Result;
+use crate::io::{Purpose, ReadRequest};
+
+/// What the walk remembers from one block to the next.
+struct Trail {
+    /// The last record: key, suffix, and the block in which its key begins.
+    last: Option<(Vec<u8>, [u8; TAG_BYTES - 1], u64)>,
+    /// Whether the last record seen is the last of the block before.
+    unbroken: bool,
+    /// Records before the block at hand, where that is known.
+    records: Option<u64>,
+    /// What of the table's own file was met.
+    coverage: Coverage,
+    /// Where the last block ends.
+    end: u64,
+    /// Checksums of the blocks of a file that is not ours.
+    checksums: Option<Vec<u32>>,
+    /// Number and units of the filter's group at hand.
+    group: Option<(u64, Vec<u8>)>,
+}
+
+impl Walk<'_> {
+    /// Walks over all blocks; returns what of the table's own file it met.
+    pub(super) fn blocks(&mut self) -> Result<Coverage> {
+        let mut trail = Trail {
+            last: None,
+            unbroken: true,
+            records: Some(0),
+            coverage: Coverage::default(),
+            end: 0,
+            checksums: self.absorb(block_checksums(self.inner))?.flatten(),
+            group: None,
+        };
+        let blocks = self.inner.meta.blocks;
+        let mut block = 0;
+        while block < blocks {
+            let sections = self.stretch(block)?;
+            if sections.is_empty() {
+                self.lose(block, &mut trail)?;
+                block += 1;
+                continue;
+            }
+            self.read_blocks(block, &sections, &mut trail)?;
+            block += sections.len() as u64;
+        }
+        self.end_of_blocks(&trail)?;
+        Ok(trail.coverage)
+    }
+
+    fn is_own(&self) -> bool {
+        self.inner.meta.source == Source::Own
+    }
+
+    /// The blocks from `first` on that lie together and are read together; none where the first has no place.
+    fn stretch(&mut self, first: u64) -> Result<Vec<Section>> {
+        let mut sections: Vec<Section> = Vec::new();
+        let mut bytes = 0;
+        for block in first..self.inner.meta.blocks {
+            let place = self.inner.section(0, block);
+            let section = match sections.last() {
+                None => match self.absorb(place)? {
+                    Some(section) => section,
+                    None => break,
+                },
+                Some(before) => match place {
+                    Ok(section)
+                        if section.offset == before.offset + before.bytes && bytes + section.bytes <= STRETCH_BYTES =>
+                    {
+                        section
+                    }
+                    _ => break,
+                },
+            };
+            bytes += section.bytes;
+            sections.push(section);
+        }
+        Ok(sections)
+    }
+
+    fn read_blocks(&mut self, first: u64, sections: &[Section], trail: &mut Trail) -> Result<()> {
+        let (Some(begin), Some(end)) = (sections.first(), sections.last()) else { return Ok(()) };
+        let mut stretch = vec![0; (end.offset + end.bytes - begin.offset) as usize];
+        let request = ReadRequest { offset: begin.offset, buffer: &mut stretch, purpose: Purpose::Walk };
+        self.inner.data.read(request)?;
+        for (block, section) in (first..).zip(sections) {
+            let at = (section.offset - begin.offset) as usize;
+            let bytes = &stretch[at..at + section.bytes as usize];
+            self.report.blocks += 1;
+            self.compare(block, *section, bytes, trail);
+            match self.absorb(self.inner.check(0, block, *section, bytes))? {
+                Some(raw) => self.block(block, *section, &raw, trail)?,
+                None => self.lose(block, trail)?,
+            }
+        }
+        self.advance(stretch.len() as u64);
+        Ok(())
+    }
+
+    /// Holds a block of a file that is not ours against the checksum that was taken when it was indexed.
+    fn compare(&mut self, block: u64, section: Section, bytes: &[u8], trail: &Trail) {
+        let Some(checksums) = &trail.checksums else { return };
+        let found = checksum::checksum(self.inner.file_id, section.offset, bytes);
+        if checksums.get(block as usize) != Some(&found) {
+            self.found_in_data(section.offset, &format!("block {block} is not what it was when it was indexed"));
+        }
+    }
+
+    /// Goes on behind a block of which nothing is known.
+    fn lose(&mut self, block: u64, trail: &mut Trail) -> Result<()> {
+        trail.unbroken = false;
+        trail.coverage.is_incomplete = true;
+        trail.records = self.counted_before(block + 1);
+        Ok(())
+    }
+
+    fn counted_before(&self, block: u64) -> Option<u64> {
+        let counts: Option<&Counts> = self.inner.counts.get().filter(|_| self.has_counts);
+        counts.and_then(|counts| counts.before(block))
+    }
+
+    fn block(&mut self, block: u64, section: Section, raw: &[u8], trail: &mut Trail) -> Result<()> {
+        let Some(view) = self.absorb(self.inner.view(block, raw))? else { return self.lose(block, trail) };
+        if view.count() == 0 || !view.is_canonical() {
+            self.found_in_data(section.offset, &format!("block {block} is not laid out as it should be"));
+        }
+        if section.offset < trail.end {
+            self.found_in_data(section.offset, &format!("block {block} overlaps the one before"));
+        }
+        trail.end = section.end();
+        if self.is_own() {
+            self.cover(section, "a block", &mut trail.coverage)?;
+        }
+        if self.has_counts && trail.records.is_some() && self.counted_before(block) != trail.records {
+            let detail = format!("{:?} records lie before block {block}, and the counts say otherwise", trail.records);
+            self.report.add(self.inner.meta.counts.offset, detail);
+        }
+        for index in 0..view.count() {
+            if !self.record(block, section.offset, &view, index, trail)? {
+                return self.lose(block, trail);
+            }
+        }
+        trail.unbroken = true;
+        trail.records = trail.records.map(|records| records + view.count() as u64);
+        Ok(())
+    }
+
+    /// One record; false where it is malformed.
+    fn record(
+        &mut self,
+        block: u64,
+        offset: u64,
+        view: &BlockView<'_>,
+        index: usize,
+        trail: &mut Trail,
+    ) -> Result<bool> {
+        let found = |walk: &mut Self, detail: &str| {
+            walk.found_in_data(offset, &format!("record {index} of block {block} {detail}"));
+        };
+        let Some((key, value)) = view.record(index) else {
+            found(self, "is malformed");
+            return Ok(false);
+        };
+        self.report.records += 1;
+        if self.inner.meta.key_type.width().is_some_and(|width| width != key.len()) {
+            found(self, "has a key of another length than its type");
+        }
+        let Some(suffix) = self.suffix(value) else {
+            found(self, "has no tag");
+            return Ok(false);
+        };
+        let order =
+            trail.last.as_ref().map(|(last, last_suffix, _)| (last.as_slice().cmp(key), last_suffix.cmp(&suffix)));
+        match order {
+            Some((std::cmp::Ordering::Greater, _)) => found(self, "has a smaller key than the one before"),
+            Some((std::cmp::Ordering::Equal, suffixes)) => {
+                if self.inner.meta.distinct {
+                    found(self, "repeats a key, and keys are said to be distinct");
+                }
+                if suffixes == std::cmp::Ordering::Greater {
+                    found(self, "has a larger suffix than the one before");
+                }
+            }
+            _ => {}
+        }
+        let is_new = order.is_none_or(|(keys, _)| keys != std::cmp::Ordering::Equal);
+        if is_new {
+            self.ask_index(block, index, key, trail)?;
+        }
+        if is_new || index == 0 {
+            self.ask_filter(block, key, trail)?;
+        }
+        if let Stored::Long(pointer) = value {
+            self.value(pointer, trail)?;
+        }
+        let home = trail.last.as_ref().filter(|_| !is_new).map_or(block, |&(.., home)| home);
+        let mut kept = trail.last.take().map_or(Vec::new(), |(kept, ..)| kept);
+        kept.clear();
+        kept.extend_from_slice(key);
+        trail.last = Some((kept, suffix, home));
+        Ok(true)
+    }
+
+    /// The suffix that orders records of one key, as it is stored; zeros in a table without tags.
+    fn suffix(&self, value: Stored<'_>) -> Option<[u8; TAG_BYTES - 1]> {
+        match value {
+            Stored::Inline(value) if self.inner.meta.tagged => value.get(1..TAG_BYTES)?.try_into().ok(),
+            Stored::Long(_) if self.inner.meta.tagged => None,
+            _ => Some([0; TAG_BYTES - 1]),
+        }
+    }
+
+    /// Asks for a key that begins here, and for absent ones on the way to it.
+    fn ask_index(&mut self, block: u64, index: usize, key: &[u8], trail: &Trail) -> Result<()> {
+        if !trail.unbroken && index == 0 {
+            // It may begin in the block that was lost.
+            return Ok(());
+        }
+        match &trail.last {
+            None => self.ask_before(key)?,
+            Some((last, ..)) if last.as_slice() > key => return Ok(()),
+            Some((last, ..)) if index == 0 => self.ask_border(last, key, block)?,
+            Some((last, _, home)) if *home != block => self.ask_gap(last, key, block)?,
+            _ => {}
+        }
+        self.ask_present(key, block)
+    }
+
+    /// Whether the filter knows a key.
+    fn ask_filter(&mut self, block: u64, key: &[u8], trail: &mut Trail) -> Result<()> {
+        let Some(meta) = self.inner.meta.filter else { return Ok(()) };
+        let group = block / u64::from(meta.layout.blocks_per_group());
+        if trail.group.as_ref().is_none_or(|(number, _)| *number != group) {
+            trail.group = Some((group, self.filter_group(&meta, group)?));
+        }
+        let hash = hash_key(key);
+        let place = (meta.layout.unit_in_group(0, hash) as usize) * filter::UNIT_BYTES;
+        let unit = trail.group.as_ref().and_then(|(_, units)| units.get(place..place + filter::UNIT_BYTES));
+        if unit.is_some_and(|unit| !filter::may_contain(unit, hash)) {
+            let detail = format!("the filter denies a key of block {block}");
+            self.report.add(meta.section.offset, detail);
+        }
+        Ok(())
+    }
+
+    fn filter_group(&self, meta: &FilterMeta, group: u64) -> Result<Vec<u8>> {
+        let each = u64::from(meta.layout.units_per_group()) * filter::UNIT_BYTES as u64;
+        let from = group.saturating_mul(each).min(meta.section.bytes);
+        let bytes = each.min(meta.section.bytes - from);
+        self.read(Section { offset: meta.section.offset + from, bytes })
+    }
+
+    /// Reads a long value to its end.
+    fn value(&mut self, pointer: ValuePointer, trail: &mut Trail) -> Result<()> {
+        let reader = ValueReader::new(self.inner.data.clone(), self.inner.data_file_id, pointer);
+        let Some(mut reader) = self.absorb(reader)? else {
+            trail.coverage.is_incomplete = true;
+            return Ok(());
+        };
+        loop {
+            let chunk = reader.next_chunk().map(|chunk| chunk.map(<[u8]>::len));
+            match self.absorb(chunk)? {
+                Some(Some(bytes)) => self.advance(bytes as u64),
+                _ => break,
+            }
+        }
+        self.report.values += 1;
+        if self.is_own() {
+            let section = Section { offset: pointer.offset, bytes: pointer.stored_bytes() };
+            self.cover(section, "a long value", &mut trail.coverage)?;
+        }
+        Ok(())
+    }
+
+    fn end_of_blocks(&mut self, trail: &Trail) -> Result<()> {
+        if let (true, Some((last, ..))) = (trail.unbroken, trail.last.as_ref()) {
+            self.ask_behind(last, self.inner.meta.blocks - 1)?;
+        }
+        if trail.records.is_some_and(|records| records != self.inner.meta.records) {
+            let detail = format!("there are {:?} records, and the metadata tell of another number", trail.records);
+            self.report.add(self.inner.tail_offset, detail);
+        }
+        if trail.unbroken && self.inner.meta.blocks > 0 && trail.end != self.inner.meta.data_bytes {
+            self.found_in_data(trail.end, "the data do not end where the metadata say");
+        }
+        Ok(())
+    }
+}

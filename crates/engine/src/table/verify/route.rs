@@ -1,0 +1,216 @@
+//! Asking the index: whether it leads keys, present and absent, to their places within the promised reads, without
+//! the reader having to widen what a hint said.
+
+use super::super::key::Probe;
+use super::super::locations::Locations;
+use super::super::unit::{Target, Unit, Window};
+use super::walk::Walk;
+use crate::error::Result;
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Units at hand are forgotten when they take this many bytes.
+const UNITS_HELD_BYTES: u64 = 1 << 20;
+/// Keys are shown up to this length in characters.
+const SHOWN_CHARACTERS: usize = 80;
+
+/// What routing has at hand: units that were read and found sound, or `None` for others; and the last window of blocks that was
+/// found small enough.
+#[derive(Default)]
+pub(super) struct Routes {
+    units: HashMap<(usize, u64), Option<Arc<[u8]>>>,
+    held_bytes: u64,
+    small_enough: Option<(u64, u64)>,
+}
+
+impl Walk<'_> {
+    /// A present key whose first record lies in `home`.
+    pub(super) fn ask_present(&mut self, key: &[u8], home: u64) -> Result<()> {
+        let Some(window) = self.lead(key)? else { return Ok(()) };
+        if !(window.first..=window.last).contains(&home) {
+            self.misled(key, home, window);
+        }
+        Ok(())
+    }
+
+    /// The absent keys next to both sides of the border before block `right`.
+    pub(super) fn ask_border(&mut self, low: &[u8], high: &[u8], right: u64) -> Result<()> {
+        for key in between(low, high, self.inner.meta.key_type.is_numeric()) {
+            let Some(window) = self.lead(&key)? else { continue };
+            // A proof may point to either side. What a hint says must show both, or the reader has to look further.
+            let (first, last) = if window.proof { (right, right - 1) } else { (right - 1, right) };
+            if window.first > first || window.last < last {
+                self.misled(&key, right, window);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keys before all others.
+    pub(super) fn ask_before(&mut self, first: &[u8]) -> Result<()> {
+        let least = vec![0; if self.inner.meta.key_type.is_numeric() { 8 } else { 0 }];
+        if least.as_slice() < first {
+            self.ask_present(&least, 0)?;
+        }
+        Ok(())
+    }
+
+    /// The absent key behind a run of one key that ends in `block`, where the next key begins.
+    pub(super) fn ask_gap(&mut self, low: &[u8], high: &[u8], block: u64) -> Result<()> {
+        match between(low, high, self.inner.meta.key_type.is_numeric()).next() {
+            Some(key) => self.ask_present(&key, block),
+            None => Ok(()),
+        }
+    }
+
+    /// The key behind all others.
+    pub(super) fn ask_behind(&mut self, last: &[u8], block: u64) -> Result<()> {
+        if self.inner.meta.key_type.is_numeric() && last.iter().all(|&byte| byte == u8::MAX) {
+            return Ok(());
+        }
+        self.ask_present(&next_key(last, self.inner.meta.key_type.is_numeric()), block)
+    }
+
+    fn misled(&mut self, key: &[u8], home: u64, window: Window) {
+        let detail = format!(
+            "key {} belongs to block {home}, and the index leads it to blocks {} to {}",
+            self.shown(key),
+            window.first,
+            window.last
+        );
+        self.report.add(self.inner.tail_offset, detail);
+    }
+
+    fn shown(&self, key: &[u8]) -> String {
+        self.inner.meta.key_type.display(key).chars().take(SHOWN_CHARACTERS).collect()
+    }
+
+    /// The blocks to which the index leads a key. `None` where it leads nowhere, which was noted.
+    fn lead(&mut self, key: &[u8]) -> Result<Option<Window>> {
+        let Some(target) = self.inner.target(Probe { key, behind: false }) else { return Ok(None) };
+        self.report.routes += 1;
+        let whole = Window { first: 0, last: self.inner.meta.blocks.saturating_sub(1), proof: true };
+        let mut window = whole;
+        if let Some(top) = self.inner.meta.layers.len().checked_sub(1) {
+            let asked = self.inner.ask_root(top, &target);
+            let Some(found) = self.within(asked, top, key, self.inner.tail_offset) else { return Ok(None) };
+            window = found;
+            for layer in (1..=top).rev() {
+                let Some(found) = self.through_units(layer, window, &target)? else { return Ok(None) };
+                window = found;
+            }
+        }
+        self.hold_to_promise(window)?;
+        Ok(Some(window))
+    }
+
+    /// A window cut to the children that there are; one that begins behind them leads nowhere.
+    fn within(&mut self, window: Option<Window>, level: usize, key: &[u8], offset: u64) -> Option<Window> {
+        let last = self.inner.children(level).saturating_sub(1);
+        match window {
+            Some(window) if window.first <= last => Some(Window { last: window.last.min(last), ..window }),
+            _ => {
+                self.report.add(offset, format!("the index leads key {} nowhere", self.shown(key)));
+                None
+            }
+        }
+    }
+
+    fn through_units(&mut self, layer: usize, window: Window, target: &Target<'_>) -> Result<Option<Window>> {
+        let inner = self.inner;
+        let (kind, granule) = inner.nodes_over(layer - 1);
+        let end = inner.children(layer) - 1;
+        let summary = &inner.meta.layers[layer - 1];
+        if (window.last - window.first + 1).saturating_mul(summary.unit_bytes) > summary.max_read_bytes {
+            let detail =
+                format!("a look-up reads more of layer {layer} than the {} promised bytes", summary.max_read_bytes);
+            self.report.add(inner.tail_offset, detail);
+        }
+        for number in window.first..=window.last {
+            // What is wrong with a unit by itself was noted when the layers were walked over.
+            let Some(bytes) = self.unit_at_hand(layer, number)? else { return Ok(None) };
+            let Some(unit) = Unit::parse(kind, granule, inner.children(layer - 1), &bytes) else { return Ok(None) };
+            let Some(side) = unit.side(target) else { return Ok(None) };
+            let offset = inner.section(layer, number)?.offset;
+            match side {
+                Ordering::Greater if number < window.last => {}
+                Ordering::Greater if number < end => break,
+                Ordering::Less if number > 0 => break,
+                _ => return Ok(self.within(unit.nodes.search(target), layer - 1, target.probe.key, offset)),
+            }
+        }
+        let detail = format!(
+            "key {} belongs to none of the units {} to {} of layer {layer}, where the index leads it",
+            self.shown(target.probe.key),
+            window.first,
+            window.last
+        );
+        self.report.add(inner.tail_offset, detail);
+        Ok(None)
+    }
+
+    fn unit_at_hand(&mut self, layer: usize, number: u64) -> Result<Option<Arc<[u8]>>> {
+        if let Some(found) = self.routes.units.get(&(layer, number)) {
+            return Ok(found.clone());
+        }
+        let section = self.inner.section(layer, number)?;
+        let checked = self.inner.check(layer, number, section, &self.read(section)?).ok();
+        self.routes.held_bytes += section.bytes;
+        if self.routes.held_bytes > UNITS_HELD_BYTES {
+            self.routes.units.clear();
+            self.routes.held_bytes = section.bytes;
+        }
+        self.routes.units.insert((layer, number), checked.clone());
+        Ok(checked)
+    }
+
+    /// Holds the size of a window of blocks against what the file promises.
+    fn hold_to_promise(&mut self, window: Window) -> Result<()> {
+        let Window { first, last, .. } = window;
+        if self.routes.small_enough == Some((first, last)) || self.inner.meta.blocks == 0 {
+            return Ok(());
+        }
+        let most = self.inner.meta.max_read_bytes;
+        let section = |block| self.inner.section(0, block).unwrap_or_default();
+        let bytes = match self.inner.locations {
+            Locations::Coded { .. } => (first..=last).map(|block| section(block).bytes).sum(),
+            // One behind the other.
+            _ => section(last).end().saturating_sub(section(first).offset),
+        };
+        if bytes > most {
+            let detail =
+                format!("a look-up reads blocks {first} to {last}, which is more than the {most} promised bytes");
+            self.report.add(self.inner.tail_offset, detail);
+        }
+        self.routes.small_enough = Some((first, last));
+        Ok(())
+    }
+}
+
+/// The key right behind one.
+fn next_key(key: &[u8], is_numeric: bool) -> Vec<u8> {
+    if !is_numeric {
+        return [key, &[0]].concat();
+    }
+    key.try_into()
+        .map_or_else(|_| key.to_vec(), |word| u64::from_be_bytes(word).saturating_add(1).to_be_bytes().to_vec())
+}
+
+/// A key close before one; the key itself where it is the least.
+fn close_before(key: &[u8], is_numeric: bool) -> Vec<u8> {
+    if let (true, Ok(word)) = (is_numeric, key.try_into()) {
+        return u64::from_be_bytes(word).saturating_sub(1).to_be_bytes().to_vec();
+    }
+    match key.split_last() {
+        None | Some((0, _)) => key[..key.len().saturating_sub(1)].to_vec(),
+        Some((&last, rest)) => [rest, &[last - 1], &[u8::MAX; 8]].concat(),
+    }
+}
+
+/// Absent keys at both ends of the gap between two keys.
+fn between(low: &[u8], high: &[u8], is_numeric: bool) -> impl Iterator<Item = Vec<u8>> {
+    let sides = [next_key(low, is_numeric), close_before(high, is_numeric)];
+    let (low, high) = (low.to_vec(), high.to_vec());
+    sides.into_iter().filter(move |key| *key > low && *key < high)
+}

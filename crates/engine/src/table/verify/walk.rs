@@ -1,0 +1,133 @@
+//! The walk as a whole: its steps, its progress, and what it does with errors.
+
+use super::super::format::{self, Section, Source};
+use super::super::reader::{Inner, Reads, Table};
+use super::report::VerifyReport;
+use super::route::Routes;
+use crate::block::checksum;
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest};
+
+/// Bytes read at a time.
+pub(super) const STRETCH_BYTES: u64 = 256 << 10;
+
+/// A walk under way.
+pub(super) struct Walk<'t> {
+    pub(super) inner: &'t Inner,
+    pub(super) report: VerifyReport,
+    pub(super) routes: Routes,
+    /// Whether the record counts could be read; what they say is not asked otherwise.
+    pub(super) has_counts: bool,
+    progress: &'t mut dyn FnMut(u64, u64),
+    done_bytes: u64,
+    total_bytes: u64,
+}
+
+impl Table {
+    /// Walks over the whole table: every checksum, the order of the records, that the index leads every key to its place
+    /// within the reads that the file promises, and that every byte of the file belongs to something.
+    ///
+    /// `progress` is told how many bytes are done, and of how many. Memory does not grow with the table. Nothing is
+    /// changed. What is wrong is in the report; the walk goes on behind it where it can.
+    ///
+    /// # Errors
+    /// Only what the storage reports, such as a read that fails.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport> {
+        let inner = &*self.inner;
+        let beside = if inner.meta.source == Source::Own { 0 } else { inner.data.len() };
+        let mut walk = Walk {
+            inner,
+            report: VerifyReport::default(),
+            routes: Routes::default(),
+            has_counts: true,
+            progress,
+            done_bytes: 0,
+            total_bytes: inner.file.len() + beside,
+        };
+        walk.tail()?;
+        walk.layers()?;
+        walk.filter_units()?;
+        walk.counts()?;
+        let coverage = walk.blocks()?;
+        walk.space(coverage)?;
+        walk.advance(walk.total_bytes - walk.done_bytes);
+        Ok(walk.report)
+    }
+}
+
+impl Walk<'_> {
+    /// Says that so many bytes more are done.
+    pub(super) fn advance(&mut self, bytes: u64) {
+        self.done_bytes = (self.done_bytes + bytes).min(self.total_bytes);
+        (self.progress)(self.done_bytes, self.total_bytes);
+    }
+
+    /// Notes damage as a finding, and passes other errors on.
+    pub(super) fn absorb<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(Error::Changed { path, detail }) => {
+                self.report.add(0, format!("{} has changed: {detail}", path.display()));
+                Ok(None)
+            }
+            Err(Error::Damaged { path, offset, detail }) => {
+                let is_own = path == self.inner.file.path();
+                let detail = if is_own { detail } else { format!("{}: {detail}", path.display()) };
+                self.report.add(offset, detail);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Notes a finding in the file that holds the blocks.
+    pub(super) fn found_in_data(&mut self, offset: u64, detail: &str) {
+        match self.inner.meta.source {
+            Source::Own => self.report.add(offset, detail),
+            _ => self.report.add(offset, format!("{}: {detail}", self.inner.data.path().display())),
+        }
+    }
+
+    /// A stretch of the table's own file.
+    pub(super) fn read(&self, section: Section) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; section.bytes as usize];
+        self.inner.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose: Purpose::Walk })?;
+        Ok(bytes)
+    }
+
+    /// The tail again, from storage: the file may have changed since it was opened.
+    fn tail(&mut self) -> Result<()> {
+        let inner = self.inner;
+        let opening = Section { offset: inner.opening.offset, bytes: inner.opening.bytes };
+        let read = self.read(opening)?;
+        let tail = match format::decode_tail(inner.file.path(), inner.file.len(), &read) {
+            Err(error @ (Error::NotATable { .. } | Error::UnknownVersion { .. })) => {
+                self.report.add(inner.tail_offset, error.to_string());
+                return Ok(());
+            }
+            tail => self.absorb(tail)?,
+        };
+        if tail.is_some_and(|tail| tail.file_id != inner.file_id || tail.meta != inner.meta || tail.root != inner.root)
+        {
+            self.report.add(inner.tail_offset, "the file has changed since it was opened");
+        }
+        self.advance(inner.file.len() - inner.tail_offset);
+        Ok(())
+    }
+
+    /// Reads the cumulative counts; the walk over the blocks holds them against what it finds.
+    fn counts(&mut self) -> Result<()> {
+        let section = self.inner.meta.counts;
+        let counts = self.inner.counts(&mut Reads::default());
+        self.has_counts = self.absorb(counts.map(|_| ()))?.is_some();
+        // They may have been in memory already.
+        if self.has_counts
+            && section.bytes > 0
+            && !checksum::check(self.inner.file_id, section.offset, &self.read(section)?)
+        {
+            self.report.add(section.offset, "the checksum of the counts does not match");
+        }
+        self.advance(section.bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! Goal: an open table stays within its budget, writing needs memory that hardly grows with the table, and nothing
+//! that a file states is allocated before it was held against the file.
+//! Method: a counting allocator. One test at a time: it counts all threads.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "makes a file that no writer would")]
+
+use ogive::Error;
+use ogive::io::{LocalStorage, Storage};
+use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive_testkit::{PeakAlloc, Random};
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Names, paths, metadata, what the cache needs to find its blocks, and what the harness allocates.
+const SLACK_BYTES: usize = 256 << 10;
+
+/// Runs `work` and returns the most bytes that were allocated meanwhile, beyond those before.
+fn peak_of(work: impl FnOnce()) -> usize {
+    ALLOCATOR.reset_peak_usage();
+    let before = ALLOCATOR.current_usage();
+    work();
+    ALLOCATOR.peak_usage().saturating_sub(before)
+}
+
+fn one_at_a_time() -> std::sync::MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn dense(design: &str) -> WriteOptions {
+    WriteOptions {
+        key_type: KeyType::U64,
+        value_width: Some(8),
+        block_bytes: Some(4096),
+        design: design.parse().unwrap(),
+        ..WriteOptions::default()
+    }
+}
+
+fn write(storage: &Arc<dyn Storage>, name: &str, records: u64, options: WriteOptions) {
+    let mut random = Random::new(records);
+    let mut key = 0_u64;
+    let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
+    for i in 0..records {
+        key += 1 + random.below(1 << 40);
+        writer.append(&key.to_be_bytes(), &i.to_le_bytes()).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn writing_two_million_records_takes_bounded_memory() {
+    let _guard = one_at_a_time();
+    let directory = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
+    let peaks = [1_000_000, 2_000_000].map(|records| {
+        let options = WriteOptions { block_bytes: None, ..dense("tuned") };
+        peak_of(|| write(&storage, &format!("t{records}"), records, options))
+    });
+    assert!(peaks[1] <= 28 << 20, "{peaks:?}");
+    // What grows is what the index is designed from: for each block of 4 KiB its border and its counts, some of them twice.
+    let more_blocks = 1_000_000 / 250;
+    assert!(peaks[1] <= peaks[0] + more_blocks * 200 + SLACK_BYTES, "{peaks:?}");
+}
+
+#[test]
+fn an_open_table_stays_within_its_budget() {
+    let _guard = one_at_a_time();
+    let directory = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
+    for design in ["coded", "layers=2,builder=gband/gband,lambda=16384/1024", "none"] {
+        let filter = if design == "coded" { Some(10) } else { None };
+        write(&storage, "t", 500_000, WriteOptions { replace: true, filter_bits_per_key: filter, ..dense(design) });
+        for budget in [1_u64 << 20, 4 << 20] {
+            let peak = peak_of(|| {
+                let options = OpenOptions { budget_bytes: budget, ..OpenOptions::default() };
+                let table = Table::open(Arc::clone(&storage), "t", &options).unwrap();
+                let mut random = Random::new(7);
+                for _ in 0..4000 {
+                    table.get(&(random.next_u64() >> 5).to_be_bytes()).unwrap();
+                    table.rank(&(random.next_u64() >> 5).to_be_bytes()).unwrap();
+                }
+                assert_eq!(table.iter().keys().count(), 500_000);
+                assert_eq!(table.iter().rev().take(100_000).count(), 100_000);
+                let keys: Vec<[u8; 8]> = (0..2000).map(|_| (random.next_u64() >> 5).to_be_bytes()).collect();
+                let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
+                table.multi_get(&keys).unwrap();
+                assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
+            });
+            // The walk of `verify` has one stretch of blocks and some units at hand beside.
+            assert!(peak <= budget as usize + (2 << 20) + SLACK_BYTES, "{design}: {peak} bytes within {budget}");
+        }
+    }
+}
+
+#[test]
+fn a_large_file_of_another_kind_is_refused_without_being_read() {
+    let _guard = one_at_a_time();
+    let directory = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
+    // A hole of 8 GiB, whose length states the largest of all opening reads.
+    #[expect(clippy::disallowed_methods, reason = "no storage makes holes")]
+    let hole = std::fs::File::create(directory.path().join("hole")).unwrap();
+    hole.set_len((8 << 30) + 511).unwrap();
+    let peak = peak_of(|| {
+        let opened = Table::open(Arc::clone(&storage), "hole", &OpenOptions::default());
+        assert!(matches!(opened, Err(Error::NotATable { .. })));
+        let options = WriteOptions { replace: true, ..WriteOptions::default() };
+        assert!(matches!(TableWriter::create(Arc::clone(&storage), "hole", options), Err(Error::NotATable { .. })));
+    });
+    assert!(peak <= SLACK_BYTES, "{peak} bytes");
+}
+
+#[test]
+fn a_table_whose_root_exceeds_the_budget_says_so() {
+    let _guard = one_at_a_time();
+    let directory = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
+    let properties = vec![("statistics".to_owned(), vec![7; 3 << 20])];
+    let options = WriteOptions { properties, replace: true, ..dense("coded") };
+    write(&storage, "t", 1000, options);
+    let small = OpenOptions { budget_bytes: 1 << 20, ..OpenOptions::default() };
+    let refused = Table::open(Arc::clone(&storage), "t", &small);
+    assert!(matches!(&refused, Err(Error::InvalidArgument(message)) if message.contains("budget")), "{refused:?}");
+    assert!(Table::open(storage, "t", &OpenOptions::default()).is_ok());
+}

@@ -1,0 +1,179 @@
+//! Goal: opening is one read, and a look-up makes one read for each layer below the root and one for the data, for keys
+//! present and absent; what a look-up reads stays within what the file promises.
+//! Method: receipts of look-ups with nothing cached, for every design and kind of key.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+use ogive::io::{MemoryStorage, Meter, Purpose};
+use ogive::table::{KeyType, OpenOptions, Receipt, Table, TableWriter, WriteOptions};
+use ogive_testkit::{Random, key_sets};
+use std::sync::Arc;
+
+const DESIGNS: [&str; 7] = [
+    "tuned",
+    "coded",
+    "btree",
+    "pgm:16",
+    "layers=1,builder=gband,lambda=8192",
+    "layers=2,builder=gband/gband,lambda=4096/512",
+    "layers=3,builder=eband/coded/gband,lambda=4096/512/512",
+];
+
+/// Opens with nothing for a cache, so that every read is in the receipt.
+fn reopen(storage: &Arc<MemoryStorage>) -> Table {
+    let budget = OpenOptions { budget_bytes: 8 << 20, ..OpenOptions::default() };
+    Table::open(storage.clone(), "t", &budget).unwrap()
+}
+
+fn write(records: &[(Vec<u8>, Vec<u8>)], options: WriteOptions) -> Arc<MemoryStorage> {
+    let storage = Arc::new(MemoryStorage::new());
+    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
+    writer.finish().unwrap();
+    storage
+}
+
+/// Looks a key up with nothing cached, and holds its receipt against the promise.
+fn check_reads(storage: &Arc<MemoryStorage>, key: &[u8], is_present: bool, name: &str) -> Receipt {
+    let table = reopen(storage);
+    let report = table.explain();
+    let mut receipt = Receipt::new();
+    let found = table.traced(&mut receipt).contains_key(key).unwrap();
+    assert_eq!(found, is_present, "{name}: {key:?}");
+    let purposes: Vec<Purpose> = receipt.reads.iter().map(|read| read.purpose).collect();
+    let layers = (1..report.layers.len()).rev().map(|layer| Purpose::Layer(layer as u8));
+    let expected: Vec<Purpose> = layers.chain([Purpose::Data]).collect();
+    assert_eq!(purposes, expected, "{name}: {key:?}: {receipt:?}");
+    for read in &receipt.reads {
+        let most = match read.purpose {
+            Purpose::Layer(layer) => report.layers[usize::from(layer) - 1].max_read_bytes,
+            _ => report.data_max_read_bytes,
+        };
+        assert!(read.bytes <= most, "{name}: {key:?}: {read:?}, and {most} bytes were promised");
+    }
+    receipt
+}
+
+#[test]
+fn a_look_up_makes_one_read_for_each_layer_below_the_root_and_one_for_the_data() {
+    let mut random = Random::new(1);
+    for (name, mut keys) in key_sets::nasty(4000) {
+        keys.dedup();
+        if keys.len() < 100 {
+            continue;
+        }
+        let records: Vec<_> = keys.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 8])).collect();
+        for design in DESIGNS {
+            let name = format!("{name}, {design}");
+            let options = WriteOptions {
+                key_type: KeyType::U64,
+                value_width: Some(8),
+                block_bytes: Some(512),
+                design: design.parse().unwrap(),
+                ..WriteOptions::default()
+            };
+            let storage = write(&records, options);
+            for _ in 0..25 {
+                let key = keys[random.below(keys.len() as u64) as usize];
+                check_reads(&storage, &key.to_be_bytes(), true, &name);
+                for absent in [key.wrapping_add(1), key.wrapping_sub(1), random.next_u64()] {
+                    if keys.binary_search(&absent).is_err() {
+                        check_reads(&storage, &absent.to_be_bytes(), false, &name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn byte_strings_take_as_many_reads() {
+    let keys: Vec<Vec<u8>> = (0..20_000_u32).map(|i| format!("user/{:07}/profile", i * 13).into_bytes()).collect();
+    let records: Vec<_> = keys.iter().map(|key| (key.clone(), vec![2; 8])).collect();
+    for design in ["tuned", "coded"] {
+        let options =
+            WriteOptions { block_bytes: Some(1024), design: design.parse().unwrap(), ..WriteOptions::default() };
+        let storage = write(&records, options);
+        for key in keys.iter().step_by(997) {
+            check_reads(&storage, key, true, design);
+            check_reads(&storage, &[key.as_slice(), b"x"].concat(), false, design);
+        }
+    }
+}
+
+#[test]
+fn coded_steps_fetch_exactly_one_block_of_the_device_for_every_key() {
+    let mut random = Random::new(2);
+    for (name, mut keys) in key_sets::nasty(60_000) {
+        keys.dedup();
+        if keys.len() < 10_000 {
+            continue;
+        }
+        let records: Vec<_> = keys.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 8])).collect();
+        let options = WriteOptions {
+            key_type: KeyType::U64,
+            value_width: Some(8),
+            block_bytes: Some(4096),
+            design: "coded".parse().unwrap(),
+            ..WriteOptions::default()
+        };
+        let storage = write(&records, options);
+        for _ in 0..60 {
+            let present = keys[random.below(keys.len() as u64) as usize];
+            for key in [present, present.wrapping_add(1), random.next_u64()] {
+                let is_present = keys.binary_search(&key).is_ok();
+                let receipt = check_reads(&storage, &key.to_be_bytes(), is_present, name);
+                assert_eq!((receipt.blocks(4096), receipt.bytes()), (1, 4096), "{name}: {key}");
+                assert_eq!(receipt.reads[0].offset % 4096, 0, "{name}: a block is not where the device has one");
+            }
+        }
+    }
+}
+
+#[test]
+fn opening_is_one_read_at_the_end_whose_size_follows_from_the_length_of_the_file() {
+    for design in DESIGNS {
+        for count in [0, 1, 100, 30_000_u64] {
+            let records: Vec<_> = (0..count).map(|i| ((i * i).to_be_bytes().to_vec(), vec![1; 8])).collect();
+            let options = WriteOptions {
+                key_type: KeyType::U64,
+                value_width: Some(8),
+                design: design.parse().unwrap(),
+                ..WriteOptions::default()
+            };
+            let storage = write(&records, options);
+            let meter = Meter::new(storage);
+            let table = Table::open(Arc::new(meter.clone()), "t", &OpenOptions::default()).unwrap();
+            let reads = meter.snapshot().reads;
+            assert_eq!(reads.requests, 1, "{design}, {count} records");
+            let opening = table.opening();
+            let report = table.explain();
+            assert_eq!((opening.bytes, opening.offset + opening.bytes), (report.opening_bytes(), report.file_bytes));
+            assert_eq!(reads.bytes, opening.bytes);
+        }
+    }
+}
+
+#[test]
+fn a_batch_reads_nothing_twice_even_without_a_cache() {
+    let records: Vec<_> = (0..20_000_u64).map(|i| ((i * 7).to_be_bytes().to_vec(), vec![1; 8])).collect();
+    for design in ["layers=2,builder=gband/gband,lambda=4096/512", "coded"] {
+        let options = WriteOptions {
+            key_type: KeyType::U64,
+            value_width: Some(8),
+            block_bytes: Some(512),
+            design: design.parse().unwrap(),
+            ..WriteOptions::default()
+        };
+        let storage = write(&records, options);
+        let table = reopen(&storage);
+        let keys: Vec<[u8; 8]> = (0..300_u64).map(|i| (i * 400).to_be_bytes()).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_slice()).collect();
+        let mut receipt = Receipt::new();
+        table.traced(&mut receipt).multi_get(&keys).unwrap();
+        let mut ranges: Vec<(u64, u64)> =
+            receipt.reads.iter().map(|read| (read.offset, read.offset + read.bytes)).collect();
+        ranges.sort_unstable();
+        assert!(ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{design}: something was read twice");
+    }
+}

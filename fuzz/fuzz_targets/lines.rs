@@ -1,0 +1,5 @@
+//! Fuzz target: line nodes of any bytes.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ogive_fuzz::nodes::lines(data));
