@@ -40,8 +40,11 @@ pub(super) struct Device {
 struct Times {
     raw_us: Vec<f64>,
     open_us: Vec<f64>,
+    /// The first look-up of a table that was just opened.
     get_us: Vec<f64>,
     cold_us: Vec<f64>,
+    /// A look-up of a table that stays open, without a cache.
+    later_get_us: Vec<f64>,
 }
 
 impl Device {
@@ -101,6 +104,8 @@ impl Device {
                 .figure("get_us", median(&times.get_us))
                 .figure("raw_read_us", median(&times.raw_us))
                 .figure("ratio", median(&times.get_us) / median(&times.raw_us))
+                .figure("later_get_us", median(&times.later_get_us))
+                .figure("later_ratio", median(&times.later_get_us) / median(&times.raw_us))
                 .figure("cold", cold && profile_is_cold)
                 .figure("index_bytes", written.report.index_bytes)
                 .figure("block_size_bytes", written.report.block_size_bytes)
@@ -121,6 +126,7 @@ fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_b
     let file = storage.open(NAME)?;
     let options = OpenOptions { budget_bytes: BUDGET_BYTES, ..OpenOptions::default() };
     let (mut times, mut random) = (Times::default(), Random::new(1, "raw reads"));
+    let kept = Table::open(Arc::clone(&storage), NAME, &OpenOptions { budget_bytes: 0, ..OpenOptions::default() })?;
     for &position in asked.iter().take(LOOKUPS) {
         times.raw_us.extend(raw_read_us(&*file, &mut random)?);
         let timer = Timer::start();
@@ -130,6 +136,10 @@ fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_b
         let timer = Timer::start();
         check(&table, &key, payload_bytes)?;
         let get_us = timer.elapsed_us();
+        let key = keys.at(random.below(keys.len() as u64) as usize);
+        let timer = Timer::start();
+        check(&kept, &key, payload_bytes)?;
+        times.later_get_us.push(timer.elapsed_us());
         times.open_us.push(open_us);
         times.get_us.push(get_us);
         times.cold_us.push(open_us + get_us);
