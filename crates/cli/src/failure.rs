@@ -97,6 +97,9 @@ impl Failure {
                 io::ErrorKind::StorageFull => Some("free some space and try again".into()),
                 _ => None,
             },
+            Self::Engine(ogive::Error::ValueTooLarge { .. }) => {
+                Some("--memory raises the budget; `ogive get --raw` needs no memory for the value".into())
+            }
             _ => None,
         }
     }
@@ -112,5 +115,11 @@ mod tests {
         assert_eq!(Failure::refused("no", "yes").exit_code(), 1);
         assert_eq!(Failure::from_output(io::ErrorKind::BrokenPipe.into()).exit_code(), 0);
         assert_eq!(Failure::from_output(io::ErrorKind::StorageFull.into()).exit_code(), 1);
+    }
+
+    #[test]
+    fn a_value_beyond_the_budget_comes_with_the_flags_that_help() {
+        let failure = Failure::from(ogive::Error::ValueTooLarge { path: "t".into(), length: 2, limit: 1 });
+        assert!(failure.hint().is_some_and(|hint| hint.contains("--raw") && hint.contains("--memory")));
     }
 }

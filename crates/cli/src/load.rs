@@ -42,6 +42,7 @@ pub(crate) struct Plan {
 /// # Errors
 /// [`InputError`] for a bad input, and whatever the engine reports; then nothing new stands under the name.
 pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt: &Interrupt) -> Result<TableReport> {
+    input.refuse_table()?;
     let sample = input.quick_sample()?;
     let options = WriteOptions { sample: sample.or(target.options.sample.clone()), ..target.options.clone() };
     let target = Target { options, ..target.clone() };
@@ -53,6 +54,7 @@ pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt:
 /// # Errors
 /// As [`load`].
 pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Plan> {
+    input.refuse_table()?;
     try_plans(input, |plan| {
         let mut records = input.open(plan.key_type)?;
         let progress = Progress::start("reading", records.facts().length_bytes, Unit::Bytes);

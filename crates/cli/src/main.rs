@@ -53,10 +53,17 @@ fn refuse(error: &clap::Error) -> ExitCode {
     let json_asked =
         std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
     if code != 0 && json_asked {
-        let message = error.kind().as_str().unwrap_or("wrong usage");
+        let message = first_paragraph(&error.to_string());
         let _ = Output::new(true).json(&json!({ "error": message, "hint": "ogive --help tells what can be asked" }));
     }
     ExitCode::from(code)
+}
+
+/// What a usage error says ahead of the synopsis, on one line.
+fn first_paragraph(rendered: &str) -> String {
+    let paragraph = rendered.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = paragraph.split_whitespace().collect();
+    words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 /// Tells what went wrong: for people on standard error, and as an object on standard output where JSON was asked for.

@@ -1,6 +1,6 @@
 //! Receipts: what an operation read, shown read by read.
 
-use crate::size::{grouped, human_us};
+use crate::size::{counted, grouped, human_us};
 use ogive::io::{Profile, Purpose};
 use ogive::table::ReadRecord;
 use serde_json::{Value, json};
@@ -46,13 +46,12 @@ pub(crate) fn lines(reads: &[ReadRecord]) -> Vec<String> {
 /// Number and bytes of the reads, and what they would take, one after the other, on two well-known storages.
 pub(crate) fn sums(reads: &[ReadRecord]) -> String {
     let total: u64 = reads.iter().map(|read| read.bytes).sum();
-    let noun = if reads.len() == 1 { "read" } else { "reads" };
     let modelled: Vec<String> = ["nvme", "s3"]
         .into_iter()
         .filter_map(|name| Profile::named(name).ok())
         .map(|profile| format!("{} on {}", human_us(modelled_us(reads, &profile)), profile.name()))
         .collect();
-    format!("{} {noun}, {} B; modelled {}", reads.len(), grouped(total), modelled.join(", "))
+    format!("{}, {} B; modelled {}", counted(reads.len() as u64, "read"), grouped(total), modelled.join(", "))
 }
 
 /// Time of the reads one after the other, in microseconds.

@@ -2,7 +2,7 @@
 
 use crate::failure::Result;
 use crate::output::Output;
-use crate::size::{grouped, human_bytes, human_us};
+use crate::size::{counted, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
 use ogive::io::Profile;
 use ogive::table::TableReport;
@@ -11,9 +11,9 @@ use ogive::table::TableReport;
 pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 2] {
     [
         format!(
-            "{name}: {} records in {} blocks of {}; data {}, index {} ({:.2} B a block)",
-            grouped(report.records),
-            grouped(report.blocks),
+            "{name}: {} in {} of {}; data {}, index {} ({:.2} B a block)",
+            counted(report.records, "record"),
+            counted(report.blocks, "block"),
             human_bytes(report.block_size_bytes),
             human_bytes(report.data_bytes),
             human_bytes(report.index_bytes),
@@ -50,7 +50,7 @@ fn times(report: &TableReport) -> impl Iterator<Item = (&'static str, f64)> {
 
 /// All that is known of a table without reading its data.
 pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Result<()> {
-    output.line(format_args!("{name}: {} records with keys of type {}", grouped(report.records), report.key_type))?;
+    output.line(format_args!("{name}: {} with keys of type {}", counted(report.records, "record"), report.key_type))?;
     output.line("")?;
     let share = |size_bytes: u64| format!("{:.2}", size_bytes as f64 / report.blocks.max(1) as f64);
     let part = |name: &str, size_bytes: u64| vec![name.to_owned(), grouped(size_bytes), share(size_bytes)];
@@ -65,8 +65,8 @@ pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Re
     ];
     output.line(plain_table(&["part", "bytes", "a block"], parts))?;
     output.line(format_args!(
-        "\n{} blocks of {}; opening reads {}; the index is for {}",
-        grouped(report.blocks),
+        "\n{} of {}; opening reads {}; the index is for {}",
+        counted(report.blocks, "block"),
         human_bytes(report.block_size_bytes),
         human_bytes(report.opening_bytes()),
         report.tuned_for
@@ -98,5 +98,5 @@ fn print_layers(report: &TableReport, output: &mut Output) -> Result<()> {
         output.line("no index: the data are read whole")?;
     }
     let reads = &report.reads_per_get;
-    output.line(format_args!("a look-up takes {} reads from cold, {} once open", reads.cold, reads.open))
+    output.line(format_args!("a look-up takes {} from cold, {} once open", counted(reads.cold, "read"), reads.open))
 }

@@ -59,6 +59,11 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
+/// A count and what is counted: `1 block`, `2 blocks`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// A size with three significant digits in powers of 1024; below 10 KiB to the byte.
 pub(crate) fn human_bytes(size_bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -98,6 +103,11 @@ pub(crate) fn human_us(time_us: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_a_thing_is_no_plural() {
+        assert_eq!([0, 1, 2000].map(|count| counted(count, "block")), ["0 blocks", "1 block", "2,000 blocks"]);
+    }
 
     #[test]
     fn sizes_are_read_with_and_without_units() {

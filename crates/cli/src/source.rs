@@ -14,7 +14,7 @@ pub(crate) enum Source<'a> {
     /// The input itself, which is sorted.
     Sorted { input: &'a InputOptions, key_type: KeyType },
     /// The input was not sorted: a temporary table of it.
-    Table { scratch: Scratch, table: Table, value_width: Option<u32> },
+    Table { scratch: Scratch, table: Table },
 }
 
 impl<'a> Source<'a> {
@@ -32,16 +32,14 @@ impl<'a> Source<'a> {
         let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
         load(input, &target, "sorting", interrupt)?;
         let table = Table::open(storage, "sorted", &OpenOptions::default())?;
-        Ok(Self::Table { scratch, table, value_width: input.payload })
+        Ok(Self::Table { scratch, table })
     }
 
     /// The records from the first on.
     pub(crate) fn open(&self) -> Result<Box<dyn Input>> {
         match self {
             Self::Sorted { input, key_type } => input.open(*key_type),
-            Self::Table { scratch, table, value_width } => {
-                Ok(Box::new(TableInput::new(scratch.path(), table, *value_width)))
-            }
+            Self::Table { scratch, table } => Ok(Box::new(TableInput::new(scratch.path(), table))),
         }
     }
 }

@@ -23,7 +23,7 @@ mod group;
 mod layer;
 mod strings;
 
-pub use fit::{Cuts, Effort, FlexibleGroup, fit_fences, fit_flexible};
+pub use fit::{Cuts, Effort, EvenCuts, FlexibleGroup, fit_fences, fit_flexible};
 pub use group::{GroupHeader, MAX_GROUP};
 pub use layer::{CodedLayer, GROUP_BYTES, encode_row, search, separator_at, stored_len};
 pub use strings::{

@@ -6,14 +6,15 @@ use crate::failure::{Failure, Result};
 use crate::input::InputOptions;
 use crate::interrupt::Interrupt;
 use crate::load::{Target, load, pour};
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::report;
 use crate::sample;
-use crate::size::ByteSize;
+use crate::size::{ByteSize, human_bytes};
 use crate::source::Source;
+use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
-use ogive::table::WriteOptions;
+use ogive::table::{TableReport, WriteOptions};
 use ogive::tune::DesignRequest;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -104,16 +105,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         options: write_options(arguments)?,
         memory_bytes: arguments.memory.0,
     };
-    let report = if arguments.beside {
-        build_beside(&arguments.input, &arguments.layout, &target, &interrupt)?
-    } else if arguments.exact {
-        let source = Source::prepare(&arguments.input, arguments.memory.0, &interrupt)?;
-        let sample = sample::exact(&mut *source.open()?, arguments.memory.0, &interrupt)?;
-        let target = Target { options: WriteOptions { sample, ..target.options }, ..target };
-        pour(&mut *source.open()?, &target, false, "building", &interrupt)?
-    } else {
-        load(&arguments.input, &target, "building", &interrupt)?
-    };
+    let report = make(arguments, target, &interrupt).map_err(|failure| what_is_replaced(arguments, failure))?;
+    if let Some(warning) = kept_too_much(arguments, &report) {
+        note(format_args!("warning: {warning}"));
+    }
     if output.is_json() {
         output.json(&report)?;
     } else {
@@ -123,6 +118,39 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.line(format_args!("built in {:.1} s", started.elapsed().as_secs_f64()))?;
     }
     Ok(Outcome::Done)
+}
+
+fn make(arguments: &Arguments, target: Target, interrupt: &Interrupt) -> Result<TableReport> {
+    if arguments.beside {
+        build_beside(&arguments.input, &arguments.layout, &target, interrupt)
+    } else if arguments.exact {
+        let source = Source::prepare(&arguments.input, arguments.memory.0, interrupt)?;
+        let sample = sample::exact(&mut *source.open()?, arguments.memory.0, interrupt)?;
+        let target = Target { options: WriteOptions { sample, ..target.options }, ..target };
+        pour(&mut *source.open()?, &target, false, "building", interrupt)
+    } else {
+        load(&arguments.input, &target, "building", interrupt)
+    }
+}
+
+/// Inputs are never refused for being no tables, so it is the output that stands in the way.
+fn what_is_replaced(arguments: &Arguments, failure: Failure) -> Failure {
+    match failure {
+        Failure::Engine(Error::NotATable { detail, .. }) => Failure::refused(
+            format!("{} exists and is no Ogive table, so it is not replaced: {detail}", arguments.output.display()),
+            "choose another name with -o, or remove that file",
+        ),
+        failure => failure,
+    }
+}
+
+/// A word on an index that keeps more in memory than was asked for: where keys allow no smaller one.
+fn kept_too_much(arguments: &Arguments, report: &TableReport) -> Option<String> {
+    let asked_bytes = arguments.resident?.0;
+    let root_bytes = report.layers.last()?.size_bytes;
+    (root_bytes > asked_bytes).then(|| {
+        format!("the index keeps {} in memory, which is more than --resident asks for", human_bytes(root_bytes))
+    })
 }
 
 fn write_options(arguments: &Arguments) -> Result<WriteOptions> {

@@ -48,6 +48,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let folder = folder.unwrap_or(&arguments.path);
     // The folder of a bare file name is empty, and means this one.
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    // A profile is known by its folder wherever it is used; a folder that is not there is reported as it was given.
+    let resolved = folder.canonicalize();
+    let folder = resolved.as_deref().unwrap_or(folder);
     let options = MeasureOptions { file_bytes: arguments.file_size.0, budget_s: arguments.seconds };
     let mut progress = Progress::start("measuring", None, Unit::Items);
     let measured = measure_profile(folder, &options, &mut |done, total| {

@@ -9,7 +9,7 @@ use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
 use crate::output::{Output, note};
 use crate::report::{index_bytes_a_block, layers_in_words};
-use crate::size::{ByteSize, grouped, human_bytes, human_us};
+use crate::size::{ByteSize, counted, grouped, human_bytes, human_us};
 use crate::source::Source;
 use crate::table_text::plain_table;
 use ogive::Error;
@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.json(&to_json(arguments, &profile, &rows, &unfit))?;
     } else {
         print(arguments, &profile, &rows, output)?;
-        unfit.iter().for_each(|(name, reason)| note(format_args!("left out: {name}: {reason}")));
+        unfit.iter().for_each(|(_, reason)| note(format_args!("left out: {reason}")));
     }
     Ok(Outcome::Done)
 }
@@ -141,9 +141,9 @@ fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[Unfi
 fn print(arguments: &Arguments, profile: &Profile, rows: &[Row], output: &mut Output) -> Result<()> {
     let Some(first) = rows.first() else { return Ok(()) };
     output.line(format_args!(
-        "{}: {} records; a look-up from cold on {}, modelled",
+        "{}: {}; a look-up from cold on {}, modelled",
         arguments.input.path.display(),
-        grouped(first.report.records),
+        counted(first.report.records, "record"),
         profile.name()
     ))?;
     output.line("")?;

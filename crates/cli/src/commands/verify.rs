@@ -5,7 +5,7 @@ use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
-use crate::size::grouped;
+use crate::size::{counted, grouped};
 use ogive::table::VerifyReport;
 use serde_json::json;
 
@@ -17,6 +17,9 @@ Examples:
 Checks every checksum, the order of the keys, and that the index leads every key to its place within the reads that
 the table promises. For an index beside a file, also that the file has not changed. Whatever is wrong is listed, and the
 exit code is 1.";
+
+/// Findings that are shown to people: those after them rarely tell more.
+const SHOWN_FINDINGS: usize = 20;
 
 /// Check every byte of a table, the order of its keys, and its index
 #[derive(Debug, clap::Args)]
@@ -48,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     }
     output.flush()?;
     let findings = report.findings.len() as u64 + report.further_findings;
-    note(format_args!("error: {name} is damaged: {} findings", grouped(findings)));
+    note(format_args!("error: {name} is damaged: {}", counted(findings, "finding")));
     note("hint: restore it from a copy, or build it again");
     Ok(Outcome::Negative)
 }
@@ -56,15 +59,18 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 fn print(name: &str, report: &VerifyReport, output: &mut Output) -> Result<()> {
     if report.is_sound() {
         return output.line(format_args!(
-            "{name}: sound; {} records in {} blocks and {} units of the index, {} keys looked up",
-            grouped(report.records),
-            grouped(report.blocks),
-            grouped(report.units),
-            grouped(report.routes)
+            "{name}: sound; {} in {} and {} of the index, {} looked up",
+            counted(report.records, "record"),
+            counted(report.blocks, "block"),
+            counted(report.units, "unit"),
+            counted(report.routes, "key")
         ));
     }
-    for finding in &report.findings {
+    for finding in report.findings.iter().take(SHOWN_FINDINGS) {
         output.line(format_args!("at byte {}: {}", grouped(finding.offset), finding.detail))?;
     }
-    Ok(())
+    match report.findings.len().saturating_sub(SHOWN_FINDINGS) as u64 + report.further_findings {
+        0 => Ok(()),
+        more => output.line(format_args!("and {} more; --json lists more of them", grouped(more))),
+    }
 }

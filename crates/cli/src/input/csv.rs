@@ -4,6 +4,7 @@ use super::InputError;
 use super::columns::{Column, find};
 use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
+use crate::size::counted;
 use ogive::table::KeyType;
 use std::cell::Cell;
 use std::fs::File;
@@ -115,7 +116,10 @@ impl CsvInput {
             csv::ErrorKind::Io(source) => InputError::Io { path, source },
             csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
                 let line = pos.map_or(0, |position| position.line());
-                let detail = format!("the row in line {line} has {len} fields, the rows ahead of it {expected_len}");
+                let detail = format!(
+                    "the row in line {line} has {}, the rows ahead of it {expected_len}",
+                    counted(len, "field")
+                );
                 InputError::Malformed { path, detail }
             }
             _ => InputError::Malformed { path, detail },

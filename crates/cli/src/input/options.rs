@@ -10,7 +10,8 @@ use super::{Facts, Input};
 use crate::failure::{Failure, Result};
 use crate::sample::sample;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use ogive::table::KeyType;
+use ogive::Error;
+use ogive::table::{KeyType, OpenOptions, Table};
 use ogive::tune::Sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,8 @@ pub(crate) struct InputOptions {
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
 
-    /// What the keys are: u64, u128, i64, f64, text or bytes [default: whole numbers if all are, else text]
+    /// What the keys are: u64, u128, i64, f64, text or bytes [default: whole numbers if all are, else text; of a
+    /// pipe, text]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 
@@ -76,6 +78,26 @@ impl InputOptions {
                 _ => Format::Lines,
             },
         })
+    }
+
+    /// Refuses a table as an input: read as text it would be nonsense, and nobody would notice.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] for an Ogive table, sound or not, unless somebody said what else it is.
+    pub(crate) fn refuse_table(&self) -> Result<()> {
+        if self.format.is_some() || !self.path.is_file() {
+            return Ok(());
+        }
+        match Table::open_path(&self.path, &OpenOptions::default()) {
+            Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::Changed { .. }) => {
+                let path = self.path.display();
+                Err(Failure::refused(
+                    format!("{path} is an Ogive table, and no input for another one"),
+                    "`ogive scan` prints its records, `ogive build --beside` gives it a second index; --format reads it as it is",
+                ))
+            }
+            Err(_) => Ok(()),
+        }
     }
 
     /// Whether the file can be read more than once. A pipe cannot.

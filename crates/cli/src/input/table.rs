@@ -17,12 +17,12 @@ pub(crate) struct TableInput {
 
 impl TableInput {
     /// All records of `table`, which stands at `path`.
-    pub(crate) fn new(path: &Path, table: &Table, value_width: Option<u32>) -> Self {
+    pub(crate) fn new(path: &Path, table: &Table) -> Self {
         let records = table.len();
         let facts = Facts {
             path: path.to_owned(),
             key_type: table.key_type(),
-            value_width,
+            value_width: table.value_width().and_then(|width| u32::try_from(width).ok()),
             records: Some(records),
             length_bytes: Some(records),
         };

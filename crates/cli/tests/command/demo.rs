@@ -67,6 +67,8 @@ fn a_measured_profile_is_stored_and_can_be_tuned_for() {
     assert_eq!(folder.names(), ["mine.json"]);
     folder.write("words.txt", "a\nb\nc\n");
     folder.build("words.txt", "t.ogive", &["--for", "mine.json"]);
+    let name = run.json()["name"].as_str().unwrap().to_owned();
+    assert!(std::path::Path::new(&name).is_absolute(), "{name} says nothing about where it was measured");
     let text = folder.run(&[&["profile", ".", "-o", "mine.json"], &flags[..]].concat()).exits_with(0).stdout;
     assert!(text.contains("reads at once") && text.contains("p99"), "{text}");
     let refused = folder.run(&[&["profile", ".", "-o", "words.txt"], &flags[..]].concat()).exits_with(1);

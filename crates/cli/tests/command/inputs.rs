@@ -68,6 +68,70 @@ fn blocks_can_be_sized_by_all_keys() {
 }
 
 #[test]
+fn records_lie_as_densely_in_any_order_and_with_any_pass() {
+    let folder = Folder::new();
+    let lines = |order: &mut dyn Iterator<Item = u64>| order.map(|key| format!("{key}\n")).collect::<String>();
+    folder.write("sorted.txt", lines(&mut (0..20_000)));
+    folder.write("turned.txt", lines(&mut (0..20_000).rev()));
+    let data_bytes = |input: &str, flags: &[&str]| {
+        let flags = [&["--block-size", "4096", "--json"], flags].concat();
+        folder.build(input, "t.ogive", &flags).json()["data_bytes"].as_u64().unwrap()
+    };
+    let dense = data_bytes("sorted.txt", &[]);
+    for (input, flags) in [("turned.txt", &[][..]), ("sorted.txt", &["--exact"]), ("turned.txt", &["--exact"])] {
+        assert_eq!(data_bytes(input, flags), dense, "{input} {flags:?}");
+    }
+}
+
+#[test]
+fn a_table_is_no_input_for_another_one() {
+    let folder = Folder::new();
+    folder.write("words.txt", "a\nb\n");
+    folder.build("words.txt", "t.ogive", &[]);
+    let before = std::fs::read(folder.path("t.ogive")).unwrap();
+    let mut damaged = before.clone();
+    let middle_of_tail = damaged.len() - 100;
+    damaged[middle_of_tail] ^= 1;
+    folder.write("damaged.ogive", &damaged);
+    for arguments in [
+        &["build", "t.ogive", "-o", "t.ogive"][..],
+        &["build", "t.ogive", "-o", "u.ogive"],
+        &["build", "t.ogive", "-o", "u.ogive", "--exact"],
+        &["build", "damaged.ogive", "-o", "u.ogive"],
+        &["tune", "t.ogive"],
+    ] {
+        folder.run(arguments).exits_with(1).complains_of("is an Ogive table");
+    }
+    assert_eq!(std::fs::read(folder.path("t.ogive")).unwrap(), before);
+    assert_eq!(folder.names(), ["damaged.ogive", "t.ogive", "words.txt"]);
+    folder.build("t.ogive", "u.ogive", &["--format", "lines"]);
+}
+
+#[test]
+fn what_is_in_the_way_is_named_and_left_alone() {
+    let folder = Folder::new();
+    folder.write("words.txt", "a\nb\n");
+    for (name, content) in
+        [("notes.txt", "precious"), ("empty.ogive", ""), ("long.txt", "precious\n".repeat(999).as_str())]
+    {
+        folder.write(name, content);
+        let run = folder.run(&["build", "words.txt", "-o", name]).exits_with(1).complains_of("is not replaced");
+        assert!(run.stderr.contains(name) && run.stderr.contains("hint: choose another name"), "{}", run.stderr);
+        assert_eq!(std::fs::read_to_string(folder.path(name)).unwrap(), content);
+    }
+}
+
+#[test]
+fn an_index_that_keeps_more_than_asked_for_is_told() {
+    let folder = Folder::new();
+    folder.write("words.txt", "a\nb\n");
+    let run = folder.build("words.txt", "t.ogive", &["--resident", "1"]);
+    assert!(run.stderr.contains("more than --resident"), "{}", run.stderr);
+    let run = folder.build("words.txt", "t.ogive", &["--resident", "1KiB"]);
+    assert!(!run.stderr.contains("--resident"), "{}", run.stderr);
+}
+
+#[test]
 fn compressed_and_filtered_tables_give_the_same_answers() {
     let folder = Folder::new();
     let lines: String = (0..20_000).map(|number| format!("the same words again and again {number:08}\n")).collect();
@@ -161,5 +225,13 @@ fn an_absent_column_is_an_error_that_names_those_there_are() {
     folder.write("rows.csv", "id,name\n1,x\n");
     let run = folder.run(&["build", "rows.csv", "-o", "t.ogive", "--key", "nmae"]).exits_with(1);
     run.complains_of("no column 'nmae'").complains_of("'id', 'name'");
+    assert_eq!(folder.names(), ["rows.csv"]);
+}
+
+#[test]
+fn a_row_of_another_length_is_told_with_its_line() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "k,v\n1,a\n2\n");
+    folder.run(&["build", "rows.csv", "-o", "t.ogive"]).exits_with(1).complains_of("line 3 has 1 field, the rows");
     assert_eq!(folder.names(), ["rows.csv"]);
 }

@@ -207,3 +207,18 @@ fn a_scan_tells_what_it_read_behind_its_records() {
     let text = folder.run(&["scan", "t.ogive", "--limit", "3", "--explain"]).exits_with(0).stdout;
     assert!(text.lines().skip(3).any(|line| line.trim_start().starts_with("open")), "{text}");
 }
+
+#[test]
+fn a_table_that_is_damaged_all_over_is_told_in_a_screenful() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(20_000)));
+    folder.build("keys.u64", "t.ogive", &["--block-size", "512"]);
+    let mut content = std::fs::read(folder.path("t.ogive")).unwrap();
+    content[..64 * 512].iter_mut().step_by(512).for_each(|byte| *byte ^= 1);
+    std::fs::write(folder.path("t.ogive"), content).unwrap();
+    let run = folder.run(&["verify", "t.ogive"]).exits_with(1).complains_of("64 findings");
+    assert_eq!(run.stdout.lines().count(), 21);
+    assert!(run.stdout.ends_with("and 44 more; --json lists more of them\n"), "{}", run.stdout);
+    let object = folder.run(&["verify", "t.ogive", "--json"]).exits_with(1).json();
+    assert_eq!(object["findings"].as_array().unwrap().len(), 64);
+}

@@ -63,6 +63,10 @@ fn with_json_an_error_is_an_object_on_standard_output() {
         assert!(run.json()["error"].is_string(), "{}", run.stdout);
         assert!(run.stderr.contains("error:"), "{}", run.stderr);
     }
+    let missing = folder.run(&["get", "--json"]).json();
+    assert!(missing["error"].as_str().unwrap().ends_with("<TABLE> <KEY>"), "{missing}");
+    let wrong = folder.run(&["nth", "t.ogive", "first", "--json"]).json();
+    assert!(wrong["error"].as_str().unwrap().starts_with("invalid value 'first' for '<I>'"), "{wrong}");
 }
 
 #[test]

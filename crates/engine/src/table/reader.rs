@@ -150,6 +150,12 @@ impl Table {
         self.inner.meta.key_type
     }
 
+    /// Bytes of every value, where the table was written for values of one width.
+    #[must_use]
+    pub fn value_width(&self) -> Option<u64> {
+        self.inner.meta.value_width
+    }
+
     /// Number of records.
     #[must_use]
     pub fn len(&self) -> u64 {

@@ -7,7 +7,7 @@ use super::row::Row;
 use super::search::{Scale, Vertex, rank, tune};
 use crate::error::{Error, Result};
 use ogive_model::Fence;
-use ogive_model::coded::{CodedLayer, Cuts, Effort, MAX_GROUP, fit_flexible};
+use ogive_model::coded::{CodedLayer, Effort, EvenCuts, MAX_GROUP, fit_flexible};
 use std::ops::RangeInclusive;
 
 /// Smallest and largest block size, as powers of two: 512 B to 1 MiB.
@@ -244,28 +244,6 @@ impl Coded {
         self.bytes += layer.encoded_len(0..whole);
         self.blocks += if whole < layer.groups() { layer.first_child(whole) } else { layer.children() };
         self.records += if whole < layer.groups() { last_begin } else { begin };
-    }
-}
-
-/// Blocks of up to `capacity` records of one size, as a writer cuts them.
-struct EvenCuts<'a> {
-    coordinates: &'a [u64],
-    capacity: usize,
-}
-
-impl Cuts for EvenCuts<'_> {
-    fn ends(&self, begin: usize) -> Option<(usize, usize)> {
-        let last = begin + self.capacity;
-        (last < self.coordinates.len()).then(|| (last - self.capacity / 16, last))
-    }
-
-    fn coordinate(&self, record: usize) -> u64 {
-        self.coordinates[record]
-    }
-
-    fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
-        let end = begin + children * (self.capacity - self.capacity / 36);
-        (end < self.coordinates.len()).then_some(end)
     }
 }
 

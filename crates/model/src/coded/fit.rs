@@ -54,6 +54,31 @@ pub trait Cuts {
     fn ahead(&self, begin: usize, children: usize) -> Option<usize>;
 }
 
+/// Children of up to `capacity` records of one size, which may end up to a sixteenth early: the plain case of [`Cuts`].
+#[derive(Clone, Copy, Debug)]
+pub struct EvenCuts<'a> {
+    /// Coordinates of the records, sorted.
+    pub coordinates: &'a [u64],
+    /// Most records in a child.
+    pub capacity: usize,
+}
+
+impl Cuts for EvenCuts<'_> {
+    fn ends(&self, begin: usize) -> Option<(usize, usize)> {
+        let last = begin + self.capacity;
+        (last < self.coordinates.len()).then(|| (last - self.capacity / 16, last))
+    }
+
+    fn coordinate(&self, record: usize) -> u64 {
+        self.coordinates[record]
+    }
+
+    fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
+        let end = begin + children * (self.capacity - self.capacity / 36);
+        (end < self.coordinates.len()).then_some(end)
+    }
+}
+
 /// A group whose children were cut where its separators fell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlexibleGroup {

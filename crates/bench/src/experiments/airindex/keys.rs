@@ -29,14 +29,6 @@ impl Keys {
         }
     }
 
-    /// Bytes of all keys.
-    pub(super) fn key_bytes(&self) -> u64 {
-        match self {
-            Self::Integers(keys) => 8 * keys.len() as u64,
-            Self::Lines(lines) => lines.iter().map(|line| line.len() as u64).sum(),
-        }
-    }
-
     pub(super) fn key_type(&self) -> KeyType {
         match self {
             Self::Integers(_) => KeyType::U64,
@@ -68,6 +60,14 @@ impl Keys {
             record_bytes: f64::from(payload_bytes + 8),
             block_overhead_bytes: BLOCK_TRAILER_BYTES,
         })
+    }
+
+    /// Bytes of all keys.
+    pub(super) fn key_bytes(&self) -> u64 {
+        match self {
+            Self::Integers(keys) => 8 * keys.len() as u64,
+            Self::Lines(lines) => lines.iter().map(|line| line.len() as u64).sum(),
+        }
     }
 
     pub(super) fn at(&self, position: usize) -> Vec<u8> {

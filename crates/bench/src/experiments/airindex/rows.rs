@@ -5,7 +5,7 @@ use ogive::io::Profile;
 use ogive::table::opening_bytes;
 use ogive::tune::{Design, DesignRequest, Options, Problem, Row, Sample, choose_block_size};
 use ogive_model::Fence;
-use ogive_model::coded::{Cuts, Effort, MAX_GROUP, fit_flexible};
+use ogive_model::coded::{Effort, EvenCuts, MAX_GROUP, fit_flexible};
 
 use super::keys::{BLOCK_TRAILER_BYTES, Keys};
 
@@ -61,7 +61,7 @@ impl Records {
     /// Blocks of at most this size that end where their separators code best, as the writer ends them.
     fn blocks_by_separator(&self, block_bytes: u32) -> Blocks {
         let keys = self.keys();
-        let cuts = EvenCuts { keys, capacity: self.capacity(block_bytes) };
+        let cuts = EvenCuts { coordinates: keys, capacity: self.capacity(block_bytes) };
         let (mut begin, mut begins) = (0, Vec::new());
         while begin < keys.len() {
             let group = fit_flexible(keys[begin], begin, &cuts, MAX_GROUP, Effort::Full);
@@ -96,28 +96,6 @@ impl Records {
         let blocks = self.best_blocks(profile, options)?;
         let design = blocks.design(&DesignRequest::Tuned, profile, options);
         Ok((blocks, design))
-    }
-}
-
-/// Where blocks of up to `capacity` records may end: as in the writer, up to a sixteenth early.
-struct EvenCuts<'a> {
-    keys: &'a [u64],
-    capacity: usize,
-}
-
-impl Cuts for EvenCuts<'_> {
-    fn ends(&self, begin: usize) -> Option<(usize, usize)> {
-        let last = begin + self.capacity;
-        (last < self.keys.len()).then(|| (last - self.capacity / 16, last))
-    }
-
-    fn coordinate(&self, record: usize) -> u64 {
-        self.keys[record]
-    }
-
-    fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
-        let end = begin + children * (self.capacity - self.capacity / 36);
-        (end < self.keys.len()).then_some(end)
     }
 }
 
