@@ -133,7 +133,7 @@ fn no_setting_of_a_knob_beats_the_tuned_design() -> TestResult {
 
 #[test]
 fn faster_storage_never_makes_the_tuned_design_slower() -> TestResult {
-    let records = run("airindex/spectrum", &small())?;
+    let records = run("airindex/spectrum", &Context { count: 200_000, ..small() })?;
     assert_eq!(records.len(), 100);
     for pair in records.windows(2).filter(|pair| pair[0]["latency_us"] == pair[1]["latency_us"]) {
         assert!(number(&pair[0], "bandwidth_mb_per_s") < number(&pair[1], "bandwidth_mb_per_s"));

@@ -10,7 +10,7 @@ use ogive::tune::DesignRequest;
 use super::super::{Context, Experiment, Output};
 use super::device::Device;
 use super::keys::Keys;
-use super::lookups::{Bench, Cold, look_up_cold, positions};
+use super::lookups::{Bench, COLD_BUDGET_BYTES, Cold, Limits, look_up_cold, positions};
 use super::settings::{KEY_SETS, Progress, designs, profiles};
 use super::tables::{Recipe, layers, write_table};
 use crate::output::{Record, Spread};
@@ -30,6 +30,11 @@ const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
 /// The tuned design whose block size is chosen from all keys, not from a sample of them.
 const TUNED_EXACTLY: &str = "tuned exactly";
 const LOOKUPS: usize = 10_000;
+/// Look-ups of a table without index end when they have read so many bytes: each reads the whole table.
+const MOST_BYTES: u64 = 1 << 30;
+/// A reader that may hold a small table several times reads it whole; a large one is always searched block by block, and its look-ups
+/// cost less than the model says.
+const WHOLE_TABLES: u64 = 4;
 
 /// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold look-up.
 const PAPER: [(&str, &str, f64); 6] = [
@@ -159,7 +164,15 @@ fn run_table(
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), keys, recipe)?;
     let bench = Bench::new(storage, profiles);
-    let cold = look_up_cold(&bench, keys, asked, recipe, &written.report)?;
+    // Without index the whole table is one read, which the reader makes only where its memory holds it.
+    let limits = match written.report.layers.is_empty() {
+        true => Limits {
+            budget_bytes: COLD_BUDGET_BYTES.max(WHOLE_TABLES * written.report.file_bytes),
+            most_bytes: MOST_BYTES,
+        },
+        false => Limits { budget_bytes: COLD_BUDGET_BYTES, most_bytes: u64::MAX },
+    };
+    let cold = look_up_cold(&bench, keys, asked, recipe.payload_bytes, limits)?;
     let stored_bytes = keys.key_bytes() + keys.len() as u64 * u64::from(recipe.payload_bytes);
     for (profile, &metered_us) in profiles.iter().zip(&cold.mean_us) {
         let run = Run {

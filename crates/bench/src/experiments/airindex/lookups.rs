@@ -4,20 +4,15 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use ogive::io::{Meter, ModelledClock, Profile, Storage};
-use ogive::table::{OpenOptions, Table, TableReport};
+use ogive::table::{OpenOptions, Table};
 
 use super::keys::{Keys, fill_value};
-use super::tables::{NAME, Recipe};
+use super::tables::NAME;
 use crate::random::mix;
 use crate::workload::Workload;
 
 /// Memory of a table that is opened for one look-up, in bytes: nothing is looked up in its cache.
-const COLD_BUDGET_BYTES: u64 = 1 << 20;
-/// Look-ups of a table without index end when they have read so many bytes: each reads the whole table.
-const MOST_BYTES: u64 = 1 << 28;
-/// A small table without index is read whole by a reader that may hold it several times; a large one is always searched
-/// block by block, and its look-ups cost less than the model says.
-const WHOLE_TABLES: u64 = 4;
+pub(super) const COLD_BUDGET_BYTES: u64 = 1 << 20;
 
 /// Clocks of several profiles in one storage, over one meter: each look-up is made once and priced by all.
 pub(super) struct Bench {
@@ -69,23 +64,27 @@ pub(super) struct Cold {
     pub(super) lookups: usize,
 }
 
-/// Memory that a table needs to make the reads that its report promises, in bytes.
-pub(super) fn cold_budget_bytes(report: &TableReport) -> u64 {
-    if report.layers.is_empty() { COLD_BUDGET_BYTES.max(WHOLE_TABLES * report.file_bytes) } else { COLD_BUDGET_BYTES }
+/// What cold look-ups may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Memory of each opened table.
+    pub(super) budget_bytes: u64,
+    /// Look-ups end when they have read so much.
+    pub(super) most_bytes: u64,
 }
 
-/// Opens the table and looks up a key, for each of `positions`, then an absent key behind each.
+/// Opens the table and looks up a key, for each of `positions`; then an absent key behind each.
 pub(super) fn look_up_cold(
     bench: &Bench,
     keys: &Keys,
     positions: &[u64],
-    recipe: &Recipe<'_>,
-    report: &TableReport,
+    payload_bytes: u32,
+    limits: Limits,
 ) -> Result<Cold> {
-    let mut cold = look_up_present(bench, keys, positions, recipe, report)?;
+    let mut cold = look_up_present(bench, keys, positions, payload_bytes, limits)?;
     let (mut blocks, mut absent) = (0, 0_u64);
     for key in positions.iter().take(cold.lookups).filter_map(|&position| absent_key(keys, position as usize)) {
-        let table = bench.open(cold_budget_bytes(report))?;
+        let table = bench.open(limits.budget_bytes)?;
         bench.meter.reset();
         let found = table.get(&key)?;
         ensure!(found.is_none(), "a look-up of {key:?}, which is absent, found {found:?}");
@@ -110,23 +109,16 @@ fn absent_key(keys: &Keys, position: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// Opens the table and looks up a key, for each of `positions`; of a table without index, until [`MOST_BYTES`] are read.
-fn look_up_present(
-    bench: &Bench,
-    keys: &Keys,
-    positions: &[u64],
-    recipe: &Recipe<'_>,
-    report: &TableReport,
-) -> Result<Cold> {
-    let budget_bytes = cold_budget_bytes(report);
+/// Opens the table and looks up a key, for each of `positions`, until as many bytes are read as the limits allow.
+fn look_up_present(bench: &Bench, keys: &Keys, positions: &[u64], payload_bytes: u32, limits: Limits) -> Result<Cold> {
     let mut cold = Cold { mean_us: vec![0.0; bench.clocks.len()], ..Cold::default() };
     let mut bytes = 0;
     bench.lap_us();
     for &position in positions {
         bench.meter.reset();
-        let table = bench.open(budget_bytes)?;
+        let table = bench.open(limits.budget_bytes)?;
         let opening = bench.meter.reset().reads;
-        check(&table, &keys.at(position as usize), recipe.payload_bytes)?;
+        check(&table, &keys.at(position as usize), payload_bytes)?;
         let get = bench.meter.reset().reads;
         cold.blocks_per_get += get.blocks as f64;
         cold.blocks_per_cold_get += (opening.blocks + get.blocks) as f64;
@@ -134,7 +126,7 @@ fn look_up_present(
         cold.bytes_per_get += get.bytes as f64;
         cold.lookups += 1;
         bytes += opening.bytes + get.bytes;
-        if report.layers.is_empty() && bytes > MOST_BYTES {
+        if bytes > limits.most_bytes {
             break;
         }
     }
