@@ -65,7 +65,7 @@ fn coded_separators_never_take_more_than_plain_ones() {
 }
 
 #[test]
-#[ignore = "long: 2 minutes"]
+#[ignore = "long: 1 minutes"]
 fn coded_separators_keep_their_size_at_ten_million_keys() {
     for seed in 1..=3 {
         check_coded(&format!("uniform:10M:seed={seed}"), 1.0);
@@ -90,7 +90,7 @@ const AIRINDEX: [(&str, f64, f64); 3] =
     [("lognormal", 573.0, 101_100.0), ("uniform", 541.0, 100_600.0), ("step", 766.0, 106_500.0)];
 
 #[test]
-#[ignore = "long: 3 minutes"]
+#[ignore = "long: 1 minutes"]
 fn tuned_tables_cost_no_more_than_those_of_airindex() {
     for (name, ssd_us, nfs_us) in AIRINDEX {
         for (profile, most_us) in [("ssd", ssd_us), ("nfs", nfs_us)] {
