@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Result;
-use ogive::io::Storage;
+use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::sync::Arc;
@@ -93,4 +93,25 @@ fn a_replaced_table_is_there_wholly_although_a_writer_was_killed_before() {
     start.create("t.0123456789abcdef.ogive-tmp").unwrap().append(&[7; 5000]).unwrap();
     start.sync_directory().unwrap();
     crash_everywhere(&start, Some(1));
+}
+
+#[test]
+fn a_live_writer_of_the_same_name_is_no_leftover() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let storages: [Arc<dyn Storage>; 2] = [Arc::new(MemoryStorage::new()), Arc::new(LocalStorage::new(folder.path()))];
+    for storage in storages {
+        let create = || TableWriter::create(storage.clone(), "t", options(true)).unwrap();
+        let (mut first, mut second) = (create(), create());
+        first.append(&1_u64.to_be_bytes(), b"first").unwrap();
+        second.append(&1_u64.to_be_bytes(), b"second").unwrap();
+        let value = || {
+            let table = Table::open(storage.clone(), "t", &OpenOptions::default()).unwrap();
+            table.get(&1_u64.to_be_bytes()).unwrap().unwrap()
+        };
+        second.finish().unwrap();
+        assert_eq!(value(), b"second");
+        first.finish().unwrap();
+        assert_eq!(value(), b"first");
+        assert_eq!(storage.list().unwrap(), ["t"]);
+    }
 }

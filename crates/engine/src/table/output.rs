@@ -3,7 +3,7 @@
 use super::options::OpenOptions;
 use super::reader::read_tail;
 use crate::error::{Error, Result};
-use crate::io::{Storage, WritableFile, random_u64};
+use crate::io::{FileLock, Storage, WritableFile, random_u64};
 use std::sync::Arc;
 
 /// Written at a time.
@@ -18,6 +18,8 @@ pub(super) struct Output {
     name: String,
     temporary: String,
     file: Box<dyn WritableFile>,
+    /// Tells other writers of the name that this file is no leftover.
+    _lock: Box<dyn FileLock>,
     pub(super) file_id: u64,
     buffer: Vec<u8>,
     written: u64,
@@ -37,12 +39,14 @@ impl Output {
         let file_id = random_u64();
         let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
         let file = storage.create(&temporary)?;
+        let lock = storage.lock(&temporary)?;
         let buffer = Vec::with_capacity(WRITE_BYTES + (64 << 10));
         Ok(Self {
             name: name.to_owned(),
             storage,
             temporary,
             file,
+            _lock: lock,
             file_id,
             buffer,
             written: 0,
@@ -103,6 +107,10 @@ impl Output {
     pub(super) fn publish(&mut self) -> Result<()> {
         self.flush()?;
         self.file.sync()?;
+        // Another writer may have taken the file for a leftover before it was locked.
+        if self.storage.open(&self.temporary)?.len() != self.written {
+            return Err(Error::Locked { path: self.storage.path(&self.name) });
+        }
         self.storage.rename(&self.temporary, &self.name)?;
         self.published = true;
         self.storage.sync_directory()
@@ -141,7 +149,12 @@ fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
             .and_then(|rest| rest.strip_prefix('.'))
             .and_then(|rest| rest.strip_suffix(TEMPORARY));
         if id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())) {
-            storage.remove(&file)?;
+            match storage.lock(&file) {
+                Ok(_lock) => storage.remove(&file)?,
+                // Its writer is alive.
+                Err(Error::Locked { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
     }
     Ok(())
