@@ -4,6 +4,7 @@ use super::options::OpenOptions;
 use super::reader::read_tail;
 use crate::error::{Error, Result};
 use crate::io::{FileLock, Storage, WritableFile, random_u64};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Written at a time.
@@ -107,9 +108,14 @@ impl Output {
     pub(super) fn publish(&mut self) -> Result<()> {
         self.flush()?;
         self.file.sync()?;
-        // Another writer may have taken the file for a leftover before it was locked.
-        if self.storage.open(&self.temporary)?.len() != self.written {
-            return Err(Error::Locked { path: self.storage.path(&self.name) });
+        // Another writer may have taken the file for a leftover before it was locked; the lock has then made an empty one.
+        match self.storage.open(&self.temporary) {
+            Ok(found) if found.len() != self.written => {
+                return Err(Error::Locked { path: self.storage.path(&self.name) });
+            }
+            // Storage may show a file only when it is complete.
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+            found => _ = found?,
         }
         self.storage.rename(&self.temporary, &self.name)?;
         self.published = true;
@@ -132,7 +138,7 @@ fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()
         return Ok(());
     }
     if !replace {
-        return Err(Error::io("create", storage.path(name), std::io::ErrorKind::AlreadyExists.into()));
+        return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
     }
     match read_tail(storage, name, OpenOptions::default().budget_bytes) {
         // A damaged table, or one of a newer version, is a table all the same.
