@@ -54,15 +54,22 @@ fn check_reads(storage: &Arc<MemoryStorage>, key: &[u8], is_present: bool, name:
     receipt
 }
 
+/// The nasty sets without their repeats, as keys and as records; those of fewer than `least` keys are left out.
+fn distinct_sets(
+    size: usize,
+    least: usize,
+) -> impl Iterator<Item = (&'static str, Vec<u64>, Vec<ogive::table::Record>)> {
+    key_sets::nasty(size).into_iter().filter_map(move |(name, mut keys)| {
+        keys.dedup();
+        let records = keys.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 8])).collect();
+        (keys.len() >= least).then_some((name, keys, records))
+    })
+}
+
 #[test]
 fn a_look_up_makes_one_read_for_each_layer_below_the_root_and_one_for_the_data() {
     let mut random = Random::new(1);
-    for (name, mut keys) in key_sets::nasty(4000) {
-        keys.dedup();
-        if keys.len() < 100 {
-            continue;
-        }
-        let records: Vec<_> = keys.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 8])).collect();
+    for (name, keys, records) in distinct_sets(4000, 100) {
         for design in DESIGNS {
             let name = format!("{name}, {design}");
             let options = WriteOptions {
@@ -104,12 +111,7 @@ fn byte_strings_take_as_many_reads() {
 #[test]
 fn coded_steps_fetch_exactly_one_block_of_the_device_for_every_key() {
     let mut random = Random::new(2);
-    for (name, mut keys) in key_sets::nasty(60_000) {
-        keys.dedup();
-        if keys.len() < 10_000 {
-            continue;
-        }
-        let records: Vec<_> = keys.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 8])).collect();
+    for (name, keys, records) in distinct_sets(60_000, 10_000) {
         let options = WriteOptions {
             key_type: KeyType::U64,
             value_width: Some(8),

@@ -4,7 +4,7 @@ use super::options::WriteOptions;
 use super::report::TableReport;
 use super::sort::{Sorter, remove_leftovers};
 use super::value::ValuePointer;
-use super::writer::{TAG_BYTES, TableWriter};
+use super::writer::{TAG_BYTES, TableWriter, with_tag};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::io::Read;
@@ -130,11 +130,7 @@ impl SortingWriter {
         if self.order != Order::Tagged {
             return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
         }
-        let mut tagged = Vec::with_capacity(TAG_BYTES + value.len());
-        tagged.push(tag);
-        tagged.extend_from_slice(&(!suffix).to_be_bytes());
-        tagged.extend_from_slice(value);
-        self.append(key, &tagged)
+        self.append(key, &with_tag(tag, suffix, value))
     }
 
     /// Records taken so far.

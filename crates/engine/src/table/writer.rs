@@ -31,6 +31,15 @@ const LOOKAHEAD_BYTES: usize = 4 << 20;
 /// In front of a value of a tagged table: the tag, and the suffix with all bits flipped, so that larger suffixes come first.
 pub(super) const TAG_BYTES: usize = 9;
 
+/// A value of a tagged table as it is stored: behind its tag and its suffix.
+pub(super) fn with_tag(tag: u8, suffix: u64, value: &[u8]) -> Vec<u8> {
+    let mut tagged = Vec::with_capacity(TAG_BYTES + value.len());
+    tagged.push(tag);
+    tagged.extend_from_slice(&(!suffix).to_be_bytes());
+    tagged.extend_from_slice(value);
+    tagged
+}
+
 /// Writes a table from records in key order.
 ///
 /// ```
@@ -190,11 +199,7 @@ impl TableWriter {
         if !self.options.tagged {
             return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
         }
-        let mut tagged = Vec::with_capacity(TAG_BYTES + value.len());
-        tagged.push(tag);
-        tagged.extend_from_slice(&(!suffix).to_be_bytes());
-        tagged.extend_from_slice(value);
-        self.append(key, &tagged)
+        self.append(key, &with_tag(tag, suffix, value))
     }
 
     /// Refuses a record that the table cannot take wherever it stood; `record` is its number, for messages.
