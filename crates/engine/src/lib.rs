@@ -53,7 +53,9 @@
 
 pub mod block;
 mod error;
+pub mod index;
 pub mod io;
+pub mod page;
 pub mod table;
 pub mod tune;
 

@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("log", &["block", "io", "error"]),
     ("tune", &["block", "io", "error"]),
     ("page", &["log", "block", "io", "error"]),
+    ("index", &["page", "block", "io", "error"]),
     ("table", &["tune", "block", "io", "error"]),
 ];
 

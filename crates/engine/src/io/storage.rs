@@ -26,6 +26,12 @@ pub enum Purpose {
     Walk,
     /// Input that is being imported, or runs of an external sort.
     Input,
+    /// A page of the inner structure of an index; 0 is the root.
+    Inner(u8),
+    /// A page that holds entries of an index.
+    Leaf,
+    /// Records of a page log.
+    Log,
 }
 
 /// One range of a file to be read: `buffer` is filled from `offset`.

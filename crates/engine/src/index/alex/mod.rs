@@ -1,0 +1,1 @@
+//! ALEX on disk.

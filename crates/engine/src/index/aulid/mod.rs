@@ -1,0 +1,1 @@
+//! AULID's inner nodes.

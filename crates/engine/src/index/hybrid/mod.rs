@@ -1,0 +1,1 @@
+//! Any [`Structure`](super::Structure) as the inner part over B+-tree leaves.

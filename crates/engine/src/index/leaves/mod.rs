@@ -1,0 +1,1 @@
+//! B+-tree leaves, and everything that happens in them, under any [`Router`](super::Router).

@@ -1,0 +1,1 @@
+//! LIPP on disk.

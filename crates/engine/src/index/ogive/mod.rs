@@ -1,0 +1,1 @@
+//! Coded inner nodes: exact separators as lines and packed residuals.

@@ -1,0 +1,1 @@
+//! The PGM index with the logarithmic method.
