@@ -8,6 +8,8 @@ pub mod alex;
 pub mod aulid;
 pub mod btree;
 pub mod fiting;
+#[cfg(test)]
+mod harness;
 pub mod hybrid;
 pub mod leaves;
 pub mod lipp;
