@@ -3,5 +3,7 @@
 mod airindex;
 mod generators;
 mod registry;
+mod resident;
 
 pub use registry::{Context, Experiment, MemoryGauge, Output, experiments};
+pub use resident::Resident;
