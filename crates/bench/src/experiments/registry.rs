@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{Resident, airindex, generators};
+use super::{Resident, airindex, disk, generators};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 use crate::workload::{Mix, Requests};
@@ -130,5 +130,6 @@ pub fn experiments() -> &'static [Experiment] {
         airindex::TOP_K,
         airindex::BREAKDOWN,
         airindex::BUILDERS,
+        disk::PROFILING,
     ]
 }
