@@ -8,6 +8,8 @@ pub mod alex;
 pub mod aulid;
 pub mod btree;
 pub mod fiting;
+#[cfg(test)]
+mod harness;
 mod handle;
 mod header;
 pub mod hybrid;
