@@ -8,9 +8,9 @@ pub mod alex;
 pub mod aulid;
 pub mod btree;
 pub mod fiting;
+mod handle;
 #[cfg(test)]
 mod harness;
-mod handle;
 mod header;
 pub mod hybrid;
 mod key;
@@ -20,6 +20,7 @@ pub mod lipp;
 mod load;
 pub mod ogive;
 mod options;
+mod packed;
 mod payload;
 pub mod pgm;
 mod range;
