@@ -1,6 +1,6 @@
 //! Storage that keeps nothing: a table written to it tells its report, and takes no space.
 
-use ogive::io::{FileLock, ReadableFile, Storage, WritableFile};
+use ogive::io::{FileLock, ReadableFile, Storage, UpdatableFile, WritableFile};
 use ogive::{Error, Result};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,14 @@ impl Storage for Discard {
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         Ok(Box::new(Forgotten { path: self.path(name), length: 0 }))
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Err(Error::io("open", self.path(name), ErrorKind::NotFound.into()))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Err(Error::io("create", self.path(name), ErrorKind::Unsupported.into()))
     }
 
     fn rename(&self, _from: &str, _to: &str) -> Result<()> {

@@ -6,6 +6,8 @@
 //! * **proofs** ([`step`], [`coded`]): exact separators; a look-up trusts them, for absent keys too;
 //! * **hints** ([`mod@line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
 //!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
+//!
+//! Apart from both, [`fmcd`] lays keys out: its line does not say where a key lies, it decides it.
 
 pub mod band;
 pub mod bits;
@@ -13,6 +15,7 @@ mod bytes;
 pub mod coded;
 mod corridor;
 mod fence;
+pub mod fmcd;
 pub mod line;
 pub mod pla;
 pub mod plr;

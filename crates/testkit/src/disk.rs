@@ -1,11 +1,15 @@
 //! A disk in memory that forgets, reorders and tears what was not synced.
 
 use crate::image::{self, Survival};
-use ogive::io::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write};
+use ogive::io::{
+    FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
+    check_write,
+};
 use ogive::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Number of a file, which stays the same when it is renamed.
@@ -50,20 +54,35 @@ pub(crate) struct Names {
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     Write { file: FileId, offset: usize, bytes: Vec<u8> },
+    SetLen { file: FileId, length: usize },
     Create { name: String, file: FileId },
     Rename { from: String, to: String, file: FileId },
     Remove { name: String, file: FileId },
 }
 
 impl Change {
+    /// Whether it changes a file rather than the directory.
     pub(crate) fn is_write(&self) -> bool {
-        matches!(self, Self::Write { .. })
+        matches!(self, Self::Write { .. } | Self::SetLen { .. })
+    }
+
+    fn is_of(&self, of: FileId) -> bool {
+        matches!(self, Self::Write { file, .. } | Self::SetLen { file, .. } if *file == of)
+    }
+
+    /// Does to the bytes of the files what this change does; one of the directory does nothing.
+    pub(crate) fn apply_to_files(&self, files: &mut [Vec<u8>]) {
+        match self {
+            Self::Write { file, offset, bytes } => overlay(&mut files[*file], *offset, bytes),
+            Self::SetLen { file, length } => files[*file].resize(*length, 0),
+            Self::Create { .. } | Self::Rename { .. } | Self::Remove { .. } => {}
+        }
     }
 
     /// Does to a directory what this change does; a write does nothing.
     pub(crate) fn apply_to_names(&self, names: &mut BTreeMap<String, FileId>) {
         match self {
-            Self::Write { .. } => {}
+            Self::Write { .. } | Self::SetLen { .. } => {}
             Self::Create { name, file } => {
                 names.insert(name.clone(), *file);
             }
@@ -223,6 +242,21 @@ impl Storage for SimulatedDisk {
         Ok(Box::new(DiskWriter { disk: self.clone(), file, length_bytes: 0, poisoned: false, path }))
     }
 
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        check_name(name)?;
+        let path = self.path(name);
+        let state = self.running("open", &path)?;
+        let Some(&file) = state.names.seen.get(name) else {
+            return Err(Error::io("open", path, ErrorKind::NotFound.into()));
+        };
+        Ok(Arc::new(DiskFile { disk: self.clone(), file, poisoned: AtomicBool::new(false), path }))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.create(name)?;
+        self.open_update(name)
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         check_name(from)?;
         check_name(to)?;
@@ -370,12 +404,90 @@ impl WritableFile for DiskWriter {
         let file = self.file;
         let commit = |state: &mut State| {
             state.files[file].durable = state.files[file].seen.clone();
-            state.pending.retain(|change| !matches!(change, Change::Write { file: of, .. } if *of == file));
+            state.pending.retain(|change| !change.is_of(file));
         };
         self.guarded("sync", |_| (), commit)
     }
 
     fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+#[derive(Debug)]
+struct DiskFile {
+    disk: SimulatedDisk,
+    file: FileId,
+    poisoned: AtomicBool,
+    path: PathBuf,
+}
+
+impl DiskFile {
+    fn guarded(
+        &self,
+        action: &'static str,
+        change: impl FnOnce(&mut State),
+        commit: impl FnOnce(&mut State),
+    ) -> Result<()> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        let change = |state: &mut State| {
+            change(state);
+            Ok(())
+        };
+        let outcome = self.disk.mutate(action, &self.path, change, commit);
+        if outcome.is_err() {
+            self.poisoned.store(true, Ordering::Release);
+        }
+        outcome
+    }
+}
+
+impl ReadableFile for DiskFile {
+    fn len(&self) -> u64 {
+        self.disk.state().files[self.file].seen.len() as u64
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let state = self.disk.running("read", &self.path)?;
+        let seen = &state.files[self.file].seen;
+        check_range(&self.path, seen.len() as u64, &request)?;
+        let start = request.offset as usize;
+        request.buffer.copy_from_slice(&seen[start..start + request.buffer.len()]);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl UpdatableFile for DiskFile {
+    fn write_at(&self, offset: u64, bytes: &[u8], _purpose: Purpose) -> Result<()> {
+        let (file, offset) = (self.file, offset as usize);
+        let change = |state: &mut State| {
+            overlay(&mut state.files[file].seen, offset, bytes);
+            state.pending.push(Change::Write { file, offset, bytes: bytes.to_vec() });
+        };
+        self.guarded("write", change, unchanged)
+    }
+
+    fn set_len(&self, length_bytes: u64) -> Result<()> {
+        let (file, length) = (self.file, length_bytes as usize);
+        let change = |state: &mut State| {
+            state.files[file].seen.resize(length, 0);
+            state.pending.push(Change::SetLen { file, length });
+        };
+        self.guarded("cut", change, unchanged)
+    }
+
+    fn sync(&self) -> Result<()> {
+        let file = self.file;
+        let commit = |state: &mut State| {
+            state.files[file].durable = state.files[file].seen.clone();
+            state.pending.retain(|change| !change.is_of(file));
+        };
+        self.guarded("sync", |_| (), commit)
     }
 }

@@ -1,10 +1,14 @@
 //! Failing the k-th call, as a device or a full disk would.
 
-use ogive::io::{ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, WritableFile, WriterWrapper};
+use ogive::io::{
+    Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile, UpdaterWrapper,
+    WritableFile, WriterWrapper,
+};
 use ogive::{Error, Result};
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The calls that are counted, each kind for itself.
@@ -141,6 +145,18 @@ impl FaultInjector {
         due.then_some(planned.fault)
     }
 
+    fn read(&self, file: &dyn ReadableFile, request: ReadRequest<'_>) -> Result<()> {
+        match self.count(Operation::Read) {
+            None => file.read(request),
+            Some(Fault::DeviceError | Fault::NoSpace) => Err(device_error(Operation::Read, file.path())),
+            Some(Fault::Short) => {
+                let half = request.buffer.len() / 2;
+                file.read(ReadRequest { buffer: &mut request.buffer[..half], ..request })?;
+                Err(Error::io("read", file.path(), ErrorKind::UnexpectedEof.into()))
+            }
+        }
+    }
+
     /// Counts a call that moves no bytes.
     fn pass(&self, operation: Operation, path: &Path) -> Result<()> {
         match self.count(operation) {
@@ -199,6 +215,16 @@ impl StorageWrapper for FaultInjector {
         Ok(Box::new(FaultyWriter { inner: self.inner.create(name)?, injector: self.clone(), poisoned: false }))
     }
 
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.pass(Operation::Open, &self.path(name))?;
+        Ok(Arc::new(FaultyFile::new(self.inner.open_update(name)?, self.clone())))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.pass(Operation::Create, &self.path(name))?;
+        Ok(Arc::new(FaultyFile::new(self.inner.create_update(name)?, self.clone())))
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         self.pass(Operation::Rename, &self.path(from))?;
         self.inner.rename(from, to)
@@ -227,15 +253,68 @@ impl ReaderWrapper for FaultyReader {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        match self.injector.count(Operation::Read) {
-            None => self.inner.read(request),
-            Some(Fault::DeviceError | Fault::NoSpace) => Err(device_error(Operation::Read, self.path())),
-            Some(Fault::Short) => {
-                let half = request.buffer.len() / 2;
-                self.inner.read(ReadRequest { buffer: &mut request.buffer[..half], ..request })?;
-                Err(Error::io("read", self.path(), ErrorKind::UnexpectedEof.into()))
-            }
+        self.injector.read(&*self.inner, request)
+    }
+}
+
+/// A file that is updated in place; see [`FaultyReader`] and [`FaultyWriter`].
+#[derive(Debug)]
+struct FaultyFile {
+    inner: Arc<dyn UpdatableFile>,
+    injector: FaultInjector,
+    poisoned: AtomicBool,
+}
+
+impl FaultyFile {
+    fn new(inner: Arc<dyn UpdatableFile>, injector: FaultInjector) -> Self {
+        Self { inner, injector, poisoned: AtomicBool::new(false) }
+    }
+
+    fn guarded(&self, operation: Operation, work: impl FnOnce(Option<Fault>) -> Result<()>) -> Result<()> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned { path: self.path().to_path_buf() });
         }
+        let outcome = work(self.injector.count(operation));
+        if outcome.is_err() {
+            self.poisoned.store(true, Ordering::Release);
+        }
+        outcome
+    }
+}
+
+impl ReaderWrapper for FaultyFile {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        self.injector.read(&*self.inner, request)
+    }
+}
+
+impl UpdaterWrapper for FaultyFile {
+    fn updatable(&self) -> &dyn UpdatableFile {
+        &*self.inner
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        self.guarded(Operation::Write, |fault| match fault {
+            None => self.inner.write_at(offset, bytes, purpose),
+            Some(Fault::DeviceError) => Err(device_error(Operation::Write, self.path())),
+            Some(Fault::NoSpace) => Err(no_space(Operation::Write, self.path())),
+            Some(Fault::Short) => {
+                self.inner.write_at(offset, &bytes[..bytes.len() / 2], purpose)?;
+                Err(no_space(Operation::Write, self.path()))
+            }
+        })
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.guarded(Operation::Sync, |fault| match fault {
+            None => self.inner.sync(),
+            Some(Fault::NoSpace) => Err(no_space(Operation::Sync, self.path())),
+            Some(Fault::DeviceError | Fault::Short) => Err(device_error(Operation::Sync, self.path())),
+        })
     }
 }
 

@@ -52,9 +52,7 @@ impl Image {
     fn keep(&mut self, changes: &[Change], mut wanted: impl FnMut(&Change) -> bool) {
         for change in changes.iter().filter(|change| wanted(change)) {
             change.apply_to_names(&mut self.names);
-            if let Change::Write { file, offset, bytes } = change {
-                overlay(&mut self.files[*file], *offset, bytes);
-            }
+            change.apply_to_files(&mut self.files);
         }
     }
 
@@ -80,6 +78,7 @@ impl Image {
             let Change::Write { file, offset, bytes } = change else {
                 if kept {
                     change.apply_to_names(&mut self.names);
+                    change.apply_to_files(&mut self.files);
                 }
                 continue;
             };

@@ -1,8 +1,8 @@
 //! Time and chance: a modelled clock that prices reads by a profile, the real clock, and random numbers.
 
 use super::profile::Profile;
-use super::storage::{ReadRequest, ReadableFile, Storage};
-use super::wrapper::{ReaderWrapper, StorageWrapper};
+use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
+use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper};
 use crate::error::Result;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use std::time::Instant;
 /// A storage that behaves as the one inside it and adds up how long its reads would take on the device of a profile:
 /// T(n) for each read, up to P at once for [`ReadableFile::read_many`]. Nothing is slowed down.
 ///
-/// Writes, syncs and directory calls cost nothing. Reads of several threads add up as if one followed the other.
+/// Writes into an [`UpdatableFile`] cost as much as reads of their size: the profile knows no other price, and devices buffer
+/// writes. Other writes, syncs and directory calls cost nothing. Reads of several threads add up as if one followed the other.
 /// Clones share the time.
 #[derive(Clone, Debug)]
 pub struct ModelledClock {
@@ -29,6 +30,20 @@ struct Elapsed {
 impl Elapsed {
     fn add(&self, time_us: f64) {
         self.nanoseconds.fetch_add((time_us * 1e3).round() as u64, Ordering::Relaxed);
+    }
+
+    fn read(&self, file: &dyn ReadableFile, request: ReadRequest<'_>) -> Result<()> {
+        let size_bytes = request.buffer.len() as u64;
+        file.read(request)?;
+        self.add(self.profile.time_us(size_bytes));
+        Ok(())
+    }
+
+    fn read_many(&self, file: &dyn ReadableFile, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        let sizes_bytes: Vec<u64> = requests.iter().map(|request| request.buffer.len() as u64).collect();
+        file.read_many(requests)?;
+        self.add(self.profile.batch_us(&sizes_bytes));
+        Ok(())
     }
 }
 
@@ -63,6 +78,16 @@ impl StorageWrapper for ModelledClock {
         let inner = self.inner.open(name)?;
         Ok(Arc::new(ClockedFile { inner, meter: Arc::clone(&self.meter) }))
     }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        let inner = self.inner.open_update(name)?;
+        Ok(Arc::new(ClockedUpdate { inner, meter: Arc::clone(&self.meter) }))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        let inner = self.inner.create_update(name)?;
+        Ok(Arc::new(ClockedUpdate { inner, meter: Arc::clone(&self.meter) }))
+    }
 }
 
 #[derive(Debug)]
@@ -77,16 +102,42 @@ impl ReaderWrapper for ClockedFile {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        let size_bytes = request.buffer.len() as u64;
-        self.inner.read(request)?;
-        self.meter.add(self.meter.profile.time_us(size_bytes));
-        Ok(())
+        self.meter.read(&*self.inner, request)
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let sizes_bytes: Vec<u64> = requests.iter().map(|request| request.buffer.len() as u64).collect();
-        self.inner.read_many(requests)?;
-        self.meter.add(self.meter.profile.batch_us(&sizes_bytes));
+        self.meter.read_many(&*self.inner, requests)
+    }
+}
+
+#[derive(Debug)]
+struct ClockedUpdate {
+    inner: Arc<dyn UpdatableFile>,
+    meter: Arc<Elapsed>,
+}
+
+impl ReaderWrapper for ClockedUpdate {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        self.meter.read(&*self.inner, request)
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        self.meter.read_many(&*self.inner, requests)
+    }
+}
+
+impl UpdaterWrapper for ClockedUpdate {
+    fn updatable(&self) -> &dyn UpdatableFile {
+        &*self.inner
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        self.inner.write_at(offset, bytes, purpose)?;
+        self.meter.add(self.meter.profile.time_us(bytes.len() as u64));
         Ok(())
     }
 }

@@ -2,14 +2,15 @@
 
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
 use super::storage::{
-    FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write,
+    FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
 };
+use super::update::LocalUpdater;
 use crate::error::{Error, Result};
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Direct reads in flight at once in one call of [`ReadableFile::read_many`].
@@ -64,22 +65,19 @@ impl LocalStorage {
         Ok(self.root.join(name))
     }
 
-    fn open_reader(&self, path: &Path) -> io::Result<Reader> {
+    fn open_reader(&self, path: &Path, writes: bool) -> io::Result<Reader> {
         if self.direct {
-            if let Some((file, alignment)) = direct::open(path)? {
+            if let Some((file, alignment)) = direct::open(path, writes)? {
                 return Ok(Reader::Direct { file, alignment, fallback: OnceLock::new() });
             }
             self.refused_direct.store(true, Ordering::Relaxed);
         }
-        File::open(path).map(Reader::Buffered)
+        OpenOptions::new().read(true).write(writes).open(path).map(Reader::Buffered)
     }
-}
 
-impl Storage for LocalStorage {
-    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        let path = self.full_path(name)?;
+    fn open_file(&self, path: PathBuf, writes: bool) -> Result<LocalReader> {
         let failed = |source| Error::io("open", &path, source);
-        let reader = self.open_reader(&path).map_err(failed)?;
+        let reader = self.open_reader(&path, writes).map_err(failed)?;
         let metadata = reader.file().metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
@@ -90,7 +88,23 @@ impl Storage for LocalStorage {
             .ok()
             .and_then(|modified| modified.duration_since(std::time::UNIX_EPOCH).ok())
             .and_then(|since| u64::try_from(since.as_nanos()).ok());
-        Ok(Arc::new(LocalReader { reader, length_bytes: metadata.len(), modified_ns, path, refused_direct }))
+        let length_bytes = AtomicU64::new(metadata.len());
+        Ok(LocalReader { reader, length_bytes, writes, modified_ns, path, refused_direct })
+    }
+}
+
+impl Storage for LocalStorage {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(self.open_file(self.full_path(name)?, false)?))
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Ok(Arc::new(LocalUpdater::new(self.open_file(self.full_path(name)?, true)?)))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.create(name)?;
+        self.open_update(name)
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
@@ -169,15 +183,13 @@ struct LocalLock {
 
 impl FileLock for LocalLock {}
 
+/// How a file is reached.
 #[derive(Debug)]
-enum Reader {
+pub(super) enum Reader {
+    /// Through the page cache.
     Buffered(File),
-    /// `fallback` is the same file through the page cache, opened once a direct read has been refused.
-    Direct {
-        file: File,
-        alignment: usize,
-        fallback: OnceLock<File>,
-    },
+    /// Past it. `fallback` is the same file through the page cache, opened once a direct read has been refused.
+    Direct { file: File, alignment: usize, fallback: OnceLock<File> },
 }
 
 impl Reader {
@@ -189,11 +201,13 @@ impl Reader {
 }
 
 #[derive(Debug)]
-struct LocalReader {
-    reader: Reader,
-    length_bytes: u64,
+pub(super) struct LocalReader {
+    pub(super) reader: Reader,
+    pub(super) length_bytes: AtomicU64,
+    /// Whether the file is open for writing too.
+    writes: bool,
     modified_ns: Option<u64>,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     refused_direct: Arc<AtomicBool>,
 }
 
@@ -201,7 +215,31 @@ thread_local! {
     static SCRATCH: RefCell<AlignedBuffer> = RefCell::default();
 }
 
+/// Lends the thread's scratch buffer.
+pub(super) fn with_scratch<T>(work: impl FnOnce(&mut AlignedBuffer) -> T) -> T {
+    SCRATCH.with_borrow_mut(|scratch| {
+        let outcome = work(scratch);
+        if scratch.capacity_bytes() > KEPT_SCRATCH_BYTES {
+            *scratch = AlignedBuffer::default();
+        }
+        outcome
+    })
+}
+
 impl LocalReader {
+    /// The open file: one of the two where direct reads were refused later.
+    pub(super) fn file(&self) -> &File {
+        self.reader.file()
+    }
+
+    /// The same file through the page cache, for good: some file systems accept the flag when a file is opened and refuse it
+    /// when it is used.
+    pub(super) fn fall_back<'a>(&self, fallback: &'a OnceLock<File>) -> io::Result<&'a File> {
+        self.refused_direct.store(true, Ordering::Relaxed);
+        let buffered = OpenOptions::new().read(true).write(self.writes).open(&self.path)?;
+        Ok(fallback.get_or_init(|| buffered))
+    }
+
     fn fill(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let (file, alignment, fallback) = match &self.reader {
             Reader::Buffered(file) => return read_exactly(file, buffer, offset),
@@ -210,19 +248,9 @@ impl LocalReader {
         if let Some(buffered) = fallback.get() {
             return read_exactly(buffered, buffer, offset);
         }
-        let outcome = SCRATCH.with_borrow_mut(|scratch| {
-            let outcome = read_aligned(file, scratch, buffer, offset, alignment);
-            if scratch.capacity_bytes() > KEPT_SCRATCH_BYTES {
-                *scratch = AlignedBuffer::default();
-            }
-            outcome
-        });
-        match outcome {
-            // Some file systems accept the flag when a file is opened and refuse it when it is read.
+        match with_scratch(|scratch| read_aligned(file, scratch, buffer, offset, alignment)) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                self.refused_direct.store(true, Ordering::Relaxed);
-                let buffered = File::open(&self.path)?;
-                read_exactly(fallback.get_or_init(|| buffered), buffer, offset)
+                read_exactly(self.fall_back(fallback)?, buffer, offset)
             }
             outcome => outcome,
         }
@@ -254,7 +282,7 @@ impl LocalReader {
 
 impl ReadableFile for LocalReader {
     fn len(&self) -> u64 {
-        self.length_bytes
+        self.length_bytes.load(Ordering::Acquire)
     }
 
     fn modified_ns(&self) -> Option<u64> {
@@ -262,7 +290,7 @@ impl ReadableFile for LocalReader {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        check_range(&self.path, self.length_bytes, &request)?;
+        check_range(&self.path, self.len(), &request)?;
         self.fill(request.buffer, request.offset).map_err(|source| Error::io("read", &self.path, source))
     }
 
@@ -342,9 +370,9 @@ pub(super) mod direct {
     const MEMORY_FILE_SYSTEMS: [u32; 2] = [0x0102_1994 /* tmpfs */, 0x8584_58f6 /* ramfs */];
 
     /// The file and the alignment its reads need, or nothing where direct reads are refused.
-    pub(in crate::io) fn open(path: &Path) -> io::Result<Option<(File, usize)>> {
+    pub(in crate::io) fn open(path: &Path, writes: bool) -> io::Result<Option<(File, usize)>> {
         let flags = OFlags::DIRECT.bits() as i32;
-        let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        let file = match OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path) {
             Ok(file) => file,
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
                 return Ok(None);
@@ -376,7 +404,7 @@ pub(super) mod direct {
     use std::path::Path;
 
     /// Never direct.
-    pub(in crate::io) fn open(_path: &Path) -> io::Result<Option<(File, usize)>> {
+    pub(in crate::io) fn open(_path: &Path, _writes: bool) -> io::Result<Option<(File, usize)>> {
         Ok(None)
     }
 }

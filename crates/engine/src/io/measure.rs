@@ -205,7 +205,7 @@ impl ScratchFile {
             .create_new(true)
             .open(&path)
             .map_err(|source| Error::io("create", &path, source))?;
-        let opened = direct::open(&path).and_then(|opened| match opened {
+        let opened = direct::open(&path, false).and_then(|opened| match opened {
             Some((file, _)) => Ok((file, true)),
             None => Ok((File::open(&path)?, false)),
         });

@@ -1,7 +1,8 @@
 //! Files in memory, for tests and for tables that need no disk.
 
 use super::storage::{
-    FileLock, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write,
+    FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
+    check_write,
 };
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,6 +75,15 @@ impl Storage for MemoryStorage {
         let content = Content::default();
         files.insert(name.to_owned(), Arc::clone(&content));
         Ok(Box::new(MemoryWriter { content, length_bytes: 0, path: self.path(name) }))
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Ok(Arc::new(MemoryFile { content: self.find("open", name)?, path: self.path(name) }))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.create(name)?;
+        self.open_update(name)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -188,5 +198,50 @@ impl WritableFile for MemoryWriter {
 
     fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    content: Content,
+    path: PathBuf,
+}
+
+impl ReadableFile for MemoryFile {
+    fn len(&self) -> u64 {
+        self.content.read().unwrap_or_else(PoisonError::into_inner).len() as u64
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let content = self.content.read().unwrap_or_else(PoisonError::into_inner);
+        check_range(&self.path, content.len() as u64, &request)?;
+        let start = request.offset as usize;
+        request.buffer.copy_from_slice(&content[start..start + request.buffer.len()]);
+        Ok(())
+    }
+
+    fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl UpdatableFile for MemoryFile {
+    fn write_at(&self, offset: u64, bytes: &[u8], _purpose: Purpose) -> Result<()> {
+        let mut content = self.content.write().unwrap_or_else(PoisonError::into_inner);
+        let end = offset as usize + bytes.len();
+        if content.len() < end {
+            content.resize(end, 0);
+        }
+        content[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn set_len(&self, length_bytes: u64) -> Result<()> {
+        self.content.write().unwrap_or_else(PoisonError::into_inner).resize(length_bytes as usize, 0);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! A meter: counts what passes between the engine and a storage.
 
-use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, WritableFile};
-use super::wrapper::{ReaderWrapper, StorageWrapper, WriterWrapper};
+use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
+use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,17 @@ pub struct WriteCounts {
     pub directory_syncs: u64,
 }
 
+/// Counts of writes into files that are updated in place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WrittenCounts {
+    /// Ranges written.
+    pub requests: u64,
+    /// Bytes in those ranges.
+    pub bytes: u64,
+    /// Distinct block-aligned ranges that the writes overlap, each counted once however often it was written.
+    pub blocks: u64,
+}
+
 /// What a [`Meter`] has counted since the start or the last reset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MeterSnapshot {
@@ -44,6 +55,8 @@ pub struct MeterSnapshot {
     pub reads_by_purpose: BTreeMap<Purpose, ReadCounts>,
     /// Writes and syncs.
     pub writes: WriteCounts,
+    /// Those of the writes that went into an [`UpdatableFile`], by purpose.
+    pub writes_by_purpose: BTreeMap<Purpose, WrittenCounts>,
 }
 
 /// A storage that behaves as the one inside it and counts requests, bytes and distinct blocks, in total and by
@@ -99,6 +112,14 @@ impl StorageWrapper for Meter {
         Ok(Box::new(MeteredWriter { inner: self.inner.create(name)?, tally: Arc::clone(&self.tally) }))
     }
 
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Ok(Arc::new(MeteredFile { inner: self.inner.open_update(name)?, tally: Arc::clone(&self.tally) }))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Ok(Arc::new(MeteredFile { inner: self.inner.create_update(name)?, tally: Arc::clone(&self.tally) }))
+    }
+
     fn sync_directory(&self) -> Result<()> {
         self.inner.sync_directory()?;
         self.tally.counts().writes.directory_syncs += 1;
@@ -129,9 +150,10 @@ impl Tally {
 
 #[derive(Debug, Default)]
 struct Counts {
-    total: Reads,
-    by_purpose: BTreeMap<Purpose, Reads>,
+    total: Ranges,
+    by_purpose: BTreeMap<Purpose, Ranges>,
     writes: WriteCounts,
+    written_by_purpose: BTreeMap<Purpose, Ranges>,
 }
 
 impl Counts {
@@ -140,18 +162,19 @@ impl Counts {
             reads: self.total.counts(),
             reads_by_purpose: self.by_purpose.iter().map(|(&purpose, reads)| (purpose, reads.counts())).collect(),
             writes: self.writes,
+            writes_by_purpose: self.written_by_purpose.iter().map(|(&purpose, of)| (purpose, of.written())).collect(),
         }
     }
 }
 
 #[derive(Debug, Default)]
-struct Reads {
+struct Ranges {
     requests: u64,
     bytes: u64,
     blocks: BTreeMap<PathBuf, BlockSet>,
 }
 
-impl Reads {
+impl Ranges {
     fn add(&mut self, path: &Path, offset: u64, length: u64, block_bytes: u64) {
         self.requests += 1;
         self.bytes += length;
@@ -166,8 +189,15 @@ impl Reads {
     }
 
     fn counts(&self) -> ReadCounts {
-        let blocks = self.blocks.values().map(|blocks| blocks.count).sum();
-        ReadCounts { requests: self.requests, bytes: self.bytes, blocks }
+        ReadCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
+    }
+
+    fn written(&self) -> WrittenCounts {
+        WrittenCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
+    }
+
+    fn distinct_blocks(&self) -> u64 {
+        self.blocks.values().map(|blocks| blocks.count).sum()
     }
 }
 
@@ -261,6 +291,54 @@ impl WriterWrapper for MeteredWriter {
     }
 
     fn sync(&mut self) -> Result<()> {
+        self.inner.sync()?;
+        self.tally.counts().writes.file_syncs += 1;
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct MeteredFile {
+    inner: Arc<dyn UpdatableFile>,
+    tally: Arc<Tally>,
+}
+
+impl ReaderWrapper for MeteredFile {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let read = describe(&request);
+        self.inner.read(request)?;
+        self.tally.add(self.path(), &[read]);
+        Ok(())
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        let reads: Vec<_> = requests.iter().map(describe).collect();
+        self.inner.read_many(requests)?;
+        self.tally.add(self.path(), &reads);
+        Ok(())
+    }
+}
+
+impl UpdaterWrapper for MeteredFile {
+    fn updatable(&self) -> &dyn UpdatableFile {
+        &*self.inner
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        self.inner.write_at(offset, bytes, purpose)?;
+        let (block_bytes, length) = (self.tally.block_bytes, bytes.len() as u64);
+        let mut counts = self.tally.counts();
+        counts.writes.requests += 1;
+        counts.writes.bytes += length;
+        counts.written_by_purpose.entry(purpose).or_default().add(self.path(), offset, length, block_bytes);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
         self.inner.sync()?;
         self.tally.counts().writes.file_syncs += 1;
         Ok(())

@@ -16,15 +16,17 @@ mod meter;
 mod positional;
 mod profile;
 mod storage;
+mod update;
 mod wrapper;
 
 pub use clock::{ModelledClock, Timer, available_threads, random_u64};
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;
-pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts};
+pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts, WrittenCounts};
 pub use profile::{Profile, ProfilePoint};
 pub use storage::{
-    FileLock, Purpose, ReadRequest, ReadableFile, Storage, WritableFile, check_name, check_range, check_write,
+    FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
+    check_write,
 };
-pub use wrapper::{ReaderWrapper, StorageWrapper, WriterWrapper};
+pub use wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};

@@ -56,6 +56,12 @@ pub trait Storage: Debug + Send + Sync {
     /// Creates a new, empty file for writing; an existing one is an error of kind `AlreadyExists`.
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>>;
 
+    /// Opens an existing file for reading and for writing in place, in one mode (buffered or direct) for both.
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>>;
+
+    /// Creates a new, empty file as [`Self::open_update`] opens it; an existing one is an error of kind `AlreadyExists`.
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>>;
+
     /// Gives a file another name, replacing what had it, atomically.
     fn rename(&self, from: &str, to: &str) -> Result<()>;
 
@@ -81,7 +87,7 @@ pub trait Storage: Debug + Send + Sync {
     fn path(&self, name: &str) -> PathBuf;
 }
 
-/// A file open for reading. Its length does not change while it is open.
+/// A file open for reading. Its length does not change while it is open, unless it is an [`UpdatableFile`].
 pub trait ReadableFile: Debug + Send + Sync {
     /// Length in bytes.
     fn len(&self) -> u64;
@@ -137,6 +143,22 @@ pub trait WritableFile: Debug + Send {
 
     /// The full path, for messages.
     fn path(&self) -> &Path;
+}
+
+/// A file open for reading and for writing in place, by many threads at once. After a failed write or sync it refuses every
+/// further one with [`crate::Error::Poisoned`], and goes on being read.
+///
+/// What is written is seen by every later read through the same file; two writes at once must not overlap. Where the storage
+/// writes whole blocks of a device, zeros may follow the end when the file is opened again, up to the end of the block.
+pub trait UpdatableFile: ReadableFile {
+    /// Writes `bytes` at `offset`; a gap behind the old end is filled with zeros. `purpose` tells meters what is written.
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()>;
+
+    /// Cuts the file off at a length, or lets it grow to it with zeros.
+    fn set_len(&self, length_bytes: u64) -> Result<()>;
+
+    /// Makes everything written so far durable.
+    fn sync(&self) -> Result<()>;
 }
 
 /// A lock that is released when the guard is dropped.

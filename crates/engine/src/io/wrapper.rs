@@ -4,7 +4,7 @@
 //! none of the real ones can leave a method out unnoticed. The traits here have such defaults, and whatever implements one
 //! of them implements the trait of the seam. They leave out what no wrapper may change: names, lengths and locks.
 
-use super::storage::{FileLock, ReadRequest, ReadableFile, Storage, WritableFile};
+use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
 use crate::error::Result;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -23,6 +23,16 @@ pub trait StorageWrapper: Debug + Send + Sync {
     /// As [`Storage::create`].
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         self.inner().create(name)
+    }
+
+    /// As [`Storage::open_update`].
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.inner().open_update(name)
+    }
+
+    /// As [`Storage::create_update`].
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.inner().create_update(name)
     }
 
     /// As [`Storage::rename`].
@@ -48,6 +58,14 @@ impl<W: StorageWrapper> Storage for W {
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         StorageWrapper::create(self, name)
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        StorageWrapper::open_update(self, name)
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        StorageWrapper::create_update(self, name)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -163,5 +181,41 @@ impl<W: WriterWrapper> WritableFile for W {
 
     fn path(&self) -> &Path {
         self.inner().path()
+    }
+}
+
+/// An [`UpdatableFile`] around another: how it is read is said by its [`ReaderWrapper`]. Each method passes the call on unless
+/// the wrapper has its own.
+pub trait UpdaterWrapper: ReaderWrapper {
+    /// What is wrapped.
+    fn updatable(&self) -> &dyn UpdatableFile;
+
+    /// As [`UpdatableFile::write_at`].
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        self.updatable().write_at(offset, bytes, purpose)
+    }
+
+    /// As [`UpdatableFile::set_len`].
+    fn set_len(&self, length_bytes: u64) -> Result<()> {
+        self.updatable().set_len(length_bytes)
+    }
+
+    /// As [`UpdatableFile::sync`].
+    fn sync(&self) -> Result<()> {
+        self.updatable().sync()
+    }
+}
+
+impl<W: UpdaterWrapper> UpdatableFile for W {
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        UpdaterWrapper::write_at(self, offset, bytes, purpose)
+    }
+
+    fn set_len(&self, length_bytes: u64) -> Result<()> {
+        UpdaterWrapper::set_len(self, length_bytes)
+    }
+
+    fn sync(&self) -> Result<()> {
+        UpdaterWrapper::sync(self)
     }
 }

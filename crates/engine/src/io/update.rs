@@ -1,0 +1,146 @@
+//! Files of the local file system that are written in place: through the page cache, or past it with O_DIRECT.
+
+use super::local::{LocalReader, Reader, with_scratch};
+use super::positional::{AlignedBuffer, ReadAt, write_exactly};
+use super::storage::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Longest aligned write at once; a longer range takes several.
+const WRITE_LIMIT_BYTES: usize = 1 << 20;
+
+/// A [`LocalReader`] that is also written. Direct writes are whole blocks: where a range begins or ends inside one, the rest
+/// of the block is read first and written back as it was.
+#[derive(Debug)]
+pub(super) struct LocalUpdater {
+    reader: LocalReader,
+    poisoned: AtomicBool,
+    /// Held while parts of a block are read and written back, so that no other write to the block comes between.
+    edges: Mutex<()>,
+}
+
+impl LocalUpdater {
+    pub(super) fn new(reader: LocalReader) -> Self {
+        Self { reader, poisoned: AtomicBool::new(false), edges: Mutex::new(()) }
+    }
+
+    /// Runs `work` unless an earlier write or sync failed. A failed sync may have dropped the dirty pages and would succeed
+    /// when tried again, so the first failure is final.
+    fn guarded(&self, action: &'static str, work: impl FnOnce() -> io::Result<()>) -> Result<()> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned { path: self.reader.path.clone() });
+        }
+        work().map_err(|source| {
+            self.poisoned.store(true, Ordering::Release);
+            Error::io(action, &self.reader.path, source)
+        })
+    }
+
+    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let (file, alignment, fallback) = match &self.reader.reader {
+            Reader::Buffered(file) => return write_exactly(file, bytes, offset),
+            Reader::Direct { file, alignment, fallback } => (file, *alignment, fallback),
+        };
+        if let Some(buffered) = fallback.get() {
+            return write_exactly(buffered, bytes, offset);
+        }
+        let _edges = self.edges.lock().unwrap_or_else(PoisonError::into_inner);
+        match with_scratch(|scratch| write_aligned(file, scratch, bytes, offset, alignment)) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                write_exactly(self.reader.fall_back(fallback)?, bytes, offset)
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// Writes `bytes` at `offset` by writes of whole blocks.
+fn write_aligned(
+    file: &File,
+    scratch: &mut AlignedBuffer,
+    bytes: &[u8],
+    offset: u64,
+    alignment: usize,
+) -> io::Result<()> {
+    let mask = alignment as u64 - 1;
+    let mut done = 0;
+    while done < bytes.len() {
+        let from = offset + done as u64;
+        let skip = (from & mask) as usize;
+        let take = (bytes.len() - done).min(WRITE_LIMIT_BYTES - skip);
+        let length = (skip + take).next_multiple_of(alignment);
+        let (start, blocks) = (from - skip as u64, scratch.slice(length, alignment));
+        if skip > 0 {
+            read_block(file, &mut blocks[..alignment], start)?;
+        }
+        // The first block was read already where it is the last one too.
+        if skip + take < length && (skip == 0 || length > alignment) {
+            let last = length - alignment;
+            read_block(file, &mut blocks[last..], start + last as u64)?;
+        }
+        blocks[skip..skip + take].copy_from_slice(&bytes[done..done + take]);
+        write_exactly(file, blocks, start)?;
+        done += take;
+    }
+    Ok(())
+}
+
+/// Reads one block, which may lie behind the end of the file, wholly or in part: there it is zeros.
+fn read_block(file: &File, block: &mut [u8], offset: u64) -> io::Result<()> {
+    block.fill(0);
+    loop {
+        match file.read_at_once(block, offset) {
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl ReadableFile for LocalUpdater {
+    fn len(&self) -> u64 {
+        self.reader.len()
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        self.reader.read(request)
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        self.reader.read_many(requests)
+    }
+
+    fn modified_ns(&self) -> Option<u64> {
+        self.reader.modified_ns()
+    }
+
+    fn is_direct(&self) -> bool {
+        self.reader.is_direct()
+    }
+
+    fn path(&self) -> &Path {
+        self.reader.path()
+    }
+}
+
+impl UpdatableFile for LocalUpdater {
+    fn write_at(&self, offset: u64, bytes: &[u8], _purpose: Purpose) -> Result<()> {
+        self.guarded("write", || self.write(offset, bytes))?;
+        self.reader.length_bytes.fetch_max(offset + bytes.len() as u64, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn set_len(&self, length_bytes: u64) -> Result<()> {
+        self.guarded("cut", || self.reader.file().set_len(length_bytes))?;
+        self.reader.length_bytes.store(length_bytes, Ordering::Release);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.guarded("sync", || self.reader.file().sync_data())
+    }
+}
