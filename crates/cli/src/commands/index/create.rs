@@ -70,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         fill_percent: arguments.fill,
         duplicates: arguments.duplicates,
         pages,
+        ..IndexOptions::default()
     };
     let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key, &options)?;
     let layout = index.layout();
