@@ -69,9 +69,11 @@ fn quotients(separators: &[u128], shift: u32) -> impl Iterator<Item = u128> {
 fn fit_separators(separators: &[u128]) -> SeparatorCode {
     let ones = separators.iter().fold(0, |ones, separator| ones | separator);
     let shift = if ones == 0 { 0 } else { ones.trailing_zeros() };
-    let Some(last) = quotients(separators, shift).last() else { return SeparatorCode::default() };
-    let flat = SeparatorCode { shift, width: bit_length(last), bias: 0, line: Line::default() };
-    if flat.width > SIGNED_BITS || separators.len() < 3 && last == 0 {
+    let last = quotients(separators, shift).last().unwrap_or(0);
+    // The greatest is the last one, unless the separators come from a damaged node.
+    let greatest = quotients(separators, shift).max().unwrap_or(0);
+    let flat = SeparatorCode { shift, width: bit_length(greatest), bias: 0, line: Line::default() };
+    if flat.width > SIGNED_BITS || last == 0 {
         return flat;
     }
     let line = Line::through(last, separators.len() as u32 - 1);
@@ -154,7 +156,8 @@ fn fullest_window(pages: &[u32]) -> u32 {
 /// The narrowest code of pages that follow one another: `base + place + residual`, modulo 2^32.
 fn code_run(pages: impl Iterator<Item = u32>) -> PageCode {
     let beyond = (0_i64..).zip(pages).map(|(place, page)| i64::from(page) - place);
-    let (least, greatest) = beyond.fold((i64::MAX, i64::MIN), |(least, greatest), at| (least.min(at), greatest.max(at)));
+    let (least, greatest) =
+        beyond.fold((i64::MAX, i64::MIN), |(least, greatest), at| (least.min(at), greatest.max(at)));
     if least > greatest {
         return PageCode::default();
     }
