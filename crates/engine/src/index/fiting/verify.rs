@@ -32,7 +32,7 @@ struct Walk<'a, W> {
 }
 
 impl<W: Word> Walk<'_, W> {
-    /// `first` is the key that the parent has for the node, unknown on the left edge; `end` the next one.
+    /// `first` is the key that the parent has for the node; `end` the next one.
     fn node(&mut self, page: PageNumber, level: u8, first: Option<W>, end: Option<W>) -> Result<()> {
         let Some(left) = self.nodes_left.checked_sub(1) else {
             return Err(self.pages.damaged(page, "the directory has more nodes than the file has pages"));
@@ -53,8 +53,7 @@ impl<W: Word> Walk<'_, W> {
             if level == 0 {
                 self.segment(page, Record::load(shape.entry(&content, index)), next)?;
             } else {
-                let first = if index == 0 { first } else { own };
-                self.node(child::<W>(&self.geometry, &content, index), level - 1, first, next)?;
+                self.node(child::<W>(&self.geometry, &content, index), level - 1, own, next)?;
             }
         }
         Ok(())
@@ -199,8 +198,12 @@ pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &Stat
     let in_segments = found.entries - u64::from(state.head_count);
     let steps = in_segments * u64::from(found.height) + u64::from(state.head_count);
     found.mean_height = steps as f64 / found.entries.max(1) as f64;
-    found.details =
-        vec![("segments", found.leaves), ("buffers", buffers), ("buffered entries", buffered), ("removed entries", removed)];
+    found.details = vec![
+        ("segments", found.leaves),
+        ("buffers", buffers),
+        ("buffered entries", buffered),
+        ("removed entries", removed),
+    ];
     Ok(found)
 }
 
