@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use ogive_bench::experiments::Resident;
 use ogive_bench::keys::spec::parse_count;
+use ogive_bench::workload::{Mix, Requests};
 
 /// Makes sorted key sets, and runs the experiments of the papers.
 #[derive(Debug, Parser)]
@@ -63,7 +65,19 @@ pub(crate) struct RunArguments {
     /// Index designs: tuned, btree, pgm:64, coded, none, layers=2,builder=gband,lambda=4096 [default: those of the experiment]
     #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
     pub(crate) designs: Vec<String>,
-    /// Look-ups for each measurement [default: the experiment's own number]
+    /// Structures of an index: ogive, aulid, btree, fiting, pgm, alex, lipp, fiting-btree, ... [default: those of the experiment]
+    #[arg(long = "structure", num_args = 1.., value_name = "NAME")]
+    pub(crate) structures: Vec<String>,
+    /// Bytes of inner nodes that stay in memory, upper levels first: a number, or all [default: those of the experiment]
+    #[arg(long = "resident", num_args = 1.., value_name = "BYTES")]
+    pub(crate) resident: Vec<Resident>,
+    /// Workloads of an index: w1 to w6, append [default: those of the experiment]
+    #[arg(long = "workload", num_args = 1.., value_name = "NAME")]
+    pub(crate) workloads: Vec<Mix>,
+    /// Which keys are asked for: uniform, zipf:0.99, latest, hotspot:0.01,0.9 or a .u32 trace [default: those of the experiment]
+    #[arg(long = "requests", num_args = 1.., value_name = "NAME")]
+    pub(crate) requests: Vec<Requests>,
+    /// Look-ups, or operations, for each measurement [default: the experiment's own number]
     #[arg(long, value_parser = count, value_name = "COUNT")]
     pub(crate) lookups: Option<u64>,
     /// Bytes of each value; values are made from the keys

@@ -125,6 +125,42 @@ pub enum Error {
         /// The lock file.
         path: PathBuf,
     },
+    /// The file of pages is no index.
+    #[error("{} is not an Ogive index: {detail}", path.display())]
+    NotAnIndex {
+        /// The file.
+        path: PathBuf,
+        /// What was missing.
+        detail: String,
+    },
+    /// An index was opened with other types of keys or payloads than it has.
+    #[error("{} has other types: {detail}; open it with its own", path.display())]
+    WrongType {
+        /// The index.
+        path: PathBuf,
+        /// What it has, and what was asked for.
+        detail: String,
+    },
+    /// A bulk load needs an empty index.
+    #[error("{} has entries already, so it takes no bulk load; insert into it, or make a new one", path.display())]
+    NotEmpty {
+        /// The index.
+        path: PathBuf,
+    },
+    /// A bulk load met a key twice, and the index allows no duplicates.
+    #[error("record {record} of {} repeats the key ahead of it; make the index with duplicates, or drop the repetition", path.display())]
+    Repeated {
+        /// The index that was being loaded.
+        path: PathBuf,
+        /// Number of the offending record, counted from 0.
+        record: u64,
+    },
+    /// One of the changes of a transaction failed, so that it cannot be committed.
+    #[error("a change to {} failed, so its transaction takes nothing more; drop it and begin another", path.display())]
+    Aborted {
+        /// The file.
+        path: PathBuf,
+    },
     /// The caller asked to stop.
     #[error("interrupted; nothing was left under the final name")]
     Interrupted,

@@ -1,7 +1,11 @@
 //! What `ogive-bench run NAME` can run: one file for each experiment, and the list of them all.
 
 mod airindex;
+mod disk;
 mod generators;
+mod indexes;
 mod registry;
+mod resident;
 
 pub use registry::{Context, Experiment, MemoryGauge, Output, experiments};
+pub use resident::Resident;

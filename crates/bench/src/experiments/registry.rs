@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{airindex, generators};
+use super::{Resident, airindex, disk, generators};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
+use crate::workload::{Mix, Requests};
 
 /// What all experiments can be told.
 #[derive(Debug, Clone)]
@@ -22,7 +23,15 @@ pub struct Context {
     pub profiles: Vec<String>,
     /// Index designs, as in `ogive build --design`; empty for those of the experiment.
     pub designs: Vec<String>,
-    /// Number of look-ups for each measurement; none for the experiment's own number.
+    /// Structures of an index, by name; empty for those of the experiment.
+    pub structures: Vec<String>,
+    /// Bytes of inner nodes that stay in memory; empty for those of the experiment.
+    pub resident: Vec<Resident>,
+    /// Workloads of an index; empty for those of the experiment.
+    pub workloads: Vec<Mix>,
+    /// Which keys an index is asked for; empty for those of the experiment.
+    pub requests: Vec<Requests>,
+    /// Number of look-ups, or operations, for each measurement; none for the experiment's own number.
     pub lookups: Option<usize>,
     /// Bytes of each value, which are made from the key.
     pub payload_bytes: u32,
@@ -57,6 +66,10 @@ impl Default for Context {
             seeds: 1,
             profiles: Vec::new(),
             designs: Vec::new(),
+            structures: Vec::new(),
+            resident: Vec::new(),
+            workloads: Vec::new(),
+            requests: Vec::new(),
             lookups: None,
             payload_bytes: 0,
             exact: false,
@@ -117,5 +130,6 @@ pub fn experiments() -> &'static [Experiment] {
         airindex::TOP_K,
         airindex::BREAKDOWN,
         airindex::BUILDERS,
+        disk::PROFILING,
     ]
 }

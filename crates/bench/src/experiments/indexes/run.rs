@@ -1,0 +1,153 @@
+//! One run of a workload on one structure, and what it took.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{Profile, Storage, Timer};
+use ogive::page::PageOptions;
+
+use super::memory::{LOAD_BUDGET_BYTES, pages};
+use super::observed::Written;
+use super::store::Store;
+use super::subjects::Subject;
+use crate::workload::{Mix, Population, Requests};
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub(in crate::experiments) struct Plan<'a> {
+    pub(in crate::experiments) subject: &'a Subject,
+    pub(in crate::experiments) population: &'a Population,
+    pub(in crate::experiments) mix: Mix,
+    pub(in crate::experiments) requests: &'a Requests,
+    /// Most operations; keys that come in may run out before.
+    pub(in crate::experiments) operations: usize,
+    pub(in crate::experiments) seed: u64,
+    /// Memory while the operations run.
+    pub(in crate::experiments) memory: PageOptions,
+    /// Devices that price the run.
+    pub(in crate::experiments) profiles: &'a [Profile],
+    /// Whether the time of each operation is kept.
+    pub(in crate::experiments) latencies: bool,
+}
+
+/// What a run took. All counts are those of the operations, the load left out; the checkpoint at the end is part of them where something
+/// was written.
+#[derive(Debug, Clone, Default)]
+pub(in crate::experiments) struct Outcome {
+    pub(in crate::experiments) load_s: f64,
+    pub(in crate::experiments) operations: usize,
+    /// Time of the operations on the storage that they ran on.
+    pub(in crate::experiments) wall_s: f64,
+    /// Modelled time of the device, by profile.
+    pub(in crate::experiments) device_us: Vec<f64>,
+    pub(in crate::experiments) inner_blocks: u64,
+    pub(in crate::experiments) leaf_blocks: u64,
+    /// Written to the file of pages, and to the log.
+    pub(in crate::experiments) pages: Written,
+    pub(in crate::experiments) log: Written,
+    pub(in crate::experiments) file_bytes: u64,
+    /// Time of each operation, by profile and at last as measured; empty unless asked for.
+    pub(in crate::experiments) latencies_us: Vec<Vec<f64>>,
+}
+
+/// What a store showed at some moment.
+struct Mark {
+    device_us: Vec<f64>,
+    blocks: (u64, u64),
+    written: (Written, Written),
+}
+
+impl Mark {
+    fn of(store: &Store) -> Self {
+        let storage = &store.storage;
+        Self { device_us: storage.elapsed_us(), blocks: storage.blocks_read(), written: storage.written() }
+    }
+}
+
+/// Loads an index into `inner`, and runs the plan on it.
+pub(in crate::experiments) fn run(inner: Arc<dyn Storage>, plan: &Plan<'_>) -> Result<Outcome> {
+    let mut options = plan.subject.options.clone();
+    options.pages = pages(plan.memory.page_bytes, LOAD_BUDGET_BYTES);
+    let keys = plan.population.loaded().iter().copied().map(Ok);
+    let (store, load_s) = Store::load(inner, &options, plan.profiles, keys)?;
+    store.index.checkpoint()?;
+    let store = store.reopen(plan.memory.clone())?;
+    let operations = plan.mix.operations(plan.population, plan.requests, plan.operations, plan.seed)?;
+    let start = Mark::of(&store);
+    let mut latencies = Latencies::new(plan.latencies, plan.profiles.len());
+    let timer = Timer::start();
+    let count = if plan.mix.insert_percent() == 0 {
+        store.read(operations, |_| latencies.note(&store, &timer))?
+    } else {
+        let count = store.drive(operations, |_| latencies.note(&store, &timer))?;
+        store.index.checkpoint()?;
+        count
+    };
+    let wall_s = timer.elapsed_s();
+    let end = Mark::of(&store);
+    let less =
+        |end: Written, start: Written| Written { bytes: end.bytes - start.bytes, syncs: end.syncs - start.syncs };
+    Ok(Outcome {
+        load_s,
+        operations: count,
+        wall_s,
+        device_us: end.device_us.iter().zip(&start.device_us).map(|(end, start)| end - start).collect(),
+        inner_blocks: end.blocks.0 - start.blocks.0,
+        leaf_blocks: end.blocks.1 - start.blocks.1,
+        pages: less(end.written.0, start.written.0),
+        log: less(end.written.1, start.written.1),
+        file_bytes: store.file_bytes()?,
+        latencies_us: latencies.taken,
+    })
+}
+
+impl Outcome {
+    /// A count for each operation.
+    pub(in crate::experiments) fn per_operation(&self, count: f64) -> f64 {
+        count / self.operations.max(1) as f64
+    }
+
+    /// Blocks that were read, for each operation.
+    pub(in crate::experiments) fn blocks_per_operation(&self) -> f64 {
+        self.per_operation((self.inner_blocks + self.leaf_blocks) as f64)
+    }
+
+    /// Modelled operations a second on the device of a profile, by its place among those of the plan: the processor's work left out.
+    pub(in crate::experiments) fn modelled_ops_per_s(&self, profile: usize) -> f64 {
+        1e6 * self.operations as f64 / self.device_us.get(profile).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Operations a second on the storage that they ran on.
+    pub(in crate::experiments) fn measured_ops_per_s(&self) -> f64 {
+        self.operations as f64 / self.wall_s
+    }
+}
+
+/// The time of each operation, by each clock.
+struct Latencies {
+    wanted: bool,
+    before_us: Vec<f64>,
+    taken: Vec<Vec<f64>>,
+}
+
+impl Latencies {
+    fn new(wanted: bool, profiles: usize) -> Self {
+        let taken = if wanted { vec![Vec::new(); profiles + 1] } else { Vec::new() };
+        Self { wanted, before_us: Vec::new(), taken }
+    }
+
+    fn note(&mut self, store: &Store, timer: &Timer) {
+        if !self.wanted {
+            return;
+        }
+        let mut now_us = store.storage.elapsed_us();
+        now_us.push(timer.elapsed_us());
+        // The first operation only starts the clocks: what ran before it was the load.
+        if !self.before_us.is_empty() {
+            for ((taken, now_us), before_us) in self.taken.iter_mut().zip(&now_us).zip(&self.before_us) {
+                taken.push(now_us - before_us);
+            }
+        }
+        self.before_us = now_us;
+    }
+}

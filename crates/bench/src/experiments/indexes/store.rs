@@ -1,0 +1,182 @@
+//! An index on a watched storage: made, loaded, asked and written to.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, ensure};
+use ogive::index::{Index, IndexOptions, OpenOptions, Reader, WriteTransaction};
+use ogive::io::{Profile, Storage, Timer};
+use ogive::page::PageOptions;
+
+use super::observed::Observed;
+use super::touches::Touches;
+use crate::workload::{Operation, SCAN_ENTRIES};
+
+/// Name of the one index of a storage.
+pub(in crate::experiments) const NAME: &str = "index";
+/// Operations between two commits.
+pub(in crate::experiments) const COMMIT_OPERATIONS: usize = 1_000;
+
+/// The payload of a key: the key plus one, as in the AULID paper (Section 5.1.2).
+pub(in crate::experiments) fn payload(key: u64) -> u64 {
+    key.wrapping_add(1)
+}
+
+/// An open index.
+#[derive(Debug)]
+pub(in crate::experiments) struct Store {
+    pub(in crate::experiments) storage: Observed,
+    pub(in crate::experiments) index: Index<u64, u64>,
+    page_bytes: u64,
+}
+
+impl Store {
+    /// Makes an index in `inner` and loads it with sorted keys; returns it with the seconds that the load took, its commit and its syncs
+    /// included.
+    pub(in crate::experiments) fn load(
+        inner: Arc<dyn Storage>,
+        options: &IndexOptions,
+        profiles: &[Profile],
+        keys: impl IntoIterator<Item = Result<u64>>,
+    ) -> Result<(Self, f64)> {
+        let page_bytes = options.pages.page_bytes as u64;
+        let storage = Observed::new(inner, NAME, page_bytes, profiles);
+        let shared: Arc<dyn Storage> = Arc::new(storage.clone());
+        let timer = Timer::start();
+        let index = Index::create(&shared, NAME, options)?;
+        let mut failed = None;
+        let entries = keys.into_iter().map_while(|key| key.map_err(|error| failed = Some(error)).ok());
+        index.bulk_load(entries.map(|key| (key, payload(key))))?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        Ok((Self { storage, index, page_bytes }, timer.elapsed_s()))
+    }
+
+    /// Closes the index and opens it again with other memory.
+    pub(in crate::experiments) fn reopen(self, pages: PageOptions) -> Result<Self> {
+        let Self { storage, index, page_bytes } = self;
+        drop(index);
+        let shared: Arc<dyn Storage> = Arc::new(storage.clone());
+        let index = Index::open(&shared, NAME, &OpenOptions { pages })?;
+        Ok(Self { storage, index, page_bytes })
+    }
+
+    /// Size of a page.
+    pub(in crate::experiments) fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    /// Length of the file of pages, after a checkpoint; the log is left out.
+    pub(in crate::experiments) fn file_bytes(&self) -> Result<u64> {
+        self.index.checkpoint()?;
+        Ok(Storage::open(&self.storage, NAME)?.len())
+    }
+
+    /// The pages that each look-up touches. `present` says whether the keys are there.
+    pub(in crate::experiments) fn watch_gets(&self, keys: &[u64], present: bool) -> Result<Touches> {
+        let reader = self.index.reader()?;
+        self.watched(keys, |&key| get(&reader, key, present))
+    }
+
+    /// The pages that each scan of 100 entries touches.
+    pub(in crate::experiments) fn watch_scans(&self, keys: &[u64]) -> Result<Touches> {
+        let reader = self.index.reader()?;
+        self.watched(keys, |&key| scan(&reader, key))
+    }
+
+    fn watched<T>(&self, operations: &[T], mut run: impl FnMut(&T) -> Result<()>) -> Result<Touches> {
+        let mut touches = Touches::default();
+        self.storage.watch(true);
+        for operation in operations {
+            run(operation)?;
+            touches.push(self.storage.take_reads());
+        }
+        self.storage.watch(false);
+        Ok(touches)
+    }
+
+    /// Runs operations in turn, with a commit after each [`COMMIT_OPERATIONS`] and at the end, and tells `done` of each with its
+    /// number. Look-ups see what was put in before, committed or not.
+    pub(in crate::experiments) fn drive(
+        &self,
+        operations: impl IntoIterator<Item = Operation>,
+        mut done: impl FnMut(usize),
+    ) -> Result<usize> {
+        let mut operations = operations.into_iter().peekable();
+        let mut count = 0;
+        while operations.peek().is_some() {
+            let mut transaction = self.index.write()?;
+            for operation in operations.by_ref().take(COMMIT_OPERATIONS - 1) {
+                apply(&mut transaction, operation)?;
+                done(count);
+                count += 1;
+            }
+            if let Some(operation) = operations.next() {
+                // The last one of the batch pays for the commit.
+                apply(&mut transaction, operation)?;
+                transaction.commit()?;
+                done(count);
+                count += 1;
+            } else {
+                transaction.commit()?;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Runs operations that change nothing, against the last commit.
+    pub(in crate::experiments) fn read(
+        &self,
+        operations: impl IntoIterator<Item = Operation>,
+        mut done: impl FnMut(usize),
+    ) -> Result<usize> {
+        let reader = self.index.reader()?;
+        let mut count = 0;
+        for operation in operations {
+            match operation {
+                Operation::Get(key) => get(&reader, key, true)?,
+                Operation::Scan(key) => scan(&reader, key)?,
+                Operation::Insert(key) => anyhow::bail!("key {key} is to be put in by a run that only reads"),
+            }
+            done(count);
+            count += 1;
+        }
+        Ok(count)
+    }
+}
+
+fn get(reader: &Reader<u64, u64>, key: u64, present: bool) -> Result<()> {
+    let (found, expected) = (reader.get(key)?, present.then(|| payload(key)));
+    ensure!(found == expected, "a look-up of {key} found {found:?} instead of {expected:?}");
+    Ok(())
+}
+
+fn scan(reader: &Reader<u64, u64>, key: u64) -> Result<()> {
+    passed(key, reader.range(key..).take(SCAN_ENTRIES))
+}
+
+/// Checks the entries of a scan that began at a key which is there.
+fn passed(key: u64, entries: impl Iterator<Item = ogive::Result<(u64, u64)>>) -> Result<()> {
+    let mut last = None;
+    for entry in entries {
+        let (found, value) = entry?;
+        let follows = last.map_or(found == key, |last| last < found);
+        ensure!(follows && value == payload(found), "a scan from {key} found ({found}, {value}) after {last:?}");
+        last = Some(found);
+    }
+    last.map(|_| ()).with_context(|| format!("a scan from {key} found nothing"))
+}
+
+fn apply(transaction: &mut WriteTransaction<u64, u64>, operation: Operation) -> Result<()> {
+    match operation {
+        Operation::Get(key) => {
+            let (found, expected) = (transaction.get(key)?, payload(key));
+            ensure!(found == Some(expected), "a look-up of {key} found {found:?} instead of {expected}");
+        }
+        Operation::Scan(key) => passed(key, transaction.range(key..).take(SCAN_ENTRIES))?,
+        Operation::Insert(key) => {
+            ensure!(transaction.insert(key, payload(key))?, "the new key {key} did not add an entry");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Which pages operations touch, and what is left of that when upper nodes stay in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ogive::io::Purpose;
+
+use super::super::Resident;
+
+/// What a page is to the structure that reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::experiments) enum Role {
+    /// Of an inner node at this depth, the root's is 0.
+    Inner(u8),
+    /// Of a node that holds entries.
+    Leaf,
+    /// Read for something else than a node.
+    Other,
+}
+
+impl Role {
+    /// The role of what is read for a purpose.
+    pub(in crate::experiments) fn of(purpose: Purpose) -> Self {
+        match purpose {
+            Purpose::Inner(depth) => Self::Inner(depth),
+            Purpose::Leaf => Self::Leaf,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The distinct pages that operations touched, one operation after another.
+///
+/// Nothing is resident while they are collected. So each set of resident pages can be tried afterwards, without a run of its own.
+#[derive(Debug, Clone, Default)]
+pub(in crate::experiments) struct Touches {
+    pages: Vec<(u64, Role)>,
+    /// Where each operation ends in `pages`.
+    ends: Vec<usize>,
+}
+
+impl Touches {
+    /// The pages of one more operation, in the order of their reads; repeats count once, under the first role.
+    pub(in crate::experiments) fn push(&mut self, pages: impl IntoIterator<Item = (u64, Role)>) {
+        let start = self.pages.len();
+        for (page, role) in pages {
+            if !self.pages[start..].iter().any(|(known, _)| *known == page) {
+                self.pages.push((page, role));
+            }
+        }
+        self.ends.push(self.pages.len());
+    }
+
+    /// Number of operations.
+    pub(in crate::experiments) fn operations(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The pages that stay in memory: of lower depth first, and of one depth those that were asked for first. Nodes that hold
+    /// entries never do.
+    pub(in crate::experiments) fn resident(&self, limit: Resident, page_bytes: u64) -> BTreeSet<u64> {
+        let mut depths: BTreeMap<u64, (u8, usize)> = BTreeMap::new();
+        for (order, &(page, role)) in self.pages.iter().enumerate() {
+            if let Role::Inner(depth) = role {
+                depths.entry(page).or_insert((depth, order));
+            }
+        }
+        let mut pages: Vec<(u8, usize, u64)> =
+            depths.into_iter().map(|(page, (depth, order))| (depth, order, page)).collect();
+        pages.sort_unstable();
+        pages.into_iter().take(limit.pages(page_bytes)).map(|(.., page)| page).collect()
+    }
+
+    /// Pages of an operation that are not resident, on average. Under [`Resident::All`] no page of an inner node counts, whether or
+    /// not these operations tell of it.
+    pub(in crate::experiments) fn per_operation(&self, limit: Resident, resident: &BTreeSet<u64>) -> f64 {
+        let fetched = self.pages.iter().filter(|(page, role)| match (role, limit) {
+            (Role::Inner(_), Resident::All) => false,
+            (Role::Inner(_), Resident::Bytes(_)) => !resident.contains(page),
+            _ => true,
+        });
+        fetched.count() as f64 / self.ends.len().max(1) as f64
+    }
+
+    /// Pages of an operation, on average, by role: of inner nodes, and all others.
+    pub(in crate::experiments) fn inner_and_leaf(&self) -> (f64, f64) {
+        let inner = self.pages.iter().filter(|(_, role)| matches!(role, Role::Inner(_))).count();
+        let count = self.ends.len().max(1) as f64;
+        (inner as f64 / count, (self.pages.len() - inner) as f64 / count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INNER: [Role; 2] = [Role::Inner(0), Role::Inner(1)];
+
+    /// Two look-ups by way of a root and two inner nodes, the second of which touches its leaf twice.
+    fn touches() -> Touches {
+        let mut touches = Touches::default();
+        touches.push([(1, INNER[0]), (2, INNER[1]), (10, Role::Leaf)]);
+        touches.push([(1, INNER[0]), (3, INNER[1]), (11, Role::Leaf), (11, Role::Leaf), (12, Role::Leaf)]);
+        touches
+    }
+
+    #[test]
+    fn resident_pages_are_the_top_of_the_tree_first() {
+        let touches = touches();
+        let fetched = |limit| touches.per_operation(limit, &touches.resident(limit, 4096));
+        assert_eq!(fetched(Resident::Bytes(0)), 3.5);
+        assert_eq!(fetched(Resident::Bytes(4096)), 2.5);
+        assert_eq!(fetched(Resident::Bytes(8192)), 2.0);
+        assert_eq!(fetched(Resident::Bytes(1 << 20)), 1.5);
+        assert_eq!(fetched(Resident::All), 1.5);
+        assert_eq!(touches.resident(Resident::Bytes(8192), 4096), [1, 2].into());
+        assert_eq!(touches.inner_and_leaf(), (2.0, 1.5));
+    }
+}

@@ -1,0 +1,237 @@
+//! Which of the keys that an index holds are asked for, while more keys come in.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::population::Population;
+use super::trace::{self, Trace};
+use super::zipf::ZipfRanks;
+use crate::error::{Error, Result};
+use crate::random::{Permutation, Random};
+
+/// The skew of YCSB's Zipf and latest distributions.
+const YCSB_SKEW: f64 = 0.99;
+/// Share of the keys that are hot unless said, and of the requests that go to them.
+const HOT_KEYS: f64 = 0.01;
+const HOT_REQUESTS: f64 = 0.9;
+/// Zipf's law is drawn up anew when the keys have grown by one part in so many.
+const REFRESH: u64 = 16;
+
+/// A distribution of requests over the keys that are present.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Requests {
+    /// Every present key is as likely as any other.
+    Uniform,
+    /// Zipf's law; popular keys lie scattered over the key space, those that come in are the least popular.
+    Zipf {
+        /// The exponent.
+        skew: f64,
+    },
+    /// A stretch of neighbouring keys takes most requests, the rest are uniform.
+    Hotspot {
+        /// Share of the bulk-loaded keys that are hot.
+        keys: f64,
+        /// Share of the requests that go to them.
+        requests: f64,
+    },
+    /// Zipf's law over age: the key that came in last is the most popular.
+    Latest {
+        /// The exponent.
+        skew: f64,
+    },
+    /// A recorded trace of little-endian u32 numbers, spread evenly and in order over the bulk-loaded keys.
+    Trace(PathBuf),
+}
+
+impl FromStr for Requests {
+    type Err = Error;
+
+    /// Reads `uniform`, `zipf[:SKEW]`, `latest[:SKEW]`, `hotspot[:KEYS,REQUESTS]` or the path of a `.u32` file.
+    fn from_str(text: &str) -> Result<Self> {
+        if text.ends_with(".u32") {
+            return Ok(Self::Trace(text.into()));
+        }
+        let (name, option) = text.split_once(':').map_or((text, None), |(name, option)| (name, Some(option)));
+        let number = |option: &str, most: f64| match option.parse::<f64>() {
+            Ok(number) if (0.0..=most).contains(&number) => Ok(number),
+            _ => Err(Error::spec(text, format!("{option:?} is not a number from 0 to {most}"))),
+        };
+        let skew = || option.map_or(Ok(YCSB_SKEW), |option| number(option, 100.0));
+        match (name, option) {
+            ("uniform", None) => Ok(Self::Uniform),
+            ("zipf", _) => Ok(Self::Zipf { skew: skew()? }),
+            ("latest", _) => Ok(Self::Latest { skew: skew()? }),
+            ("hotspot", None) => Ok(Self::Hotspot { keys: HOT_KEYS, requests: HOT_REQUESTS }),
+            ("hotspot", Some(option)) => {
+                let (keys, requests) = option
+                    .split_once(',')
+                    .ok_or_else(|| Error::spec(text, "hotspot takes two shares, such as hotspot:0.01,0.9"))?;
+                Ok(Self::Hotspot { keys: number(keys, 1.0)?, requests: number(requests, 1.0)? })
+            }
+            _ => Err(Error::spec(
+                text,
+                "requests are uniform, zipf[:SKEW], latest[:SKEW], hotspot[:KEYS,REQUESTS] or a .u32 trace",
+            )),
+        }
+    }
+}
+
+impl std::fmt::Display for Requests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Uniform => f.write_str("uniform"),
+            Self::Zipf { skew } => write!(f, "zipf:{skew}"),
+            Self::Latest { skew } => write!(f, "latest:{skew}"),
+            Self::Hotspot { keys, requests } => write!(f, "hotspot:{keys},{requests}"),
+            Self::Trace(path) => f.write_str(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()),
+        }
+    }
+}
+
+/// Draws requests.
+#[derive(Debug)]
+pub struct Chooser<'p> {
+    population: &'p Population,
+    requests: Requests,
+    random: Random,
+    /// Scatters popularity over the bulk-loaded keys.
+    scatter: Permutation,
+    /// Zipf's law, and for how many keys it was drawn up.
+    law: Option<(ZipfRanks, u64)>,
+    /// First hot key.
+    hot_start: u64,
+    trace: Option<(Trace, usize)>,
+}
+
+impl<'p> Chooser<'p> {
+    /// Draws from the keys of a population.
+    ///
+    /// # Errors
+    /// [`Error::Io`] and [`Error::Spec`] for a trace that cannot be read; [`Error::NoLookups`] where nothing is bulk-loaded.
+    pub fn new(population: &'p Population, requests: &Requests, seed: u64) -> Result<Self> {
+        let loaded = population.loaded().len() as u64;
+        if loaded == 0 {
+            let detail = "no key is bulk-loaded, so that there is nothing to ask for; take a larger set".into();
+            return Err(Error::NoLookups { name: requests.to_string(), detail });
+        }
+        let mut random = Random::new(seed, "requests");
+        let trace = match requests {
+            Requests::Trace(path) => {
+                let trace = trace::read(path)?;
+                let start = random.below(trace.ranks.len() as u64) as usize;
+                Some((trace, start))
+            }
+            _ => None,
+        };
+        Ok(Self {
+            population,
+            requests: requests.clone(),
+            scatter: Permutation::new(loaded, &mut random),
+            law: None,
+            hot_start: random.below(loaded),
+            trace,
+            random,
+        })
+    }
+
+    /// A key that is present when `inserted` of the keys to come have come in.
+    pub fn next_key(&mut self, inserted: usize) -> u64 {
+        let loaded = self.population.loaded().len() as u64;
+        let present = loaded + inserted as u64;
+        let place = match self.requests {
+            Requests::Uniform => self.random.below(present),
+            Requests::Zipf { skew } => self.rank(skew, present) - 1,
+            Requests::Latest { skew } => present - self.rank(skew, present),
+            Requests::Hotspot { keys, requests } if self.random.unit() < requests => {
+                let hot = ((keys * loaded as f64) as u64).max(1);
+                return self.population.key((self.hot_start + self.random.below(hot)) % loaded);
+            }
+            Requests::Hotspot { .. } => self.random.below(present),
+            Requests::Trace(_) => return self.population.key(self.traced(loaded)),
+        };
+        // Neighbours in age or popularity are none in the key space: bulk-loaded keys change places.
+        self.population.key(self.scatter.apply(place))
+    }
+
+    /// A rank of Zipf's law over the keys that are present, from 1.
+    fn rank(&mut self, skew: f64, present: u64) -> u64 {
+        let law = match self.law.take() {
+            Some((law, count)) if present < count + count / REFRESH + 1 => (law, count),
+            _ => (ZipfRanks::new(present, skew), present),
+        };
+        let rank = law.0.draw(&mut self.random);
+        self.law = Some(law);
+        rank
+    }
+
+    /// The place of the trace's next access among `loaded` keys.
+    fn traced(&mut self, loaded: u64) -> u64 {
+        let Some((trace, at)) = &mut self.trace else { return 0 };
+        let rank = trace.ranks.get(*at).copied().unwrap_or(0);
+        *at = (*at + 1) % trace.ranks.len().max(1);
+        (u128::from(rank) * u128::from(loaded) / u128::from(trace.distinct.max(1))) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(requests: &str, draws: usize) -> Result<Vec<u64>> {
+        let population = Population::halves((0..20_000).collect(), 1);
+        let mut chooser = Chooser::new(&population, &requests.parse()?, 1)?;
+        Ok((0..draws).map(|draw| chooser.next_key(draw * 10_000 / draws)).collect())
+    }
+
+    #[test]
+    fn only_present_keys_are_asked_for() -> Result<()> {
+        let population = Population::halves((0..20_000).collect(), 1);
+        for requests in ["uniform", "zipf:0.99", "latest", "hotspot"] {
+            let mut chooser = Chooser::new(&population, &requests.parse()?, 7)?;
+            for inserted in (0..10_000).step_by(7) {
+                let key = chooser.next_key(inserted);
+                let present =
+                    population.loaded().binary_search(&key).is_ok() || population.coming()[..inserted].contains(&key);
+                assert!(present, "{requests}: {key} after {inserted} inserts");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn hot_keys_are_neighbours_and_popular_ones_are_not() -> Result<()> {
+        let mut hot = drawn("hotspot:0.01,1", 5_000)?;
+        hot.sort_unstable();
+        hot.dedup();
+        assert!((90..=100).contains(&hot.len()) && hot.windows(2).filter(|pair| pair[1] - pair[0] > 30).count() <= 1);
+        let mut popular = drawn("zipf:1", 5_000)?;
+        popular.sort_unstable();
+        let mut runs: Vec<(usize, u64)> = popular.chunk_by(|a, b| a == b).map(|run| (run.len(), run[0])).collect();
+        runs.sort_unstable_by(|a, b| b.cmp(a));
+        assert!(runs[0].0 > 300 && !runs[..10].is_sorted_by_key(|(_, key)| *key), "{:?}", &runs[..10]);
+        Ok(())
+    }
+
+    #[test]
+    fn the_latest_keys_are_asked_for_most() -> Result<()> {
+        let population = Population::halves((0..20_000).collect(), 1);
+        let mut chooser = Chooser::new(&population, &Requests::Latest { skew: 1.0 }, 3)?;
+        let newest = population.coming()[..9_000].iter().rev().take(90).copied().collect::<Vec<_>>();
+        let asked = (0..2_000).filter(|_| newest.contains(&chooser.next_key(9_000))).count();
+        // The harmonic numbers of 90 and 19,000 are 5.08 and 10.43.
+        assert!((850..1_100).contains(&asked), "{asked}");
+        Ok(())
+    }
+
+    #[test]
+    fn requests_are_read_as_they_are_written() -> Result<()> {
+        for text in ["uniform", "zipf:0.5", "latest:2", "hotspot:0.1,0.8"] {
+            assert_eq!(text.parse::<Requests>()?.to_string(), text);
+        }
+        assert_eq!("zipf".parse::<Requests>()?, Requests::Zipf { skew: 0.99 });
+        for text in ["", "uniform:1", "zipf:x", "hotspot:0.1", "hotspot:2,0.5", "trace"] {
+            assert!(matches!(text.parse::<Requests>(), Err(Error::Spec { .. })), "{text}");
+        }
+        Ok(())
+    }
+}

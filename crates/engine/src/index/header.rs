@@ -1,0 +1,132 @@
+//! What an index states about itself in the header of its page file; `docs/format/index.md` has the bytes.
+
+use super::key::KeyType;
+use super::options::{IndexLayout, IndexOptions, Kind};
+use super::tunables::Tunables;
+use super::word::Word;
+use crate::error::{Error, Result};
+use std::path::Path;
+
+/// The first bytes: this page file is an index.
+const MAGIC: [u8; 4] = *b"OGIX";
+/// The version of this layout.
+pub(super) const VERSION: u16 = 1;
+/// Bytes ahead of the tunables.
+const FIXED_BYTES: usize = 16;
+/// Bytes of one tunable: its tag and its value.
+const TUNABLE_BYTES: usize = 9;
+/// The one flag there is: keys may repeat.
+const FLAG_DUPLICATES: u8 = 1;
+
+/// Fewest entries that a page must have room for, beside [`NODE_HEADER_BYTES`]: nodes of fewer would be no trees.
+const PAGE_ENTRIES_MIN: usize = 4;
+/// Most bytes that any structure puts ahead of the entries of a page, rounded up.
+const NODE_HEADER_BYTES: usize = 64;
+/// What the page layer keeps of a page for itself.
+const PAGE_TRAILER_BYTES: usize = 8;
+/// The least fill that leaves of several entries can have.
+const FILL_PERCENT_MIN: u8 = 10;
+
+/// What is fixed when an index is made.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) kind: Kind,
+    pub(super) key_type: KeyType,
+    pub(super) layout: IndexLayout,
+    pub(super) tunables: Tunables,
+}
+
+impl Header {
+    /// The header of a new index.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for options that make no sense, or not together.
+    pub(super) fn new(options: &IndexOptions, key_type: KeyType, payload_bytes: usize) -> Result<Self> {
+        let invalid = |message: String| Err(Error::InvalidArgument(message));
+        let IndexOptions { kind, fill_percent, duplicates, .. } = *options;
+        if !(FILL_PERCENT_MIN..=100).contains(&fill_percent) {
+            return invalid(format!("leaves cannot be {fill_percent} % full; choose from {FILL_PERCENT_MIN} to 100"));
+        }
+        if duplicates && !kind.allows_duplicates() {
+            let able: Vec<_> = Kind::ALL.into_iter().filter(|kind| kind.allows_duplicates()).map(Kind::name).collect();
+            return invalid(format!("an index of kind {kind} has no duplicate keys; these have: {}", able.join(", ")));
+        }
+        let page_payload_bytes = options.pages.page_bytes.saturating_sub(PAGE_TRAILER_BYTES);
+        let longest = payload_bytes_max(page_payload_bytes, key_type.word_bytes());
+        if payload_bytes > longest {
+            return invalid(format!(
+                "payloads of {payload_bytes} bytes do not fit pages of {} bytes; with keys of type {key_type} they may have up to {longest}",
+                options.pages.page_bytes
+            ));
+        }
+        let layout = IndexLayout { payload_bytes, fill_percent, duplicates };
+        Ok(Self { kind, key_type, layout, tunables: Tunables::new(options)? })
+    }
+
+    /// The stored form.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let tunables = self.tunables.list(self.kind);
+        let mut bytes = Vec::with_capacity(FIXED_BYTES + tunables.len() * TUNABLE_BYTES);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.push(self.kind.code());
+        bytes.extend_from_slice(&self.key_type.code());
+        bytes.push(self.layout.fill_percent);
+        bytes.push(if self.layout.duplicates { FLAG_DUPLICATES } else { 0 });
+        bytes.push(tunables.len() as u8);
+        bytes.extend_from_slice(&(self.layout.payload_bytes as u32).to_le_bytes());
+        for (tag, value) in tunables {
+            bytes.push(tag);
+            bytes.extend_from_slice(&value.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Reads the stored form from the header of the page file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::NotAnIndex`], [`Error::UnknownVersion`], [`Error::Damaged`].
+    pub(super) fn decode(bytes: &[u8], page_payload_bytes: usize, path: &Path) -> Result<Self> {
+        let not_an_index = |detail: &str| Error::NotAnIndex { path: path.to_owned(), detail: detail.to_owned() };
+        let fixed = bytes.first_chunk::<FIXED_BYTES>().ok_or_else(|| not_an_index("its header is too short"))?;
+        let [m0, m1, m2, m3, v0, v1, kind, key_family, key_bytes, fill_percent, flags, count, p0, p1, p2, p3] = *fixed;
+        if [m0, m1, m2, m3] != MAGIC {
+            return Err(not_an_index("it is a page file of another kind"));
+        }
+        let version = u16::from_le_bytes([v0, v1]);
+        if version > VERSION {
+            let (found, supported) = (u32::from(version), u32::from(VERSION));
+            return Err(Error::UnknownVersion { path: path.to_owned(), found, supported });
+        }
+        let damaged = |detail: &str| Error::damaged(path, 0, detail);
+        let kind = Kind::ALL.into_iter().find(|known| known.code() == kind);
+        let kind = kind.ok_or_else(|| damaged("its header names no kind of index"))?;
+        let key_type = KeyType::from_code([key_family, key_bytes]);
+        let key_type = key_type.ok_or_else(|| damaged("its header names no type of keys"))?;
+        let payload_bytes = u32::from_le_bytes([p0, p1, p2, p3]) as usize;
+        let layout = IndexLayout { payload_bytes, fill_percent, duplicates: flags == FLAG_DUPLICATES };
+        let sensible = version == VERSION
+            && (FILL_PERCENT_MIN..=100).contains(&fill_percent)
+            && flags <= FLAG_DUPLICATES
+            && (!layout.duplicates || kind.allows_duplicates())
+            && payload_bytes <= payload_bytes_max(page_payload_bytes, key_type.word_bytes());
+        let stored = bytes.get(FIXED_BYTES..FIXED_BYTES + usize::from(count) * TUNABLE_BYTES);
+        let tunables = stored.and_then(|stored| Tunables::from_list(kind, &tagged(stored)));
+        match tunables {
+            Some(tunables) if sensible => Ok(Self { kind, key_type, layout, tunables }),
+            _ => Err(damaged("its header makes no sense as that of an index")),
+        }
+    }
+}
+
+/// The tunables of stored bytes.
+fn tagged(stored: &[u8]) -> Vec<(u8, u64)> {
+    let entries = stored.chunks_exact(TUNABLE_BYTES);
+    entries.map(|entry| (entry[0], <u64 as Word>::load(&entry[1..]))).collect()
+}
+
+/// The longest payloads that pages of a size take beside words of a size.
+fn payload_bytes_max(page_payload_bytes: usize, word_bytes: usize) -> usize {
+    let room = page_payload_bytes.saturating_sub(NODE_HEADER_BYTES);
+    (room / PAGE_ENTRIES_MIN).saturating_sub(word_bytes)
+}

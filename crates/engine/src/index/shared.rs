@@ -1,0 +1,134 @@
+//! What all handles of one open index share.
+
+use super::header::Header;
+use super::key::{Key, KeyType};
+use super::kinds;
+use super::options::IndexOptions;
+use super::payload::Payload;
+use super::structure::Structure;
+use crate::error::{Error, Result};
+use crate::page::PageFile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Payloads up to this size are read without asking for memory.
+const SMALL_PAYLOAD_BYTES: usize = 32;
+
+/// The file, and what it is.
+#[derive(Debug)]
+pub(super) struct Shared<K: Key> {
+    pub(super) path: PathBuf,
+    pub(super) file: PageFile,
+    pub(super) header: Header,
+    pub(super) structure: Arc<dyn Structure<K::Word>>,
+}
+
+impl<K: Key> Shared<K> {
+    /// Puts together what is known of a file; `file` makes or opens it, once it is clear that its structure can be had.
+    pub(super) fn new(path: PathBuf, header: Header, file: impl FnOnce(&Header) -> Result<PageFile>) -> Result<Self> {
+        let structure = kinds::structure(&header)?;
+        let file = file(&header)?;
+        Ok(Self { path, file, header, structure })
+    }
+
+    /// Room for one payload.
+    pub(super) fn payload(&self) -> PayloadBuffer {
+        PayloadBuffer::new(self.header.layout.payload_bytes)
+    }
+
+    /// Writes a payload into a buffer.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] when it has another size than those of the index.
+    pub(super) fn store<V: Payload>(&self, value: &V, buffer: &mut [u8]) -> Result<()> {
+        if value.size_bytes() != buffer.len() {
+            return Err(Error::InvalidArgument(format!(
+                "a payload of {} bytes does not fit {}, whose payloads have {} bytes",
+                value.size_bytes(),
+                self.path.display(),
+                buffer.len()
+            )));
+        }
+        value.store(buffer);
+        Ok(())
+    }
+}
+
+/// One payload: short ones without memory of their own.
+#[derive(Clone, Debug)]
+pub(super) enum PayloadBuffer {
+    Short([u8; SMALL_PAYLOAD_BYTES], usize),
+    Long(Vec<u8>),
+}
+
+impl PayloadBuffer {
+    pub(super) fn new(size_bytes: usize) -> Self {
+        if size_bytes <= SMALL_PAYLOAD_BYTES {
+            Self::Short([0; SMALL_PAYLOAD_BYTES], size_bytes)
+        } else {
+            Self::Long(vec![0; size_bytes])
+        }
+    }
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Short(bytes, size_bytes) => &bytes[..*size_bytes],
+            Self::Long(bytes) => bytes,
+        }
+    }
+
+    pub(super) fn as_mut_slice(&mut self) -> &mut [u8] {
+        match self {
+            Self::Short(bytes, size_bytes) => &mut bytes[..*size_bytes],
+            Self::Long(bytes) => bytes,
+        }
+    }
+}
+
+/// The key type and the payload size of a new index with these types and options.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] where the types leave open what the options do not say, or the two contradict each other.
+pub(super) fn chosen<K: Key, V: Payload>(options: &IndexOptions) -> Result<(KeyType, usize)> {
+    let invalid = |message: &str| Error::InvalidArgument(message.to_owned());
+    let key_type = match (K::TYPE, options.key_type) {
+        (Some(own), Some(asked)) if own != asked => {
+            return Err(Error::InvalidArgument(format!("keys of type {own} make no index of type {asked}")));
+        }
+        (own, asked) => own.or(asked).ok_or_else(|| invalid("an index of raw keys needs to be told their type"))?,
+    };
+    if key_type.word_bytes() != <K::Word as super::Word>::BYTES {
+        return Err(invalid("raw keys have 8 bytes for types of up to 8 bytes, and 16 bytes for longer ones"));
+    }
+    let payload_bytes = match (V::BYTES, options.payload_bytes) {
+        (Some(own), Some(asked)) if own != asked => {
+            return Err(Error::InvalidArgument(format!("payloads of {own} bytes make no index of {asked} bytes each")));
+        }
+        (own, asked) => {
+            own.or(asked).ok_or_else(|| invalid("an index of payloads of any size needs to be told their size"))?
+        }
+    };
+    Ok((key_type, payload_bytes))
+}
+
+/// Checks the types of a handle against those that a file states.
+///
+/// # Errors
+/// [`Error::WrongType`].
+pub(super) fn check_types<K: Key, V: Payload>(header: &Header, path: &Path) -> Result<()> {
+    let wrong = |detail: String| Err(Error::WrongType { path: path.to_owned(), detail });
+    let found = header.key_type;
+    match K::TYPE {
+        Some(own) if own != found => return wrong(format!("its keys are of type {found}, not {own}")),
+        None if found.word_bytes() != <K::Word as super::Word>::BYTES => {
+            return wrong(format!("its keys are of type {found}, which makes words of {} bytes", found.word_bytes()));
+        }
+        _ => {}
+    }
+    match V::BYTES {
+        Some(own) if own != header.layout.payload_bytes => {
+            wrong(format!("its payloads have {} bytes, not {own}", header.layout.payload_bytes))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,76 @@
+//! The walk over an index that trusts nothing.
+
+use super::key::Key;
+use super::structure::Visitor;
+use super::view::{State, View};
+use super::word::Word;
+use crate::error::{Error, Result};
+use crate::page::{PageNumber, Pages};
+
+/// What [`Reader::verify`](super::Reader::verify) walked over, all of it sound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyReport {
+    /// Entries.
+    pub entries: u64,
+    /// Pages of the structure.
+    pub pages: u64,
+}
+
+/// Checks what a structure tells of itself: no page twice, no entry out of order.
+#[derive(Debug)]
+struct Checker<'a, W> {
+    pages: &'a dyn Pages,
+    /// One bit a page: it belongs to something already.
+    claimed: Vec<u64>,
+    claimed_pages: u64,
+    entries: u64,
+    last: Option<W>,
+    duplicates: bool,
+}
+
+impl<'a, W: Word> Checker<'a, W> {
+    fn new(pages: &'a dyn Pages, duplicates: bool) -> Self {
+        let claimed = vec![0; pages.page_count().div_ceil(u64::BITS) as usize];
+        Self { pages, claimed, claimed_pages: 0, entries: 0, last: None, duplicates }
+    }
+
+    fn damaged(&self, page: PageNumber, detail: &str) -> Error {
+        self.pages.damaged(page, detail)
+    }
+}
+
+impl<W: Word> Visitor<W> for Checker<'_, W> {
+    fn pages(&mut self, first: PageNumber, pages: u32) -> Result<()> {
+        let end = first.checked_add(pages).filter(|&end| end <= self.pages.page_count());
+        let end = end.ok_or_else(|| self.damaged(first, "a node lies beyond the end of the file"))?;
+        for page in first..end {
+            let bit = 1_u64 << (page % u64::BITS);
+            match self.claimed.get_mut((page / u64::BITS) as usize) {
+                Some(word) if *word & bit == 0 => *word |= bit,
+                _ => return Err(self.damaged(page, "two nodes lie in this page")),
+            }
+        }
+        self.claimed_pages += u64::from(pages);
+        Ok(())
+    }
+
+    fn entry(&mut self, key: W) -> Result<()> {
+        if self.last.is_some_and(|last| key < last || key == last && !self.duplicates) {
+            return Err(self.damaged(0, &format!("key {key} is out of order")));
+        }
+        self.last = Some(key);
+        self.entries += 1;
+        Ok(())
+    }
+}
+
+/// Verifies the index of a view.
+pub(super) fn verify<K: Key>(view: &View<'_, K>, state: State<'_>) -> Result<VerifyReport> {
+    let mut checker = Checker::new(view.pages, view.shared.header.layout.duplicates);
+    view.shared.structure.verify(view.pages, state.structure, &mut checker)?;
+    if checker.entries != state.entries {
+        let detail = format!("it holds {} entries but counts {}", checker.entries, state.entries);
+        return Err(view.pages.damaged(0, &detail));
+    }
+    Ok(VerifyReport { entries: checker.entries, pages: checker.claimed_pages })
+}

@@ -1,0 +1,128 @@
+//! Reading an index, whoever holds its pages: a snapshot, or a transaction with its own changes.
+
+use super::key::Key;
+use super::payload::Payload;
+use super::range::{Bounds, Walk};
+use super::shared::Shared;
+use super::structure::{Statistics, Visit};
+use super::verify::{self, VerifyReport};
+use crate::error::Result;
+use crate::page::Pages;
+
+/// Bytes of the number of entries, which stands ahead of the structure's own state.
+const COUNT_BYTES: usize = 8;
+
+/// What is committed along with the pages of an index: the number of its entries, and the state of its structure. Nothing at all in an
+/// index that was never written to: its structure is made by the first transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State<'a> {
+    pub(super) entries: u64,
+    pub(super) structure: &'a [u8],
+}
+
+impl<'a> State<'a> {
+    /// Takes a committed state apart; `None` for that of an index without a structure.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] where the state is too short.
+    pub(super) fn parse(pages: &dyn Pages, state: &'a [u8]) -> Result<Option<Self>> {
+        if state.is_empty() {
+            return Ok(None);
+        }
+        let (count, structure) =
+            state.split_first_chunk::<COUNT_BYTES>().ok_or_else(|| pages.damaged(0, "the state has no count"))?;
+        Ok(Some(Self { entries: u64::from_le_bytes(*count), structure }))
+    }
+
+    /// The form that is committed.
+    pub(super) fn join(entries: u64, structure: &[u8]) -> Vec<u8> {
+        let mut state = Vec::with_capacity(COUNT_BYTES + structure.len());
+        state.extend_from_slice(&entries.to_le_bytes());
+        state.extend_from_slice(structure);
+        state
+    }
+}
+
+/// An index as some pages and a state show it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a, K: Key> {
+    pub(super) shared: &'a Shared<K>,
+    pub(super) pages: &'a dyn Pages,
+    pub(super) state: Option<State<'a>>,
+}
+
+impl<K: Key> View<'_, K> {
+    pub(super) fn get<V: Payload>(&self, key: K) -> Result<Option<V>> {
+        let Some(state) = self.state else { return Ok(None) };
+        let mut payload = self.shared.payload();
+        let found = self.shared.structure.get(self.pages, state.structure, key.to_word(), payload.as_mut_slice())?;
+        Ok(found.then(|| V::load(payload.as_slice())))
+    }
+
+    pub(super) fn contains_key(&self, key: K) -> Result<bool> {
+        let Some(state) = self.state else { return Ok(false) };
+        let mut payload = self.shared.payload();
+        self.shared.structure.get(self.pages, state.structure, key.to_word(), payload.as_mut_slice())
+    }
+
+    pub(super) fn multi_get<V: Payload>(&self, keys: &[K]) -> Result<Vec<Option<V>>> {
+        let mut values: Vec<Option<V>> = keys.iter().map(|_| None).collect();
+        let Some(state) = self.state else { return Ok(values) };
+        let width = self.shared.header.layout.payload_bytes;
+        let mut order: Vec<(K::Word, usize)> = keys.iter().map(|key| key.to_word()).zip(0..).collect();
+        order.sort_unstable();
+        let words: Vec<K::Word> = order.iter().map(|&(word, _)| word).collect();
+        let mut payloads = vec![0; words.len() * width];
+        let mut found = vec![false; words.len()];
+        self.shared.structure.get_many(self.pages, state.structure, &words, &mut payloads, &mut found)?;
+        for (rank, &(_, position)) in order.iter().enumerate() {
+            if found.get(rank) == Some(&true)
+                && let Some(payload) = payloads.get(rank * width..(rank + 1) * width)
+                && let Some(value) = values.get_mut(position)
+            {
+                *value = Some(V::load(payload));
+            }
+        }
+        Ok(values)
+    }
+
+    pub(super) fn get_all<V: Payload>(&self, key: K) -> Result<Vec<V>> {
+        let mut walk = Walk::new(Bounds::only(key.to_word()));
+        let mut values = Vec::new();
+        while walk.step(self, true)?.is_some() {
+            values.push(V::load(walk.payload()));
+        }
+        Ok(values)
+    }
+
+    pub(super) fn end<V: Payload>(&self, first: bool) -> Result<Option<(K, V)>> {
+        let mut walk = Walk::new(Bounds::all());
+        let word = walk.step(self, first)?;
+        Ok(word.map(|word| (K::from_word(word), V::load(walk.payload()))))
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.state.map_or(0, |state| state.entries)
+    }
+
+    pub(super) fn statistics(&self) -> Result<Statistics> {
+        match self.state {
+            Some(state) => self.shared.structure.statistics(self.pages, state.structure),
+            None => Ok(Statistics::default()),
+        }
+    }
+
+    pub(super) fn explain(&self, key: K) -> Result<Vec<Visit>> {
+        match self.state {
+            Some(state) => self.shared.structure.explain(self.pages, state.structure, key.to_word()),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    pub(super) fn verify(&self) -> Result<VerifyReport> {
+        match self.state {
+            Some(state) => verify::verify(self, state),
+            None => Ok(VerifyReport::default()),
+        }
+    }
+}
