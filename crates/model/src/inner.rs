@@ -43,7 +43,7 @@ mod round;
 mod write;
 
 pub use change::{Change, replace_group};
-pub use cut::{CodedGroup, cut_groups, spread};
+pub use cut::{CodedGroup, coded_bytes, cut_groups, spread};
 pub use group::{GroupView, MOST_IN_GROUP};
 pub use node::{Children, Found, HEADER_BYTES, Kind, NodeView, Position};
 pub use round::roundest;

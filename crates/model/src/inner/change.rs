@@ -10,6 +10,8 @@ pub struct Change {
     pub shift: Option<(std::ops::Range<usize>, usize)>,
     /// Then bytes to be written, and where.
     pub writes: Vec<(usize, Vec<u8>)>,
+    /// Bytes that the node takes then.
+    pub stored_bytes: usize,
 }
 
 impl Change {
@@ -65,7 +67,7 @@ pub fn replace_group(
 fn one_for_one(node: &NodeView<'_>, index: usize, header: Header, group: &CodedGroup) -> Option<Change> {
     let old = node.group_range(index)?;
     let end = old.start + group.bytes.len();
-    let mut change = Change::default();
+    let mut change = Change { stored_bytes: usize::from(header.used), ..Change::default() };
     if end != old.end && old.end < node.stored_bytes() {
         change.shift = Some((old.end..node.stored_bytes(), end));
     }
@@ -112,5 +114,5 @@ fn many_for_one(node: &NodeView<'_>, index: usize, header: Header, groups: &[Cod
     for (_, part) in &parts {
         bytes.extend_from_slice(part);
     }
-    Some(Change { shift: None, writes: vec![(0, bytes)] })
+    Some(Change { shift: None, stored_bytes: bytes.len(), writes: vec![(0, bytes)] })
 }

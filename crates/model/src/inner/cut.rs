@@ -2,7 +2,7 @@
 
 use super::fit::{self, Fit};
 use super::group::MOST_IN_GROUP;
-use super::node::Children;
+use super::node::{Children, HEADER_BYTES};
 use super::write::{KeyWidth, encode};
 
 /// Fewest children for which two groups in place of one are tried.
@@ -35,6 +35,12 @@ pub fn cut_groups(separators: &[u128], pages: &[u32], width: KeyWidth) -> Vec<Co
         CodedGroup { start: separators.first().copied().unwrap_or(0), children: separators.len(), bytes }
     });
     groups.collect()
+}
+
+/// Bytes of a node of these children in whichever form is smaller, however large that is.
+pub fn coded_bytes(children: &Children, width: KeyWidth) -> usize {
+    let coded = cut(&children.separators, &children.pages, width.bytes() + 2, &mut Vec::new());
+    HEADER_BYTES + coded.min(children.separators.len() * (width.bytes() + 4))
 }
 
 /// Appends the fits of the cheapest groups found; returns their bytes, `entry_bytes` of the directory for each included. Recursion halves

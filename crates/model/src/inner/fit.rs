@@ -69,9 +69,11 @@ fn quotients(separators: &[u128], shift: u32) -> impl Iterator<Item = u128> {
 fn fit_separators(separators: &[u128]) -> SeparatorCode {
     let ones = separators.iter().fold(0, |ones, separator| ones | separator);
     let shift = if ones == 0 { 0 } else { ones.trailing_zeros() };
-    let Some(last) = quotients(separators, shift).last() else { return SeparatorCode::default() };
-    let flat = SeparatorCode { shift, width: bit_length(last), bias: 0, line: Line::default() };
-    if flat.width > SIGNED_BITS || separators.len() < 3 && last == 0 {
+    let last = quotients(separators, shift).last().unwrap_or(0);
+    // The greatest is the last one, unless the separators come from a damaged node.
+    let greatest = quotients(separators, shift).max().unwrap_or(0);
+    let flat = SeparatorCode { shift, width: bit_length(greatest), bias: 0, line: Line::default() };
+    if flat.width > SIGNED_BITS || last == 0 {
         return flat;
     }
     let line = Line::through(last, separators.len() as u32 - 1);

@@ -5,8 +5,8 @@
 //!                                                                 above: | least key below | page: 4 |
 //! ```
 //!
-//! The entry of a key is the last whose own key is not above it; the first entry also takes what lies below. But for the nodes on the
-//! left edge, the first key of a node is the key that its parent has for it.
+//! The entry of a key is the last whose own key is not above it; the first entry also takes what lies below. The
+//! first key of a node is the key that its parent has for it.
 
 use super::node::{Geometry, NODE_HEADER_BYTES, Record, State, load_u16, load_u32};
 use crate::error::Result;

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::index::Word;
 use crate::index::pgm::packed::{Found, Packed, push_entry};
 use crate::io::Purpose;
-use crate::page::{PageNumber, Pages, Phase, Transaction};
+use crate::page::{PageNumber, Phase, Transaction};
 
 /// Puts an entry in; true if it is new.
 pub(super) fn insert<W: Word>(

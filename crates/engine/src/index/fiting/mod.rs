@@ -18,6 +18,8 @@ mod rebuild;
 mod remove;
 mod search;
 mod splice;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod verify;
 

@@ -153,7 +153,7 @@ fn with_neighbour<W: Word>(
 ) -> (std::ops::Range<usize>, Vec<Record<W>>) {
     let alone = (index..index + 1, vec![record]);
     let Some(step) = path.steps.last() else { return alone };
-    if record.live() * 2 >= path.geometry.data.per_page() as u64 {
+    if record.live() == 0 || record.live() * 2 >= path.geometry.data.per_page() as u64 {
         return alone;
     }
     let beside = if index + 1 < step.count { index + 1 } else { index.wrapping_sub(1) };

@@ -5,7 +5,7 @@ use super::node::{Geometry, Record, State};
 use crate::error::Result;
 use crate::index::Word;
 use crate::index::pgm::packed::push_entry;
-use crate::page::{PageNumber, Transaction};
+use crate::page::{PageNumber, Pages, Transaction};
 use std::ops::Range;
 
 /// Entries that take the place of others in one node.
@@ -38,7 +38,9 @@ pub(super) fn replace<W: Word>(
     let mut splice = Some(Splice { range, entries });
     for (depth, step) in path.steps.iter().enumerate().rev() {
         let Some(change) = splice.take() else { return Ok(()) };
-        splice = replace_in(tx, state, path, depth, step, change)?;
+        // Nodes above have changed since the path was taken, where the first key of a node did.
+        let content = tx.read(step.page, path.purpose(depth))?;
+        splice = replace_in(tx, state, path, depth, &Step { content, ..step.clone() }, change)?;
     }
     if let Some(splice) = splice {
         // The root was divided: what stands beside it now gets a root of its own.
@@ -85,10 +87,10 @@ fn replace_in<W: Word>(
     if count * 4 < shape.per_page() { merge(tx, path, depth, step.page, count, parent) } else { Ok(None) }
 }
 
-/// Writes the new first key of a node to its ancestors, as far as they have it. On the left edge nobody looks at it.
+/// Writes the new first key of a node to its ancestors, as far as they have it.
 fn raise<W: Word>(tx: &mut Transaction, path: &Path<W>, depth: usize, first: W) -> Result<()> {
     let above = path.steps.get(..depth).unwrap_or(&[]);
-    let Some(end) = above.iter().rposition(|step| step.index > 0) else { return Ok(()) };
+    let end = above.iter().rposition(|step| step.index > 0).unwrap_or(0);
     let mut key = vec![0; W::BYTES];
     first.store(&mut key);
     for (depth, step) in above.iter().enumerate().skip(end) {
@@ -162,7 +164,8 @@ fn divide<W: Word>(
 fn grow<W: Word>(tx: &mut Transaction, state: &mut State, path: &Path<W>, siblings: &Splice) -> Result<()> {
     let Some(root) = path.steps.first() else { return Ok(()) };
     let mut builder = DirectoryBuilder::<W>::new(&path.geometry, 100, state.height);
-    let key = path.geometry.node(state.height.saturating_sub(1)).key(&root.content, 0);
+    let content = tx.read(root.page, path.purpose(0))?;
+    let key = path.geometry.node(state.height.saturating_sub(1)).key(&content, 0);
     builder.push_child(tx, key, root.page)?;
     for sibling in siblings.entries.chunks(path.geometry.children.entry_bytes()) {
         builder.push_child(tx, W::load(sibling), super::node::load_u32(sibling, W::BYTES))?;

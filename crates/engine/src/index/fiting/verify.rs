@@ -32,7 +32,7 @@ struct Walk<'a, W> {
 }
 
 impl<W: Word> Walk<'_, W> {
-    /// `first` is the key that the parent has for the node, unknown on the left edge; `end` the next one.
+    /// `first` is the key that the parent has for the node; `end` the next one.
     fn node(&mut self, page: PageNumber, level: u8, first: Option<W>, end: Option<W>) -> Result<()> {
         let Some(left) = self.nodes_left.checked_sub(1) else {
             return Err(self.pages.damaged(page, "the directory has more nodes than the file has pages"));
@@ -53,8 +53,7 @@ impl<W: Word> Walk<'_, W> {
             if level == 0 {
                 self.segment(page, Record::load(shape.entry(&content, index)), next)?;
             } else {
-                let first = if index == 0 { first } else { own };
-                self.node(child::<W>(&self.geometry, &content, index), level - 1, first, next)?;
+                self.node(child::<W>(&self.geometry, &content, index), level - 1, own, next)?;
             }
         }
         Ok(())
