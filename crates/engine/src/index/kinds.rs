@@ -1,6 +1,8 @@
 //! From the name of a structure to the structure.
 
+use super::btree::BtreeRouter;
 use super::header::Header;
+use super::leaves::LeafTree;
 use super::options::Kind;
 use super::structure::Structure;
 use super::word::Word;
@@ -12,7 +14,9 @@ use std::sync::Arc;
 /// # Errors
 /// [`Error::InvalidArgument`] for a kind that this build has not.
 pub(super) fn structure<W: Word>(header: &Header) -> Result<Arc<dyn Structure<W>>> {
-    let missing =
-        |kind: Kind| Err(Error::InvalidArgument(format!("this build of ogive has no indexes of kind {kind}")));
-    missing(header.kind)
+    let layout = header.layout;
+    match header.kind {
+        Kind::Btree => Ok(Arc::new(LeafTree::new(BtreeRouter::default(), layout))),
+        kind => Err(Error::InvalidArgument(format!("this build of ogive has no indexes of kind {kind}"))),
+    }
 }

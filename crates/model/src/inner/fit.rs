@@ -154,7 +154,8 @@ fn fullest_window(pages: &[u32]) -> u32 {
 /// The narrowest code of pages that follow one another: `base + place + residual`, modulo 2^32.
 fn code_run(pages: impl Iterator<Item = u32>) -> PageCode {
     let beyond = (0_i64..).zip(pages).map(|(place, page)| i64::from(page) - place);
-    let (least, greatest) = beyond.fold((i64::MAX, i64::MIN), |(least, greatest), at| (least.min(at), greatest.max(at)));
+    let (least, greatest) =
+        beyond.fold((i64::MAX, i64::MIN), |(least, greatest), at| (least.min(at), greatest.max(at)));
     if least > greatest {
         return PageCode::default();
     }

@@ -74,12 +74,7 @@ pub(super) enum Which<W> {
 
 impl<W: Word> Path<W> {
     /// The path to a segment; `None` where there are none.
-    pub(super) fn find(
-        pages: &dyn Pages,
-        geometry: &Geometry,
-        state: &State,
-        which: Which<W>,
-    ) -> Result<Option<Self>> {
+    pub(super) fn find(pages: &dyn Pages, geometry: &Geometry, state: &State, which: Which<W>) -> Result<Option<Self>> {
         if state.height == 0 {
             return Ok(None);
         }

@@ -118,13 +118,7 @@ fn overwrite_in_buffer<W: Word>(tx: &mut Transaction, packed: &Packed, found: &F
 }
 
 /// Puts an entry where `found` says; returns the buffer's page, which is new where there was none.
-fn put<W: Word>(
-    tx: &mut Transaction,
-    packed: &Packed,
-    found: &Found,
-    key: W,
-    payload: &[u8],
-) -> Result<PageNumber> {
+fn put<W: Word>(tx: &mut Transaction, packed: &Packed, found: &Found, key: W, payload: &[u8]) -> Result<PageNumber> {
     let page = if packed.first == 0 { tx.allocate()? } else { packed.first };
     let mut entry = Vec::with_capacity(packed.shape.entry_bytes());
     push_entry(&mut entry, key, payload);

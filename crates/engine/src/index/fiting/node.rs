@@ -160,7 +160,8 @@ impl State {
             head: load_u32(bytes, 5),
             head_count: load_u16(bytes, 9),
         };
-        let sound = bytes.len() == STATE_BYTES && state.height <= MAX_HEIGHT && (state.root == 0) == (state.height == 0);
+        let sound =
+            bytes.len() == STATE_BYTES && state.height <= MAX_HEIGHT && (state.root == 0) == (state.height == 0);
         sound.then_some(state)
     }
 

@@ -146,7 +146,11 @@ fn append<W: Word>(
 }
 
 /// The record, and one beside it in the same node if both together are short enough and one alone would be too short.
-fn with_neighbour<W: Word>(path: &Path<W>, record: Record<W>, index: usize) -> (std::ops::Range<usize>, Vec<Record<W>>) {
+fn with_neighbour<W: Word>(
+    path: &Path<W>,
+    record: Record<W>,
+    index: usize,
+) -> (std::ops::Range<usize>, Vec<Record<W>>) {
     let alone = (index..index + 1, vec![record]);
     let Some(step) = path.steps.last() else { return alone };
     if record.live() * 2 >= path.geometry.data.per_page() as u64 {

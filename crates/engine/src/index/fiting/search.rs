@@ -72,12 +72,7 @@ fn copy_found<W: Word>(packed: &Packed, found: &Found, payload: &mut [u8]) -> bo
     true
 }
 
-pub(super) fn explain<W: Word>(
-    geometry: &Geometry,
-    pages: &dyn Pages,
-    state: &State,
-    key: W,
-) -> Result<Vec<Visit>> {
+pub(super) fn explain<W: Word>(geometry: &Geometry, pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Visit>> {
     let mut visits = Vec::new();
     let depth = state.height;
     let delta = match home(geometry, pages, state, key)? {

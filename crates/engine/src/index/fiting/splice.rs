@@ -213,7 +213,11 @@ fn merge<W: Word>(
     }
     tx.count("directory merge");
     let (own, _) = read_node(tx, geometry, page, level, height)?;
-    let [left, right] = if beside == right_index { [(page, own, count), (beside_page, content, beside_count)] } else { [(beside_page, content, beside_count), (page, own, count)] };
+    let [left, right] = if beside == right_index {
+        [(page, own, count), (beside_page, content, beside_count)]
+    } else {
+        [(beside_page, content, beside_count), (page, own, count)]
+    };
     let mut edit = tx.edit(left.0, path.purpose(depth))?;
     edit.write(shape.offset(left.2), right.1.get(shape.offset(0)..shape.offset(right.2)).unwrap_or(&[]));
     edit.write(0, &node_header(level, left.2 + right.2));

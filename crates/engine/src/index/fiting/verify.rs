@@ -199,8 +199,12 @@ pub(super) fn statistics<W: Word>(tree: &Fiting, pages: &dyn Pages, state: &Stat
     let in_segments = found.entries - u64::from(state.head_count);
     let steps = in_segments * u64::from(found.height) + u64::from(state.head_count);
     found.mean_height = steps as f64 / found.entries.max(1) as f64;
-    found.details =
-        vec![("segments", found.leaves), ("buffers", buffers), ("buffered entries", buffered), ("removed entries", removed)];
+    found.details = vec![
+        ("segments", found.leaves),
+        ("buffers", buffers),
+        ("buffered entries", buffered),
+        ("removed entries", removed),
+    ];
     Ok(found)
 }
 

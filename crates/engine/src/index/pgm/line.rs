@@ -44,7 +44,8 @@ impl Line {
     }
 
     pub(in crate::index) fn load(bytes: &[u8]) -> Self {
-        let float = |bytes: Option<&[u8]>| bytes.and_then(|bytes| bytes.first_chunk()).map_or(0.0, |&b| f32::from_le_bytes(b));
+        let float =
+            |bytes: Option<&[u8]>| bytes.and_then(|bytes| bytes.first_chunk()).map_or(0.0, |&b| f32::from_le_bytes(b));
         Self { slope: float(Some(bytes)), offset: float(bytes.get(4..)) }
     }
 
@@ -152,7 +153,8 @@ mod tests {
 
     #[test]
     fn parameters_that_make_no_sense_still_predict_a_position() {
-        for (slope, offset) in [(f32::NAN, 0.0), (f32::INFINITY, f32::NEG_INFINITY), (-1.0, -9.0), (f32::MAX, f32::MAX)] {
+        for (slope, offset) in [(f32::NAN, 0.0), (f32::INFINITY, f32::NEG_INFINITY), (-1.0, -9.0), (f32::MAX, f32::MAX)]
+        {
             assert!(Line { slope, offset }.position(5_u64, u64::MAX, 7) < 7);
             assert_eq!(Line { slope, offset }.position(5_u64, 4, 0), 0);
         }

@@ -176,8 +176,9 @@ impl Packed {
         })?;
         match spot {
             Spot::Within(index) => {
-                let (slot, exact) =
-                    read.as_ref().map_or((0, false), |(_, page)| self.shape.lower_bound(page, self.count_on(index), key));
+                let (slot, exact) = read
+                    .as_ref()
+                    .map_or((0, false), |(_, page)| self.shape.lower_bound(page, self.count_on(index), key));
                 let position = index * self.shape.per_page as u64 + slot as u64;
                 Ok(Found { position, exact, page: read, probes })
             }
@@ -201,11 +202,7 @@ pub(in crate::index) enum Spot {
 
 /// Searches `count` sorted pages from page `start` on in doubling steps, then by halves. `side` tells where the key lies
 /// against a page. Ends whatever `side` says, after at most twice the logarithm of `count` calls or so.
-pub(in crate::index) fn gallop(
-    count: u64,
-    start: u64,
-    mut side: impl FnMut(u64) -> Result<Ordering>,
-) -> Result<Spot> {
+pub(in crate::index) fn gallop(count: u64, start: u64, mut side: impl FnMut(u64) -> Result<Ordering>) -> Result<Spot> {
     let (mut low, mut high, mut step) = (0, count, 1);
     let mut at = start.min(count.saturating_sub(1));
     let (mut bounded_below, mut bounded_above) = (false, false);
