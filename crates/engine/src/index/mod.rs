@@ -8,9 +8,9 @@ pub mod alex;
 pub mod aulid;
 pub mod btree;
 pub mod fiting;
+mod handle;
 #[cfg(test)]
 mod harness;
-mod handle;
 mod header;
 pub mod hybrid;
 mod key;

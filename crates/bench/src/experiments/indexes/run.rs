@@ -85,7 +85,8 @@ pub(in crate::experiments) fn run(inner: Arc<dyn Storage>, plan: &Plan<'_>) -> R
     };
     let wall_s = timer.elapsed_s();
     let end = Mark::of(&store);
-    let less = |end: Written, start: Written| Written { bytes: end.bytes - start.bytes, syncs: end.syncs - start.syncs };
+    let less =
+        |end: Written, start: Written| Written { bytes: end.bytes - start.bytes, syncs: end.syncs - start.syncs };
     Ok(Outcome {
         load_s,
         operations: count,
