@@ -193,7 +193,7 @@ impl<W: Word> Editor<'_, W> {
     pub(super) fn head(&self, class: usize) -> Result<PageNumber> {
         match self.meta.lists {
             0 => Ok(0),
-            lists => Ok(u32_at(&*self.tx.read(lists, LISTS)?, 4 * class)),
+            lists => Ok(u32_at(&self.tx.read(lists, LISTS)?, 4 * class)),
         }
     }
 
@@ -206,7 +206,7 @@ impl<W: Word> Editor<'_, W> {
 
     /// Writes a link, unless it says the same already; there is no page 0.
     fn set_link(&mut self, number: PageNumber, offset: usize, to: PageNumber) -> Result<()> {
-        if number != 0 && u32_at(&*self.tx.read(number, LISTS)?, offset) != to {
+        if number != 0 && u32_at(&self.tx.read(number, LISTS)?, offset) != to {
             self.tx.edit(number, LISTS)?.write(offset, &to.to_le_bytes());
         }
         Ok(())
