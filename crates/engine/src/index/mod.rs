@@ -20,6 +20,7 @@ pub mod lipp;
 mod load;
 pub mod ogive;
 mod options;
+mod packed;
 mod payload;
 pub mod pgm;
 mod range;
