@@ -75,6 +75,7 @@ pub mod block;
 mod error;
 pub mod index;
 pub mod io;
+mod log;
 pub mod page;
 pub mod table;
 pub mod tune;
