@@ -55,3 +55,46 @@ pub fn segments(points: impl IntoIterator<Item = (u64, u64)>, error: u64) -> u64
     }
     count
 }
+
+/// The longest line from a first point on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Longest {
+    /// How many points it serves.
+    pub points: usize,
+    /// Positions for each unit of distance; finite and not negative.
+    pub slope: f64,
+    /// Position at distance 0.
+    pub offset: f64,
+}
+
+/// As many points from the first on as one line can serve with no position missed by more than `error`; the middle line of
+/// those that can. Point `k` stands at distance `distances[k]` from the first (so that the first distance is 0, and none is
+/// less than the one before) and has position `k`.
+///
+/// The line is exact in the reals: whoever stores its parameters must measure what rounding does to it.
+///
+/// ```
+/// use ogive_model::pla;
+/// let distances: Vec<u64> = (0..50).map(|i| 20 * i).chain((0..50).map(|i| 1_000 + i)).collect();
+/// let (tight, loose) = (pla::longest(distances.iter().copied(), 1), pla::longest(distances.iter().copied(), 25));
+/// assert!((51..60).contains(&tight.points) && loose.points == 100);
+/// ```
+pub fn longest(distances: impl IntoIterator<Item = u64>, error: u64) -> Longest {
+    const FARTHEST: u64 = 1 << 60;
+    let slack = error.min(FARTHEST) as i64;
+    let mut corridor = Corridor::default();
+    let mut points = 0;
+    for x in distances {
+        let y = points as i64;
+        // Of the two corners the first one alone changes the lines that remain, if the second finds none: harmless, as
+        // they still serve the points before.
+        if !corridor.push_floor(Corner { x, y: y - slack }) || !corridor.push_ceiling(Corner { x, y: y + slack }) {
+            break;
+        }
+        points += 1;
+    }
+    let slope = corridor.middle_slope();
+    let (least, greatest) = corridor.offsets(slope);
+    let offset = if least.is_finite() && greatest.is_finite() { (least + greatest) / 2.0 } else { 0.0 };
+    Longest { points, slope, offset }
+}

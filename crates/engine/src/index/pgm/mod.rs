@@ -1,1 +1,4 @@
 //! The PGM index with the logarithmic method.
+
+pub(in crate::index) mod line;
+pub(in crate::index) mod packed;
