@@ -16,7 +16,7 @@ pub(crate) fn label(purpose: Purpose) -> String {
         Purpose::Filter => "filter".into(),
         Purpose::Walk => "walk".into(),
         Purpose::Input => "input".into(),
-        Purpose::Inner(depth) => format!("inner {depth}").into(),
+        Purpose::Inner(depth) => format!("inner {depth}"),
         Purpose::Leaf => "leaf".into(),
         Purpose::Log => "log".into(),
         _ => "other".into(),

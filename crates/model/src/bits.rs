@@ -51,9 +51,16 @@ pub fn read(bytes: &[u8], offset: u64, width: u32) -> Option<u64> {
     let first = usize::try_from(offset / 8).ok()?;
     let skip = (offset % 8) as u32;
     let span = (skip + width).div_ceil(8) as usize;
-    let source = bytes.get(first..first.checked_add(span)?)?;
-    let mut word = [0_u8; 16];
-    word[..span].copy_from_slice(source);
+    let source = bytes.get(first..)?;
+    let word = match source.first_chunk::<16>() {
+        Some(word) => *word,
+        None => {
+            // Near the end of the bytes: a copy of a length that is not known beforehand takes longer than all the rest.
+            let mut word = [0_u8; 16];
+            word[..span].copy_from_slice(source.get(..span)?);
+            word
+        }
+    };
     let value = (u128::from_le_bytes(word) >> skip) as u64;
     Some(if width < 64 { value & ((1 << width) - 1) } else { value })
 }

@@ -3,7 +3,8 @@
 //! A sorted file is a row of *children* (blocks of data, or units of an index layer), and between two neighbours lies a
 //! [`Fence`]. A node answers one question: which children may hold coordinate `x`? Two kinds of node answer it:
 //!
-//! * **proofs** ([`step`], [`coded`]): exact separators; a look-up trusts them, for absent keys too;
+//! * **proofs** ([`step`], [`coded`], and [`inner`] for trees that are updated): exact separators; a look-up trusts them, for absent
+//!   keys too;
 //! * **hints** ([`mod@line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
 //!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
 //!
@@ -16,6 +17,7 @@ pub mod coded;
 mod corridor;
 mod fence;
 pub mod fmcd;
+pub mod inner;
 pub mod line;
 pub mod pla;
 pub mod plr;

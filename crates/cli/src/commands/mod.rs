@@ -5,6 +5,7 @@ pub(crate) mod count;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod get;
+pub(crate) mod index;
 pub(crate) mod nth;
 pub(crate) mod profile;
 pub(crate) mod query;

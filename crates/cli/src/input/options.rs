@@ -100,6 +100,11 @@ impl InputOptions {
         }
     }
 
+    /// Whether the file itself says what its keys are.
+    pub(crate) fn has_typed_keys(&self) -> bool {
+        matches!(self.format(), Format::Sosd | Format::Parquet)
+    }
+
     /// Whether the file can be read more than once. A pipe cannot.
     pub(crate) fn is_rereadable(&self) -> bool {
         std::fs::metadata(&self.path).map_or(true, |metadata| metadata.is_file())

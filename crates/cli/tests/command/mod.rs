@@ -2,6 +2,7 @@
 
 mod beside;
 mod demo;
+mod indexes;
 mod inputs;
 mod run;
 mod tables;

@@ -3,8 +3,9 @@
 
 use super::run::{Folder, sosd};
 
-const COMMANDS: [&str; 11] =
-    ["demo", "profile", "build", "get", "scan", "rank", "nth", "count", "explain", "tune", "verify"];
+const COMMANDS: [&str; 12] =
+    ["demo", "profile", "build", "get", "scan", "rank", "nth", "count", "explain", "tune", "verify", "index"];
+const INDEX_COMMANDS: [&str; 9] = ["create", "load", "get", "put", "delete", "scan", "stats", "verify", "explain"];
 
 #[test]
 fn every_command_explains_itself_with_examples() {
@@ -14,6 +15,13 @@ fn every_command_explains_itself_with_examples() {
         assert!(overview.stdout.contains(&format!("\n  {command} ")), "{command} is missing in\n{}", overview.stdout);
         let help = folder.run(&[command, "--help"]).exits_with(0);
         assert!(help.stdout.contains("Examples:") && help.stdout.contains("--json"), "{}", help.stdout);
+    }
+    let overview = folder.run(&["index", "--help"]).exits_with(0);
+    for command in INDEX_COMMANDS {
+        assert!(overview.stdout.contains(&format!("\n  {command} ")), "{command} is missing in\n{}", overview.stdout);
+        let help = folder.run(&["index", command, "--help"]).exits_with(0);
+        assert!(help.stdout.contains("Examples:") && help.stdout.contains("--json"), "{}", help.stdout);
+        assert!(help.stdout.contains(&format!("ogive index {command}")), "{}", help.stdout);
     }
     assert!(folder.run(&["--version"]).exits_with(0).stdout.starts_with("ogive "));
 }

@@ -41,8 +41,8 @@ impl<K: Key, V: Payload> Index<K, V> {
     pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
         let (key_type, payload_bytes) = chosen::<K, V>(options)?;
         let header = Header::new(options, key_type, payload_bytes)?;
-        let file = PageFile::create(storage, name, &options.pages, &header.encode())?;
-        Self::new(storage, name, file, header)
+        let create = |header: &Header| PageFile::create(storage, name, &options.pages, &header.encode());
+        Ok(Self::new(Shared::new(storage.path(name), header, create)?))
     }
 
     /// Opens an index for reading and writing, and recovers it where its last writer did not close it. Its kind and its layout are
@@ -69,12 +69,11 @@ impl<K: Key, V: Payload> Index<K, V> {
         let path = storage.path(name);
         let header = Header::decode(file.header(), file.snapshot()?.payload_bytes(), &path)?;
         check_types::<K, V>(&header, &path)?;
-        Self::new(storage, name, file, header)
+        Ok(Self::new(Shared::new(path, header, |_| Ok(file))?))
     }
 
-    fn new(storage: &Arc<dyn Storage>, name: &str, file: PageFile, header: Header) -> Result<Self> {
-        let shared = Arc::new(Shared::new(storage.path(name), file, header)?);
-        Ok(Self { shared, payload: PhantomData })
+    fn new(shared: Shared<K>) -> Self {
+        Self { shared: Arc::new(shared), payload: PhantomData }
     }
 
     /// What the index is made of.

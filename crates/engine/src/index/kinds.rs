@@ -1,6 +1,9 @@
 //! From the name of a structure to the structure.
 
+use super::btree::BtreeRouter;
+use super::fiting::Fiting;
 use super::header::Header;
+use super::leaves::LeafTree;
 use super::options::Kind;
 use super::structure::Structure;
 use super::word::Word;
@@ -12,7 +15,10 @@ use std::sync::Arc;
 /// # Errors
 /// [`Error::InvalidArgument`] for a kind that this build has not.
 pub(super) fn structure<W: Word>(header: &Header) -> Result<Arc<dyn Structure<W>>> {
-    let missing =
-        |kind: Kind| Err(Error::InvalidArgument(format!("this build of ogive has no indexes of kind {kind}")));
-    missing(header.kind)
+    let Header { kind, layout, ref tunables, .. } = *header;
+    Ok(match kind {
+        Kind::Btree => Arc::new(LeafTree::new(BtreeRouter { fill_percent: layout.fill_percent }, layout)),
+        Kind::Fiting => Arc::new(Fiting::new(layout, tunables.fiting)),
+        _ => return Err(Error::InvalidArgument(format!("this build of ogive has no indexes of kind {kind}"))),
+    })
 }

@@ -1,5 +1,6 @@
 //! Which structure, and what it is told.
 
+use super::fiting::FitingOptions;
 use super::key::KeyType;
 use crate::page::PageOptions;
 use std::fmt::{self, Display};
@@ -142,13 +143,22 @@ pub struct IndexOptions {
     pub duplicates: bool,
     /// Sizes, memory and durability of the file.
     pub pages: PageOptions,
+    /// The choices of a FITing-tree, and of its hybrid.
+    pub fiting: FitingOptions,
 }
 
 impl Default for IndexOptions {
     fn default() -> Self {
         let IndexLayout { fill_percent, duplicates, .. } = IndexLayout::default();
-        let (kind, pages) = (Kind::default(), PageOptions::default());
-        Self { kind, key_type: None, payload_bytes: None, fill_percent, duplicates, pages }
+        Self {
+            kind: Kind::default(),
+            key_type: None,
+            payload_bytes: None,
+            fill_percent,
+            duplicates,
+            pages: PageOptions::default(),
+            fiting: FitingOptions::default(),
+        }
     }
 }
 

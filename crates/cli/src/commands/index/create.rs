@@ -1,0 +1,103 @@
+//! `ogive index create`: makes an empty index.
+
+use super::any::AnyIndex;
+use super::file::Paging;
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+use crate::size::{ByteSize, human_bytes};
+use ogive::index::{IndexOptions, KeyType, Kind};
+use ogive::io::LocalStorage;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive index create ids.ogx                                 u64 keys, no payloads: a set
+  ogive index create ids.ogx --value-bytes 8                 u64 keys with payloads of 8 bytes
+  ogive index create uuids.ogx --key bytes16 --kind btree    a B+-tree of 16-byte keys
+  ogive index create tags.ogx --duplicates --value-bytes 4   a key may have many payloads
+  ogive index create ids.ogx --page-size 16KiB --fill 100    packed, in large pages
+
+What is chosen here is stored in the file. An existing file is never replaced.";
+
+/// Make an empty index
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Index to make
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+
+    /// What it is made of: ogive, aulid, btree, fiting, pgm, alex, lipp, or a hybrid of B+-tree leaves under one of the
+    /// last four: fiting-btree, pgm-btree, alex-btree, lipp-btree
+    #[arg(long, value_name = "KIND", default_value_t)]
+    kind: Kind,
+
+    /// What the keys are: u32, u64, u128, i64, i128, or bytes1 to bytes16
+    #[arg(long, value_name = "TYPE", default_value_t = KeyType::U64)]
+    key: KeyType,
+
+    /// Bytes of every payload
+    #[arg(long, value_name = "N", default_value = "0")]
+    value_bytes: ByteSize,
+
+    /// Let a key stand for several entries; for ogive, aulid and btree
+    #[arg(long)]
+    duplicates: bool,
+
+    /// Size of a page: a power of two from 512 B to 64 KiB
+    #[arg(long, value_name = "N", default_value = "4KiB")]
+    page_size: ByteSize,
+
+    /// How full a bulk load makes leaves, in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = IndexOptions::default().fill_percent)]
+    fill: u8,
+
+    #[command(flatten)]
+    paging: Paging,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let (folder, name) = LocalStorage::split_path(&arguments.path)?;
+    let mut pages = arguments.paging.options();
+    pages.page_bytes = bytes(arguments.page_size, "pages")?;
+    let options = IndexOptions {
+        kind: arguments.kind,
+        key_type: Some(arguments.key),
+        payload_bytes: Some(bytes(arguments.value_bytes, "payloads")?),
+        fill_percent: arguments.fill,
+        duplicates: arguments.duplicates,
+        pages,
+        ..IndexOptions::default()
+    };
+    let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key, &options)?;
+    let layout = index.layout();
+    if output.is_json() {
+        output.json(&json!({
+            "kind": index.kind().name(),
+            "key_type": index.key_type().to_string(),
+            "payload_bytes": layout.payload_bytes,
+            "duplicates": layout.duplicates,
+            "fill_percent": layout.fill_percent,
+            "page_bytes": options.pages.page_bytes,
+        }))?;
+    } else {
+        output.line(format_args!(
+            "{}: an empty index of kind {} for keys of type {} with payloads of {}, in pages of {}",
+            arguments.path.display(),
+            index.kind(),
+            index.key_type(),
+            human_bytes(layout.payload_bytes as u64),
+            human_bytes(options.pages.page_bytes as u64),
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The engine says which sizes there are; what no usize holds is none of them.
+fn bytes(size: ByteSize, what: &str) -> Result<usize> {
+    usize::try_from(size.0)
+        .map_err(|_| Failure::usage(format!("{what} of {} bytes are too large", size.0), "give a smaller size"))
+}

@@ -1,0 +1,60 @@
+//! `ogive index delete`: removes entries of one key.
+
+use super::file::IndexFile;
+use super::text;
+use crate::args::Outcome;
+use crate::failure::Result;
+use crate::output::{Output, note};
+use crate::size::grouped;
+use serde_json::json;
+use std::ffi::OsString;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive index delete ids.ogx 1234            remove an entry
+  ogive index delete tags.ogx 1234 --all     remove all entries of this key
+
+A key that is not there is told on standard error, and the exit code is 1.";
+
+/// Remove the entry of a key
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    file: IndexFile,
+
+    /// Key of the entry
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    key: OsString,
+
+    /// Remove all entries of this key, not only one of them
+    #[arg(long)]
+    all: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let index = arguments.file.write()?;
+    let key_type = index.key_type();
+    let word = text::key_from_argument(key_type, &arguments.key)?;
+    let removed = index.delete(word, arguments.all)?;
+    let shown = text::key_shown(key_type, word);
+    if output.is_json() {
+        output.json(&json!({ "key": text::key_to_json(key_type, word), "removed": removed }))?;
+    } else if removed > 0 {
+        output.line(format_args!("{shown}: {} removed", counted_entries(removed)))?;
+    }
+    if removed == 0 {
+        output.flush()?;
+        note(format_args!("{shown}: not found"));
+        return Ok(Outcome::Negative);
+    }
+    Ok(Outcome::Done)
+}
+
+fn counted_entries(count: u64) -> String {
+    match count {
+        1 => "1 entry".into(),
+        _ => format!("{} entries", grouped(count)),
+    }
+}

@@ -1,0 +1,212 @@
+//! `ogive index load`: puts the records of a file in.
+
+use super::any::{WordIndex, either, raw};
+use super::file::{IndexFile, PayloadOptions};
+use super::text;
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::input::{Input, InputOptions};
+use crate::interrupt::Interrupt;
+use crate::output::{Output, note};
+use crate::progress::{Progress, Unit};
+use crate::size::grouped;
+use ogive::index::{KeyType, Raw, Word};
+use ogive::{Error, table};
+use serde_json::json;
+use std::time::Instant;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive index load ids.ogx keys.u64 --payload 8            SOSD keys, with payloads made from them
+  ogive index load ids.ogx rows.csv --key id --value name  columns by name or number
+  ogive index load ids.ogx more.csv --batch 1000           commit after every 1,000 records
+  ogive index load ids.ogx keys.u64 --sorted               insist on the fast way
+
+An empty index is filled in one go where the input is sorted: nothing of it is there until all of it is. Otherwise records are
+inserted one by one, in batches that are there at once. Records without values get payloads of zeros.";
+
+/// Fill an index from a file
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    file: IndexFile,
+
+    #[command(flatten)]
+    input: InputOptions,
+
+    /// Insist on a bulk load: fail where the index has entries or the input is not sorted
+    #[arg(long, conflicts_with = "random")]
+    sorted: bool,
+
+    /// Insert record by record, even where a bulk load would do
+    #[arg(long)]
+    random: bool,
+
+    /// Records to a commit, where they are inserted one by one
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    batch: u64,
+
+    #[command(flatten)]
+    payloads: PayloadOptions,
+}
+
+/// How the records came in.
+#[derive(Debug)]
+struct Loaded {
+    records: u64,
+    bulk: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let started = Instant::now();
+    let interrupt = Interrupt::watch();
+    arguments.input.refuse_table()?;
+    let any = arguments.file.write()?;
+    let loaded = either!(&any, index => load(index, arguments, &interrupt))?;
+    let entries = any.len()?;
+    if output.is_json() {
+        output.json(&json!({ "records": loaded.records, "bulk": loaded.bulk, "entries": entries }))?;
+    } else {
+        output.line(format_args!(
+            "{}: {} records {} in {:.1} s; now {} entries",
+            arguments.file.shown(),
+            grouped(loaded.records),
+            if loaded.bulk { "loaded" } else { "inserted" },
+            started.elapsed().as_secs_f64(),
+            grouped(entries)
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Loads in bulk where that can be, else inserts.
+fn load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interrupt) -> Result<Loaded> {
+    let may_retry = arguments.input.is_rereadable();
+    if arguments.sorted || !arguments.random && may_retry && index.is_empty()? {
+        match bulk_load(index, arguments, interrupt) {
+            Err(Failure::Engine(Error::Unsorted { .. } | Error::Repeated { .. })) if !arguments.sorted => {
+                note("the input is not sorted; its records are inserted one by one");
+            }
+            done => return done.map(|records| Loaded { records, bulk: true }),
+        }
+    }
+    let records = insert(index, arguments, interrupt)?;
+    Ok(Loaded { records, bulk: false })
+}
+
+fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interrupt) -> Result<u64> {
+    let mut records = Records::open(index, arguments)?;
+    let mut progress = Progress::start("loading", records.input.facts().length_bytes, Unit::Bytes);
+    let mut failure = None;
+    let loaded = {
+        let entries = std::iter::from_fn(|| match records.next() {
+            Ok(entry) => {
+                progress.reach(records.input.position_bytes());
+                entry.map(Ok)
+            }
+            Err(error) => {
+                failure = Some(error);
+                Some(Err(Error::Interrupted))
+            }
+        });
+        let stop = || if interrupt.is_asked() { Err(Error::Interrupted) } else { Ok(()) };
+        index.try_bulk_load(entries, &mut |_| stop())
+    };
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok(loaded?),
+    }
+}
+
+fn insert<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interrupt) -> Result<u64> {
+    let mut records = Records::open(index, arguments)?;
+    let mut progress = Progress::start("inserting", records.input.facts().length_bytes, Unit::Bytes);
+    let mut committed = 0;
+    loop {
+        if interrupt.is_asked() {
+            return Err(Failure::refused(
+                format!("interrupted; the first {} records are in the index", grouped(committed)),
+                "load the file again for the rest: records that are there are overwritten",
+            ));
+        }
+        let mut transaction = index.write()?;
+        let mut batch = 0;
+        while batch < arguments.batch
+            && let Some((key, payload)) = records.next()?
+        {
+            transaction.insert(key, payload)?;
+            batch += 1;
+        }
+        transaction.commit()?;
+        committed += batch;
+        progress.reach(records.input.position_bytes());
+        if batch < arguments.batch {
+            return Ok(committed);
+        }
+    }
+}
+
+/// The records of an input as entries of an index.
+struct Records<'a> {
+    input: Box<dyn Input>,
+    arguments: &'a Arguments,
+    key_type: KeyType,
+    record_type: table::KeyType,
+    payload_bytes: usize,
+    records: u64,
+}
+
+impl<'a> Records<'a> {
+    fn open<W: Word>(index: &WordIndex<W>, arguments: &'a Arguments) -> Result<Self> {
+        let (key_type, payload_bytes) = (index.key_type(), index.layout().payload_bytes);
+        let options = input_options(&arguments.input, key_type);
+        let input = options.open(options.first_key_type()?)?;
+        let record_type = input.facts().key_type;
+        Ok(Self { input, arguments, key_type, record_type, payload_bytes, records: 0 })
+    }
+
+    fn next<W: Word>(&mut self) -> Result<Option<(Raw<W>, Vec<u8>)>> {
+        let Some(record) = self.input.next()? else { return Ok(None) };
+        self.records += 1;
+        let place = || format!("record {} of {}", grouped(self.records), self.arguments.input.path.display());
+        let word = text::key_from_record(self.key_type, self.record_type, record.key).ok_or_else(|| {
+            Failure::refused(
+                format!("the key of {} is none of type {}", place(), self.key_type),
+                format!("the keys of this index are {}", text::describe(self.key_type)),
+            )
+        })?;
+        let form = self.arguments.payloads.values;
+        let payload = match (record.value, self.arguments.input.payload) {
+            ([], _) => vec![0; self.payload_bytes],
+            (value, Some(_)) if value.len() == self.payload_bytes => value.to_vec(),
+            (value, Some(_)) => {
+                return Err(Failure::usage(
+                    format!("payloads of this index have {} bytes, not {}", self.payload_bytes, value.len()),
+                    format!("give --payload {}", self.payload_bytes),
+                ));
+            }
+            (value, None) => form.parse(value, self.payload_bytes).map_err(|detail| {
+                Failure::refused(
+                    format!("the value of {} does not fit: {detail}", place()),
+                    "--values says what values are: text, number or hex",
+                )
+            })?,
+        };
+        Ok(Some((raw(word), payload)))
+    }
+}
+
+/// The options of the input, told by the index what its keys are unless somebody said so.
+fn input_options(input: &InputOptions, key_type: KeyType) -> InputOptions {
+    let unguessed = match key_type {
+        KeyType::U32 | KeyType::U64 => table::KeyType::U64,
+        KeyType::U128 => table::KeyType::U128,
+        KeyType::I64 => table::KeyType::I64,
+        KeyType::I128 => table::KeyType::Text,
+        _ => table::KeyType::Bytes,
+    };
+    let told = input.key_type.or((!input.has_typed_keys()).then_some(unguessed));
+    InputOptions { key_type: told, ..input.clone() }
+}

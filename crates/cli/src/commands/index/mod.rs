@@ -1,0 +1,17 @@
+//! `ogive index`: indexes that are updated in place. One file for each sub-command.
+
+mod any;
+mod arguments;
+mod create;
+mod delete;
+mod explain;
+mod file;
+mod get;
+mod load;
+mod put;
+mod scan;
+mod stats;
+mod text;
+mod verify;
+
+pub(crate) use arguments::{Arguments, run};

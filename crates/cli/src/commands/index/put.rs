@@ -1,0 +1,62 @@
+//! `ogive index put`: puts one entry in.
+
+use super::file::{IndexFile, PayloadOptions};
+use super::text;
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+use serde_json::json;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive index put set.ogx 1234                     a key without a payload
+  ogive index put ids.ogx 1234 hello               text, padded with zero bytes
+  ogive index put ids.ogx 1234 99 --values number  a number, stored little-endian
+  ogive index put ids.ogx 1234 00ff --values hex   any bytes
+
+An entry that has the key is overwritten, unless the index allows duplicates. When the command is done, the entry is
+durable. For many entries, `ogive index load` is faster.";
+
+/// Put an entry in, or overwrite it
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    file: IndexFile,
+
+    /// Key of the entry
+    #[arg(value_name = "KEY", allow_negative_numbers = true)]
+    key: OsString,
+
+    /// Its payload
+    #[arg(value_name = "VALUE", default_value = "", hide_default_value = true, allow_negative_numbers = true)]
+    value: OsString,
+
+    #[command(flatten)]
+    payloads: PayloadOptions,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let index = arguments.file.write()?;
+    let key_type = index.key_type();
+    let word = text::key_from_argument(key_type, &arguments.key)?;
+    let payload_bytes = index.layout().payload_bytes;
+    let form = arguments.payloads.values;
+    let payload = match arguments.value.as_bytes() {
+        [] => vec![0; payload_bytes],
+        written => form.parse(written, payload_bytes).map_err(|message| {
+            Failure::usage(message, "give a payload that fits, or say with --values what it is: text, number or hex")
+        })?,
+    };
+    let grew = index.put(word, payload)?;
+    if output.is_json() {
+        output.json(&json!({ "key": text::key_to_json(key_type, word), "new": grew }))?;
+    } else {
+        let done = if grew { "put in" } else { "overwritten" };
+        output.line(format_args!("{}: {done}", text::key_shown(key_type, word)))?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,94 @@
+//! `ogive index stats`: tells what an index is made of.
+
+use super::any::AnyIndex;
+use super::file::IndexFile;
+use crate::args::Outcome;
+use crate::failure::Result;
+use crate::output::Output;
+use crate::size::grouped;
+use crate::table_text::plain_table;
+use ogive::index::Statistics;
+use serde_json::{Map, Value, json};
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive index stats ids.ogx            entries, height, nodes and pages level by level
+  ogive index stats ids.ogx --json     the same for programs
+
+All nodes are read, which takes a while in a large index.";
+
+/// Tell what an index is made of
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    file: IndexFile,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let index = arguments.file.read()?;
+    let statistics = index.statistics()?;
+    if output.is_json() {
+        output.json(&to_json(&index, &statistics)?)?;
+    } else {
+        print(&arguments.file.shown(), &index, &statistics, output)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn to_json(index: &AnyIndex, statistics: &Statistics) -> Result<Value> {
+    let layout = index.layout();
+    let levels: Vec<Value> = statistics
+        .levels
+        .iter()
+        .map(|level| json!({ "nodes": level.nodes, "pages": level.pages, "entries": level.entries }))
+        .collect();
+    let details: Map<String, Value> =
+        statistics.details.iter().map(|&(name, count)| (name.replace(' ', "_"), json!(count))).collect();
+    Ok(json!({
+        "kind": index.kind().name(),
+        "key_type": index.key_type().to_string(),
+        "payload_bytes": layout.payload_bytes,
+        "duplicates": layout.duplicates,
+        "fill_percent": layout.fill_percent,
+        "entries": index.len()?,
+        "leaves": statistics.leaves,
+        "leaf_pages": statistics.leaf_pages,
+        "inner_pages": statistics.inner_pages,
+        "height": statistics.height,
+        "mean_height": statistics.mean_height,
+        "levels": levels,
+        "details": details,
+    }))
+}
+
+fn print(name: &str, index: &AnyIndex, statistics: &Statistics, output: &mut Output) -> Result<()> {
+    let layout = index.layout();
+    output.line(format_args!(
+        "{name}: an index of kind {} with keys of type {} and payloads of {} B{}",
+        index.kind(),
+        index.key_type(),
+        grouped(layout.payload_bytes as u64),
+        if layout.duplicates { ", duplicates allowed" } else { "" }
+    ))?;
+    let counts = [
+        ("entries", index.len()?),
+        ("leaves", statistics.leaves),
+        ("pages of leaves", statistics.leaf_pages),
+        ("pages above them", statistics.inner_pages),
+        ("height", u64::from(statistics.height)),
+    ];
+    let rows = counts.into_iter().chain(statistics.details.iter().copied());
+    output.line("")?;
+    output.line(plain_table(&["", "count"], rows.map(|(name, count)| vec![name.to_owned(), grouped(count)])))?;
+    if statistics.levels.is_empty() {
+        return Ok(());
+    }
+    let levels = statistics.levels.iter().enumerate().map(|(depth, level)| {
+        let name = if depth == 0 { "root".to_owned() } else { depth.to_string() };
+        vec![name, grouped(level.nodes), grouped(level.pages), grouped(level.entries)]
+    });
+    output.line("")?;
+    output.line(plain_table(&["depth", "nodes", "pages", "entries or children"], levels))
+}

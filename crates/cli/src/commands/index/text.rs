@@ -1,0 +1,254 @@
+//! Keys and payloads between what people write and what an index holds.
+
+use crate::failure::{Failure, Result};
+use crate::key;
+use ogive::index::{Key, KeyType};
+use ogive::table;
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// Most bytes of a payload that is a number.
+const NUMBER_BYTES_MAX: usize = 16;
+
+/// What payloads are taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
+pub(super) enum Form {
+    /// Text, padded with zero bytes; other bytes are written \xNN
+    #[default]
+    Text,
+    /// An unsigned number, stored little-endian; up to 16 bytes
+    Number,
+    /// Hexadecimal digits, two a byte
+    Hex,
+}
+
+/// The word of a key given as an argument, widened to 16 bytes.
+///
+/// # Errors
+/// [`Failure::Usage`] when it is no key of the type.
+pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u128> {
+    let bytes = argument.as_bytes();
+    let written = match argument.to_str() {
+        Some(text) if matches!(key_type, KeyType::Bytes(_)) => table::KeyType::Bytes.parse(text).unwrap_or_default(),
+        _ => bytes.to_vec(),
+    };
+    key_from_written(key_type, &written).ok_or_else(|| {
+        Failure::usage(
+            format!("'{}' is no key of this index", key::escaped(bytes)),
+            format!("its keys are {}", describe(key_type)),
+        )
+    })
+}
+
+/// The word of a key as an input holds it: a number in decimal, or just the bytes.
+pub(super) fn key_from_written(key_type: KeyType, written: &[u8]) -> Option<u128> {
+    fn number<T: std::str::FromStr>(written: &[u8]) -> Option<T> {
+        std::str::from_utf8(written).ok()?.parse().ok()
+    }
+    match key_type {
+        KeyType::U32 => number::<u32>(written).map(u128::from),
+        KeyType::U64 => number::<u64>(written).map(u128::from),
+        KeyType::U128 => number::<u128>(written),
+        KeyType::I64 => number::<i64>(written).map(|key| u128::from(key.to_word())),
+        KeyType::I128 => number::<i128>(written).map(Key::to_word),
+        _ => (written.len() == key_type.key_bytes()).then(|| big_endian(written)),
+    }
+}
+
+/// The word of a key of an input whose keys have the type of a table's; `None` where the index has no such key.
+pub(super) fn key_from_record(key_type: KeyType, record_type: table::KeyType, key: &[u8]) -> Option<u128> {
+    let unsigned = matches!(record_type, table::KeyType::U64 | table::KeyType::U128);
+    let word = big_endian(key);
+    match key_type {
+        KeyType::U32 if unsigned => u32::try_from(word).ok().map(u128::from),
+        KeyType::U64 if unsigned => u64::try_from(word).ok().map(u128::from),
+        KeyType::U128 if unsigned => Some(word),
+        KeyType::I64 if record_type == table::KeyType::I64 => Some(word),
+        KeyType::I64 if unsigned => i64::try_from(word).ok().map(|key| u128::from(key.to_word())),
+        KeyType::I128 if unsigned => i128::try_from(word).ok().map(Key::to_word),
+        _ if matches!(record_type, table::KeyType::Text | table::KeyType::Bytes) => key_from_written(key_type, key),
+        _ => None,
+    }
+}
+
+fn big_endian(bytes: &[u8]) -> u128 {
+    bytes.iter().fold(0, |word, &byte| word << 8 | u128::from(byte))
+}
+
+/// What keys of a type are, for messages.
+pub(super) fn describe(key_type: KeyType) -> String {
+    match key_type {
+        KeyType::U32 => "whole numbers from 0 to 4294967295".into(),
+        KeyType::U64 => "whole numbers from 0 to 18446744073709551615".into(),
+        KeyType::U128 => "whole numbers from 0 to 2^128 - 1".into(),
+        KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807".into(),
+        KeyType::I128 => "whole numbers from -2^127 to 2^127 - 1".into(),
+        _ => format!("{} bytes each; a backslash is written \\\\, and any byte \\xNN", key_type.key_bytes()),
+    }
+}
+
+/// The bytes of a key of bytes.
+fn key_bytes(key_type: KeyType, word: u128) -> Vec<u8> {
+    word.to_be_bytes()[16 - key_type.key_bytes()..].to_vec()
+}
+
+/// A key as it was given: numbers in decimal, bytes with escapes.
+pub(super) fn key_shown(key_type: KeyType, word: u128) -> String {
+    match key_type {
+        KeyType::U32 | KeyType::U64 | KeyType::U128 => word.to_string(),
+        KeyType::I64 => i64::from_word(word as u64).to_string(),
+        KeyType::I128 => i128::from_word(word).to_string(),
+        _ => key::escaped(&key_bytes(key_type, word)).into_owned(),
+    }
+}
+
+/// A key in JSON: a number where JSON's readers take it for one.
+pub(super) fn key_to_json(key_type: KeyType, word: u128) -> Value {
+    match key_type {
+        KeyType::U32 | KeyType::U64 => json!(word as u64),
+        KeyType::I64 => json!(i64::from_word(word as u64)),
+        KeyType::U128 | KeyType::I128 => json!(key_shown(key_type, word)),
+        _ => key::bytes_to_json(&key_bytes(key_type, word)),
+    }
+}
+
+impl Form {
+    /// The payload of this size that a text stands for.
+    ///
+    /// # Errors
+    /// A word on what is wrong with it.
+    pub(super) fn parse(self, written: &[u8], payload_bytes: usize) -> Result<Vec<u8>, String> {
+        let mut payload = match self {
+            Self::Text => written.to_vec(),
+            Self::Number => number_bytes(written)?,
+            Self::Hex => hex_bytes(written)?,
+        };
+        let significant = match self {
+            Self::Number => payload.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1),
+            _ => payload.len(),
+        };
+        if significant > payload_bytes {
+            return Err(format!(
+                "'{}' takes {significant} bytes, and payloads of this index have {payload_bytes}",
+                key::escaped(written)
+            ));
+        }
+        payload.resize(payload_bytes, 0);
+        Ok(payload)
+    }
+
+    /// A payload as a line shows it.
+    pub(super) fn shown(self, payload: &[u8]) -> String {
+        match self {
+            Self::Number if payload.len() <= NUMBER_BYTES_MAX => little_endian(payload).to_string(),
+            Self::Text => key::escaped(unpadded(payload)).into_owned(),
+            _ => payload.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+
+    /// A payload in JSON.
+    pub(super) fn to_json(self, payload: &[u8]) -> Value {
+        match self {
+            Self::Number => match u64::try_from(little_endian(payload)) {
+                Ok(number) if payload.len() <= NUMBER_BYTES_MAX => json!(number),
+                _ => json!(self.shown(payload)),
+            },
+            Self::Text => key::bytes_to_json(unpadded(payload)),
+            Self::Hex => json!({ "hex": self.shown(payload) }),
+        }
+    }
+}
+
+fn unpadded(payload: &[u8]) -> &[u8] {
+    let end = payload.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    &payload[..end]
+}
+
+fn little_endian(payload: &[u8]) -> u128 {
+    payload.iter().rev().fold(0, |number, &byte| number << 8 | u128::from(byte))
+}
+
+fn number_bytes(written: &[u8]) -> Result<Vec<u8>, String> {
+    let number = std::str::from_utf8(written).ok().and_then(|text| text.parse::<u128>().ok());
+    let number = number.ok_or_else(|| format!("'{}' is no whole number from 0 to 2^128 - 1", key::escaped(written)))?;
+    Ok(number.to_le_bytes().to_vec())
+}
+
+fn hex_bytes(written: &[u8]) -> Result<Vec<u8>, String> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let pairs = written.chunks(2).map(|pair| match pair {
+        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
+        _ => None,
+    });
+    let bytes: Option<Vec<u8>> = pairs.collect();
+    bytes.ok_or_else(|| format!("'{}' are no hexadecimal digits, two a byte", key::escaped(written)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_print_as_they_were_given_and_keep_their_order() {
+        let cases: [(KeyType, &[&str]); 7] = [
+            (KeyType::U32, &["0", "9", "10", "4294967295"]),
+            (KeyType::U64, &["0", "9", "10", "18446744073709551615"]),
+            (KeyType::U128, &["0", "18446744073709551616", "340282366920938463463374607431768211455"]),
+            (KeyType::I64, &["-9223372036854775808", "-10", "-9", "0", "7", "9223372036854775807"]),
+            (KeyType::I128, &["-170141183460469231731687303715884105728", "-1", "0", "1"]),
+            (KeyType::Bytes(3), &["abc", "abd", "b\\x00\\\\"]),
+            (KeyType::Bytes(16), &["0123456789abcdef", "0123456789abcdeg"]),
+        ];
+        for (key_type, written) in cases {
+            let words: Vec<u128> =
+                written.iter().map(|text| key_from_argument(key_type, OsStr::new(text)).unwrap()).collect();
+            assert!(words.is_sorted_by(|left, right| left < right), "{key_type}");
+            let shown: Vec<String> = words.iter().map(|&word| key_shown(key_type, word)).collect();
+            assert_eq!(shown, written, "{key_type}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_key_of_the_type_is_wrong_usage() {
+        for (key_type, text) in [
+            (KeyType::U32, "4294967296"),
+            (KeyType::U64, "-1"),
+            (KeyType::U64, "18446744073709551616"),
+            (KeyType::I64, "9223372036854775808"),
+            (KeyType::Bytes(3), "ab"),
+            (KeyType::Bytes(3), "abcd"),
+        ] {
+            assert_eq!(key_from_argument(key_type, OsStr::new(text)).unwrap_err().exit_code(), 2, "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_of_inputs_widen_but_never_wrap() {
+        let big = |number: u64| number.to_be_bytes();
+        let from = |key_type, number| key_from_record(key_type, table::KeyType::U64, &big(number));
+        assert_eq!(from(KeyType::U64, u64::MAX), Some(u128::from(u64::MAX)));
+        assert_eq!(from(KeyType::U32, 1 << 32), None);
+        assert_eq!(from(KeyType::U128, 7), Some(7));
+        assert_eq!(from(KeyType::I64, 7).map(|word| key_shown(KeyType::I64, word)).as_deref(), Some("7"));
+        assert_eq!(from(KeyType::I64, 1 << 63), None);
+        assert_eq!(key_from_record(KeyType::U64, table::KeyType::F64, &big(1)), None);
+        assert_eq!(key_from_record(KeyType::U64, table::KeyType::Text, b"12"), Some(12));
+    }
+
+    #[test]
+    fn payloads_come_back_as_they_were_written() {
+        for (form, text, bytes) in
+            [(Form::Text, "hi", 4), (Form::Text, "", 0), (Form::Number, "65536", 4), (Form::Hex, "00ff10", 3)]
+        {
+            let payload = form.parse(text.as_bytes(), bytes).unwrap();
+            assert_eq!(payload.len(), bytes);
+            assert_eq!(form.shown(&payload), text);
+        }
+        assert!(Form::Text.parse(b"hello", 4).is_err());
+        assert!(Form::Number.parse(b"65536", 2).is_err());
+        assert!(Form::Number.parse(b"-1", 2).is_err());
+        assert!(Form::Hex.parse(b"0", 2).is_err());
+        assert!(Form::Hex.parse(b"zz", 2).is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! `ogive index verify`: checks every page and every promise of an index.
+
+use super::file::IndexFile;
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::{Output, note};
+use crate::size::{counted, grouped};
+use ogive::Error;
+use serde_json::json;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive index verify ids.ogx
+  ogive index verify ids.ogx --json
+
+Walks over all nodes and trusts none: checksums, order of the keys, links, models as look-ups use them, counts. The first
+thing that does not hold is told, and the exit code is 1.";
+
+/// Check every page of an index, the order of its keys, and its nodes
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    file: IndexFile,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let report = match arguments.file.read().and_then(|index| Ok(index.verify()?)) {
+        Err(Failure::Engine(error @ Error::Damaged { .. })) => return damaged(&error, output),
+        report => report?,
+    };
+    if output.is_json() {
+        output.json(&json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] }))?;
+    } else {
+        output.line(format_args!(
+            "{}: sound; keys in order: {}, in {}",
+            arguments.file.shown(),
+            grouped(report.entries),
+            counted(report.pages, "page")
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn damaged(error: &Error, output: &mut Output) -> Result<Outcome> {
+    if output.is_json()
+        && let Error::Damaged { offset, detail, .. } = error
+    {
+        output.json(&json!({ "sound": false, "findings": [{ "offset": offset, "detail": detail }] }))?;
+    }
+    output.flush()?;
+    note(format_args!("error: {error}"));
+    note("hint: restore it from a copy; `ogive index scan` prints the entries up to the damage");
+    Ok(Outcome::Negative)
+}

@@ -1,0 +1,227 @@
+//! What is put into an index comes out again, through every command on it, for every kind of index. Method: whole runs; and a
+//! process that is killed in the middle of its work, again and again, must lose nothing that it had told.
+
+use super::run::{Folder, sosd, uneven_keys};
+use serde_json::json;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+const KINDS: [&str; 11] = [
+    "ogive",
+    "aulid",
+    "btree",
+    "fiting",
+    "pgm",
+    "alex",
+    "lipp",
+    "fiting-btree",
+    "pgm-btree",
+    "alex-btree",
+    "lipp-btree",
+];
+
+/// Runs a sub-command of `ogive index`.
+fn index(folder: &Folder, arguments: &[&str]) -> super::run::Run {
+    folder.run(&[&["index"], arguments].concat())
+}
+
+#[test]
+fn every_kind_of_index_is_made_filled_asked_and_checked() {
+    for kind in KINDS {
+        let folder = Folder::new();
+        let keys = uneven_keys(3000);
+        folder.write("keys.u64", sosd(&keys));
+        let create = ["create", "i.ogx", "--kind", kind, "--value-bytes", "8", "--page-size", "512", "--json"];
+        let made = index(&folder, &create).exits_with(0).json();
+        assert_eq!((&made["kind"], &made["page_bytes"]), (&json!(kind), &json!(512)));
+        let loaded = index(&folder, &["load", "i.ogx", "keys.u64", "--payload", "8", "--json"]).exits_with(0).json();
+        assert_eq!(loaded, json!({ "records": 3000, "bulk": true, "entries": 3000 }), "{kind}");
+        let (first, last) = (keys[0].to_string(), keys[2999].to_string());
+        let found = index(&folder, &["get", "i.ogx", &first, "--values", "hex"]).exits_with(0);
+        assert_eq!(found.stdout.trim_end().len(), 16, "{kind}: {}", found.stdout);
+        index(&folder, &["put", "i.ogx", "17", "hello"]).exits_with(0).prints("17: put in\n");
+        index(&folder, &["put", "i.ogx", "17", "again"]).exits_with(0).prints("17: overwritten\n");
+        index(&folder, &["get", "i.ogx", "17"]).exits_with(0).prints("again\n");
+        index(&folder, &["delete", "i.ogx", &last]).exits_with(0).prints(&format!("{last}: 1 entry removed\n"));
+        index(&folder, &["delete", "i.ogx", &last]).exits_with(1).complains_of("not found");
+        let explained = index(&folder, &["explain", "i.ogx", &first, "--json"]).exits_with(0).json();
+        assert_eq!(explained["found"], true, "{kind}");
+        let path = explained["path"].as_array().unwrap();
+        assert!(!path.is_empty() && path.iter().all(|visit| visit["page"].is_u64() && visit["node"].is_string()));
+        assert!(explained["blocks"].as_u64().unwrap() as usize <= path.len(), "{kind}: {explained}");
+        let stats = index(&folder, &["stats", "i.ogx", "--json"]).exits_with(0).json();
+        assert_eq!(stats["entries"], 3000, "{kind}: {stats}");
+        for name in ["leaves", "leaf_pages", "inner_pages", "height"] {
+            assert!(stats[name].is_u64(), "{kind}: {name}: {stats}");
+        }
+        let verdict = index(&folder, &["verify", "i.ogx", "--json"]).exits_with(0).json();
+        assert_eq!((&verdict["sound"], &verdict["entries"]), (&json!(true), &json!(3000)), "{kind}");
+        let scanned = index(&folder, &["scan", "i.ogx"]).exits_with(0);
+        assert_eq!(scanned.stdout.lines().count(), 3000, "{kind}");
+        for text in [&["stats", "i.ogx"][..], &["explain", "i.ogx", &first], &["verify", "i.ogx"]] {
+            assert!(!index(&folder, text).exits_with(0).stdout.is_empty(), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_scan_of_an_index_keeps_to_its_bounds_and_direction() {
+    let folder = Folder::new();
+    index(&folder, &["create", "i.ogx", "--key", "i64", "--value-bytes", "2"]).exits_with(0);
+    for key in ["-20", "-10", "0", "10", "20"] {
+        index(&folder, &["put", "i.ogx", key, "7", "--values", "number"]).exits_with(0);
+    }
+    let scan = |arguments: &[&str]| {
+        let run = index(&folder, &[&["scan", "i.ogx", "--values", "number"], arguments].concat()).exits_with(0);
+        run.stdout.lines().map(|line| line.strip_suffix("\t7").unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(scan(&[]), ["-20", "-10", "0", "10", "20"]);
+    assert_eq!(scan(&["--from", "-10", "--to", "10"]), ["-10", "0"]);
+    assert_eq!(scan(&["--reverse", "--limit", "2"]), ["20", "10"]);
+    assert_eq!(scan(&["--from", "11", "--to", "20"]), [""; 0]);
+    assert_eq!(scan(&["--from", "20", "--to", "-20"]), [""; 0]);
+    assert_eq!(scan(&["--limit", "0"]), [""; 0]);
+    let objects = index(&folder, &["scan", "i.ogx", "--json", "--values", "number", "--limit", "1"]).json_lines();
+    assert_eq!(objects, [json!({ "key": -20, "value": 7 })]);
+}
+
+#[test]
+fn inputs_that_are_not_sorted_are_inserted_and_bulk_loads_can_be_insisted_on() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "id,name\n5,five\n3,three\n9,nine\n3,drei\n");
+    index(&folder, &["create", "i.ogx", "--value-bytes", "8"]).exits_with(0);
+    let load = ["load", "i.ogx", "rows.csv", "--key", "id", "--value", "name"];
+    index(&folder, &[&load[..], &["--sorted"]].concat()).exits_with(1).complains_of("out of order");
+    index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("");
+    let loaded = index(&folder, &[&load[..], &["--json"]].concat()).exits_with(0).json();
+    assert_eq!(loaded, json!({ "records": 4, "bulk": false, "entries": 3 }));
+    index(&folder, &["scan", "i.ogx"]).exits_with(0).prints("3\tdrei\n5\tfive\n9\tnine\n");
+    index(&folder, &[&load[..], &["--sorted"]].concat()).exits_with(1).complains_of("has entries already");
+    folder.write("long.csv", "id,name\n1,far too long a name\n");
+    index(&folder, &["load", "i.ogx", "long.csv", "--value", "name"]).exits_with(1).complains_of("record 1");
+    folder.write("words.txt", "one\n");
+    index(&folder, &["load", "i.ogx", "words.txt"]).exits_with(1).complains_of("one");
+}
+
+#[test]
+fn keys_of_bytes_and_duplicates_go_in_and_out() {
+    let folder = Folder::new();
+    index(&folder, &["create", "i.ogx", "--key", "bytes3", "--value-bytes", "4", "--duplicates"]).exits_with(0);
+    folder.write("rows.csv", "k,v\nabc,1\nabc,2\nabd,3\n");
+    index(&folder, &["load", "i.ogx", "rows.csv", "--value", "v"]).exits_with(0);
+    index(&folder, &["get", "i.ogx", "abc", "--all"]).exits_with(0).prints("1\n2\n");
+    index(&folder, &["put", "i.ogx", "ab\\xff", "4"]).exits_with(0);
+    let found = index(&folder, &["get", "i.ogx", "ab\\xff", "--all", "--json"]).exits_with(0).json();
+    assert_eq!(found["values"], json!(["4"]));
+    index(&folder, &["delete", "i.ogx", "abc"]).exits_with(0).prints("abc: 1 entry removed\n");
+    index(&folder, &["put", "i.ogx", "abc", "5"]).exits_with(0);
+    index(&folder, &["delete", "i.ogx", "abc", "--all"]).exits_with(0).prints("abc: 2 entries removed\n");
+    index(&folder, &["get", "i.ogx", "abc"]).exits_with(1).complains_of("not found");
+    index(&folder, &["get", "i.ogx", "abcd"]).exits_with(2).complains_of("3 bytes");
+}
+
+#[test]
+fn wrong_usage_of_an_index_exits_with_two_and_makes_no_file() {
+    let folder = Folder::new();
+    for arguments in [
+        &[][..],
+        &["conjure"],
+        &["create"],
+        &["create", "i.ogx", "--kind", "rmi"],
+        &["create", "i.ogx", "--key", "bytes17"],
+        &["create", "i.ogx", "--page-size", "1000"],
+        &["create", "i.ogx", "--fill", "0"],
+        &["create", "i.ogx", "--value-bytes", "2000"],
+        &["create", "i.ogx", "--kind", "alex", "--duplicates"],
+    ] {
+        let run = index(&folder, arguments).exits_with(2);
+        assert!(run.stdout.is_empty() && run.stderr.contains("error:"), "{arguments:?}: {}", run.stderr);
+    }
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
+    index(&folder, &["create", "i.ogx"]).exits_with(0);
+    for arguments in [
+        &["get", "i.ogx", "one"][..],
+        &["get", "i.ogx", "-1"],
+        &["put", "i.ogx", "1", "value"],
+        &["put", "i.ogx"],
+        &["scan", "i.ogx", "--limit", "many"],
+        &["load", "i.ogx", "keys.u64", "--batch", "0"],
+        &["load", "i.ogx", "keys.u64", "--sorted", "--random"],
+    ] {
+        index(&folder, arguments).exits_with(2).complains_of("error:");
+    }
+    index(&folder, &["create", "i.ogx"]).exits_with(1).complains_of("i.ogx");
+    index(&folder, &["get", "nowhere.ogx", "1"]).exits_with(1).complains_of("nowhere.ogx");
+}
+
+#[test]
+fn a_damaged_or_foreign_index_is_an_error_and_never_a_panic() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(2000)));
+    index(&folder, &["create", "i.ogx", "--page-size", "512"]).exits_with(0);
+    index(&folder, &["load", "i.ogx", "keys.u64"]).exits_with(0);
+    let whole = std::fs::read(folder.path("i.ogx")).unwrap();
+    let mut flipped = whole.clone();
+    let middle = whole.len() * 2 / 3;
+    flipped[middle..middle + 512].iter_mut().for_each(|byte| *byte ^= 1);
+    for (name, content) in [("flipped", &flipped[..]), ("empty", &[]), ("text", b"hello\n"), ("zeros", &[0; 20_000])] {
+        folder.write(name, content);
+        index(&folder, &["verify", name]).exits_with(1).complains_of(name);
+        index(&folder, &["scan", name, "--json"]).exits_with(1).complains_of(name);
+    }
+    index(&folder, &["verify", "i.ogx"]).exits_with(0);
+}
+
+/// A process that inserts in small batches is killed at some moment; what it had committed is there, and nothing else.
+#[test]
+fn a_load_that_is_killed_again_and_again_loses_nothing_and_leaves_a_sound_index() {
+    for kind in KINDS {
+        let folder = Folder::new();
+        let create = ["create", "i.ogx", "--kind", kind, "--value-bytes", "8", "--page-size", "512"];
+        index(&folder, &create).exits_with(0);
+        let mut entries = 0;
+        for round in 0..3_u64 {
+            let keys: Vec<u64> = (0..60_000).map(|i| (i * 7919 + round * 31) % 1_000_003 * 3 + round).collect();
+            let text: String = keys.iter().map(|key| format!("{key}\n")).collect();
+            folder.write("keys.txt", text);
+            let load = ["index", "load", "i.ogx", "keys.txt", "--random", "--batch", "50", "--payload", "8"];
+            let mut child = folder.command(&load).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(30 + 40 * round));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let verdict = index(&folder, &["verify", "i.ogx", "--json"]).exits_with(0).json();
+            let found = verdict["entries"].as_u64().unwrap();
+            assert!(found >= entries, "{kind}: {found} entries after {entries}");
+            entries = found;
+            let scanned = index(&folder, &["scan", "i.ogx", "--values", "hex"]).exits_with(0);
+            assert_eq!(scanned.stdout.lines().count() as u64, entries, "{kind}");
+        }
+    }
+}
+
+/// A process that tells each entry once it is durable is killed: everything that it told is there.
+#[test]
+fn what_was_told_before_a_kill_is_there_afterwards() {
+    let folder = Folder::new();
+    index(&folder, &["create", "i.ogx", "--page-size", "512"]).exits_with(0);
+    let script = "i=0; while true; do i=$((i + 1)); \"$0\" index put i.ogx $i || exit 1; done";
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_ogive")])
+        .current_dir(folder.path(""))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut told = Vec::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines().take(25) {
+        told.push(line.unwrap().split(':').next().unwrap().to_owned());
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The last `put` may still be at work.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    for key in told {
+        index(&folder, &["get", "i.ogx", &key]).exits_with(0);
+    }
+    index(&folder, &["verify", "i.ogx"]).exits_with(0);
+}

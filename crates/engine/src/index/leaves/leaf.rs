@@ -1,0 +1,263 @@
+//! The layout of a leaf.
+//!
+//! ```text
+//! offset  0             1        3           7        11                            11 + stride
+//!         | tag, flags  | count  | previous  | next  | key 0 | payload of entry 0 | key 1 | ...
+//!           1             2        4           4
+//! ```
+//!
+//! With keys and payloads of 8 bytes, a page of 4 KiB holds 254 entries. Page 0, which is never a leaf, ends the chain of leaves on
+//! both sides.
+
+use crate::error::Result;
+use crate::index::packed::{lower_bound, upper_bound, word_at};
+use crate::index::word::Word;
+use crate::io::Purpose;
+use crate::page::{Page, PageEdit, PageNumber, Pages, Transaction};
+
+/// The upper bits of the first byte of each leaf.
+const TAG: u8 = 0xa4;
+/// The leaf holds a run, which goes on in the next leaf.
+const CONTINUES: u8 = 1;
+/// The leaf goes on with the run of the leaf before it.
+const CONTINUATION: u8 = 2;
+const COUNT_OFFSET: usize = 1;
+const PREVIOUS_OFFSET: usize = 3;
+const NEXT_OFFSET: usize = 7;
+const HEADER_BYTES: usize = 11;
+/// Entries up to this size are put in by one write, and so logged as one range.
+const SMALL_ENTRY_BYTES: usize = 64;
+
+/// What ends the chain of leaves.
+pub(super) const NO_PAGE: PageNumber = 0;
+
+/// Which part of a run of equal keys a leaf is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The run goes on in the next leaf.
+    pub(super) continues: bool,
+    /// The run began in a leaf before.
+    pub(super) continuation: bool,
+}
+
+impl Part {
+    fn byte(self) -> u8 {
+        TAG | if self.continues { CONTINUES } else { 0 } | if self.continuation { CONTINUATION } else { 0 }
+    }
+}
+
+/// Size of an entry, and how many a leaf holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) stride: usize,
+    pub(super) capacity: usize,
+}
+
+impl Shape {
+    pub(super) fn new<W: Word>(page_payload_bytes: usize, payload_bytes: usize) -> Self {
+        let stride = W::BYTES + payload_bytes;
+        Self { stride, capacity: page_payload_bytes.saturating_sub(HEADER_BYTES) / stride }
+    }
+
+    fn offset(self, index: usize) -> usize {
+        HEADER_BYTES + index * self.stride
+    }
+}
+
+/// Everything in front of the entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Header {
+    pub(super) part: Part,
+    pub(super) count: usize,
+    pub(super) previous: PageNumber,
+    pub(super) next: PageNumber,
+}
+
+impl Header {
+    /// A leaf's bytes: the header, and `entries` side by side.
+    pub(super) fn image(&self, entries: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES + entries.len());
+        bytes.push(self.part.byte());
+        bytes.extend_from_slice(&(self.count as u16).to_le_bytes());
+        bytes.extend_from_slice(&self.previous.to_le_bytes());
+        bytes.extend_from_slice(&self.next.to_le_bytes());
+        bytes.extend_from_slice(entries);
+        bytes
+    }
+}
+
+/// A leaf that was read: its header makes sense.
+#[derive(Clone, Debug)]
+pub(super) struct Leaf {
+    page: Page,
+    pub(super) number: PageNumber,
+    pub(super) shape: Shape,
+    pub(super) header: Header,
+}
+
+impl Leaf {
+    pub(super) fn read(pages: &dyn Pages, number: PageNumber, shape: Shape) -> Result<Self> {
+        Self::parse(pages, number, pages.read(number, Purpose::Leaf)?, shape)
+    }
+
+    pub(super) fn parse(pages: &dyn Pages, number: PageNumber, page: Page, shape: Shape) -> Result<Self> {
+        let Some(&[flags, low, high, a, b, c, d, e, f, g, h]) = page.first_chunk::<HEADER_BYTES>() else {
+            return Err(pages.damaged(number, "too short for a leaf"));
+        };
+        let count = usize::from(u16::from_le_bytes([low, high]));
+        if flags & !(CONTINUES | CONTINUATION) != TAG || count > shape.capacity {
+            return Err(pages.damaged(number, "a leaf was expected here"));
+        }
+        let part = Part { continues: flags & CONTINUES > 0, continuation: flags & CONTINUATION > 0 };
+        if count == 0 && part != Part::default() {
+            return Err(pages.damaged(number, "a leaf of a run of equal keys is empty"));
+        }
+        let header =
+            Header { part, count, previous: u32::from_le_bytes([a, b, c, d]), next: u32::from_le_bytes([e, f, g, h]) };
+        Ok(Self { page, number, shape, header })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.header.count
+    }
+
+    /// The entries, side by side.
+    pub(super) fn entries(&self) -> &[u8] {
+        self.page.get(HEADER_BYTES..self.shape.offset(self.header.count)).unwrap_or(&[])
+    }
+
+    pub(super) fn key<W: Word>(&self, index: usize) -> W {
+        word_at(self.entries(), self.shape.stride, index)
+    }
+
+    pub(super) fn keys<W: Word>(&self) -> impl Iterator<Item = W> {
+        (0..self.header.count).map(|index| self.key(index))
+    }
+
+    /// The greatest key; 0 in an empty leaf.
+    pub(super) fn greatest<W: Word>(&self) -> W {
+        self.key(self.header.count.saturating_sub(1))
+    }
+
+    pub(super) fn copy_payload<W: Word>(&self, index: usize, payload: &mut [u8]) {
+        let start = index * self.shape.stride + W::BYTES;
+        if let Some(stored) = self.entries().get(start..start + payload.len()) {
+            payload.copy_from_slice(stored);
+        }
+    }
+
+    /// Place of the first key that is not below `key`.
+    pub(super) fn lower_bound<W: Word>(&self, key: W) -> usize {
+        lower_bound(self.entries(), self.shape.stride, self.header.count, key)
+    }
+
+    /// Place of the first key above `key`.
+    pub(super) fn upper_bound<W: Word>(&self, key: W) -> usize {
+        upper_bound(self.entries(), self.shape.stride, self.header.count, key)
+    }
+
+    /// Place of the first entry of `key`.
+    pub(super) fn position<W: Word>(&self, key: W) -> Option<usize> {
+        let index = self.lower_bound(key);
+        (index < self.header.count && self.key::<W>(index) == key).then_some(index)
+    }
+}
+
+/// Changes to a leaf in place, each logged as a few bytes.
+pub(super) struct LeafEdit<'a> {
+    edit: PageEdit<'a>,
+    shape: Shape,
+}
+
+impl<'a> LeafEdit<'a> {
+    pub(super) fn new(tx: &'a mut Transaction, number: PageNumber, shape: Shape) -> Result<Self> {
+        Ok(Self { edit: tx.edit(number, Purpose::Leaf)?, shape })
+    }
+
+    pub(super) fn set_part(&mut self, part: Part) {
+        self.edit.write(0, &[part.byte()]);
+    }
+
+    pub(super) fn set_count(&mut self, count: usize) {
+        self.edit.write(COUNT_OFFSET, &(count as u16).to_le_bytes());
+    }
+
+    pub(super) fn set_previous(&mut self, page: PageNumber) {
+        self.edit.write(PREVIOUS_OFFSET, &page.to_le_bytes());
+    }
+
+    pub(super) fn set_next(&mut self, page: PageNumber) {
+        self.edit.write(NEXT_OFFSET, &page.to_le_bytes());
+    }
+
+    pub(super) fn set_payload<W: Word>(&mut self, index: usize, payload: &[u8]) {
+        self.edit.write(self.shape.offset(index) + W::BYTES, payload);
+    }
+
+    /// Puts an entry at `index`, of `count`, all of which stay.
+    pub(super) fn insert<W: Word>(&mut self, index: usize, count: usize, key: W, payload: &[u8]) {
+        self.move_entries(index, index + 1, count);
+        let offset = self.shape.offset(index);
+        let mut entry = [0; SMALL_ENTRY_BYTES];
+        key.store(&mut entry);
+        match entry.get_mut(W::BYTES..self.shape.stride) {
+            Some(target) => {
+                target.copy_from_slice(payload);
+                self.edit.write(offset, &entry[..self.shape.stride]);
+            }
+            None => {
+                self.edit.write(offset, &entry[..W::BYTES]);
+                self.edit.write(offset + W::BYTES, payload);
+            }
+        }
+    }
+
+    /// Moves the entries from `from` on, of `count`, to `to`, and states the new count.
+    pub(super) fn move_entries(&mut self, from: usize, to: usize, count: usize) {
+        if from < count && from != to {
+            self.edit.shift(self.shape.offset(from)..self.shape.offset(count), self.shape.offset(to));
+        }
+        self.set_count(count + to - from);
+    }
+
+    /// Overwrites the first entries.
+    pub(super) fn fill_front(&mut self, entries: &[u8]) {
+        self.edit.write(HEADER_BYTES, entries);
+    }
+
+    pub(super) fn rewrite(&mut self, image: &[u8]) {
+        self.edit.write(0, image);
+    }
+}
+
+/// Writes a new leaf, and leads its neighbours' links to it.
+pub(super) fn link_new_leaf(tx: &mut Transaction, shape: Shape, header: Header, entries: &[u8]) -> Result<PageNumber> {
+    let number = tx.allocate()?;
+    LeafEdit::new(tx, number, shape)?.rewrite(&header.image(entries));
+    if header.previous != NO_PAGE {
+        LeafEdit::new(tx, header.previous, shape)?.set_next(number);
+    }
+    if header.next != NO_PAGE {
+        LeafEdit::new(tx, header.next, shape)?.set_previous(number);
+    }
+    Ok(number)
+}
+
+/// Leads the links of two leaves to one another, past what was between them.
+pub(super) fn link(tx: &mut Transaction, shape: Shape, previous: PageNumber, next: PageNumber) -> Result<()> {
+    if previous != NO_PAGE {
+        LeafEdit::new(tx, previous, shape)?.set_next(next);
+    }
+    if next != NO_PAGE {
+        LeafEdit::new(tx, next, shape)?.set_previous(previous);
+    }
+    Ok(())
+}
+
+/// The bytes of one entry.
+pub(super) fn entry_bytes<W: Word>(key: W, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0; W::BYTES + payload.len()];
+    key.store(&mut bytes);
+    bytes[W::BYTES..].copy_from_slice(payload);
+    bytes
+}

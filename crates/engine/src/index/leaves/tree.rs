@@ -1,0 +1,124 @@
+//! The tree as a [`Structure`].
+
+use super::frame::Frame;
+use super::leaf::{Leaf, Shape};
+use super::{build, cursor, search, walk};
+use crate::error::Result;
+use crate::index::options::IndexLayout;
+use crate::index::router::Router;
+use crate::index::structure::{Amount, Cursor, Entries, Statistics, Structure, Visit, Visitor};
+use crate::index::word::Word;
+use crate::page::{PageNumber, Pages, Transaction};
+use std::sync::Arc;
+
+/// B+-tree leaves under an inner structure.
+///
+/// Its state takes 24 bytes for keys of 8, and those of the router. The last leaf is known to it, with a key above which all
+/// belongs there: so appends read nothing else. It is full before the next one is begun; elsewhere a leaf splits near its middle, where the
+/// router likes it best.
+#[derive(Debug)]
+pub struct LeafTree<R> {
+    pub(super) router: Arc<R>,
+    pub(super) layout: IndexLayout,
+}
+
+impl<R> Clone for LeafTree<R> {
+    fn clone(&self) -> Self {
+        Self { router: Arc::clone(&self.router), layout: self.layout }
+    }
+}
+
+impl<R> LeafTree<R> {
+    /// A tree under `router`.
+    pub fn new(router: R, layout: IndexLayout) -> Self {
+        Self { router: Arc::new(router), layout }
+    }
+
+    pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> Shape {
+        Shape::new::<W>(pages.payload_bytes(), self.layout.payload_bytes)
+    }
+
+    pub(super) fn read<W: Word>(&self, pages: &dyn Pages, number: PageNumber) -> Result<Leaf> {
+        Leaf::read(pages, number, self.shape::<W>(pages))
+    }
+
+    /// The head of the group of leaves in which `key` lies, or would.
+    pub(super) fn route<W: Word>(
+        &self,
+        pages: &dyn Pages,
+        frame: &Frame<W>,
+        router_state: &[u8],
+        key: W,
+    ) -> Result<PageNumber>
+    where
+        R: Router<W>,
+    {
+        if frame.is_single() || key > frame.low {
+            return Ok(frame.last);
+        }
+        Ok(self.router.find(pages, router_state, key)?.unwrap_or(frame.last))
+    }
+}
+
+impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
+    fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
+        build::bulk_load(self, tx, entries)
+    }
+
+    fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
+        search::get(self, pages, state, key, payload)
+    }
+
+    fn get_many(
+        &self,
+        pages: &dyn Pages,
+        state: &[u8],
+        keys: &[W],
+        payloads: &mut [u8],
+        found: &mut [bool],
+    ) -> Result<()> {
+        search::get_many(self, pages, state, keys, payloads, found)
+    }
+
+    fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {
+        self.insert_entry(tx, state, key, payload)
+    }
+
+    fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, amount: Amount) -> Result<u64> {
+        self.remove_entries(tx, state, key, amount)
+    }
+
+    fn cursor(&self, state: &[u8]) -> Result<Box<dyn Cursor<W>>> {
+        Ok(Box::new(cursor::LeafCursor::new(self.clone(), state)))
+    }
+
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+        walk::statistics::<W, R>(self, pages, state)
+    }
+
+    fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
+        walk::verify(self, pages, state, visitor)
+    }
+
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+        search::explain(self, pages, state, key)
+    }
+
+    fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
+        walk::free::<W, R>(self, tx, state)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::btree::BtreeRouter;
+    use crate::index::harness::structure_tests;
+
+    fn tree(layout: IndexLayout) -> LeafTree<BtreeRouter> {
+        LeafTree::new(BtreeRouter::default(), layout)
+    }
+
+    structure_tests!(words_of_8_bytes, u64, |layout| Box::new(tree(layout)), duplicates);
+    structure_tests!(words_of_16_bytes, u128, |layout| Box::new(tree(layout)), duplicates);
+}

@@ -1,0 +1,131 @@
+//! Putting leaves in, and changing where they lie.
+
+use super::node;
+use super::search::{self, Step};
+use super::state::Tree;
+use super::{choose, node::key_width};
+use crate::error::{Error, Result};
+use crate::index::router::Gap;
+use crate::index::word::Word;
+use crate::io::Purpose;
+use crate::page::{PageNumber, Pages, Phase};
+use ogive_model::inner::{Change, Children, Kind, NodeView, Position, encode, replace_group};
+
+impl<W: Word> Tree<'_, W> {
+    /// See [`crate::index::Router::insert`].
+    pub(super) fn insert(&mut self, gap: Gap<W>, leaf: PageNumber) -> Result<()> {
+        let separator = choose::separator(gap);
+        if self.state.height == 0 {
+            return self.plant(separator, leaf);
+        }
+        let path = search::path(self.tx, &self.state, W::from_u128(separator))?;
+        let Some(step) = path.last() else { return Ok(()) };
+        let node = self.view(step, 0)?;
+        if let Some(change) = put_in_group(&node, step.found.position, separator, leaf, self.room()) {
+            return self.apply(step.page, 0, &change);
+        }
+        let mut children = self.children(step, 0)?;
+        let index = self.index(step, 0)?;
+        children.separators.insert(index, separator);
+        children.pages.insert(index, leaf);
+        self.settle(&path, children, index)
+    }
+
+    /// A tree of one node.
+    fn plant(&mut self, separator: u128, leaf: PageNumber) -> Result<()> {
+        let root = self.tx.allocate()?;
+        self.state.root = root;
+        self.state.height = 1;
+        let children = Children { level: 0, separators: vec![separator], pages: vec![leaf], last: None };
+        let bytes = encode(&children, key_width::<W>(), self.room());
+        self.write(root, 0, &bytes.unwrap_or_default())
+    }
+
+    /// See [`crate::index::Router::replace`].
+    pub(super) fn replace(&mut self, key: W, leaf: PageNumber) -> Result<bool> {
+        let path = search::path(self.tx, &self.state, key)?;
+        let Some(step) = path.last().filter(|step| step.found.page.is_some()) else { return Ok(false) };
+        let node = self.view(step, 0)?;
+        let Position { group, place } = step.found.position;
+        if group < node.groups() {
+            let change = replace_group(&node, group, self.room(), |_, pages| {
+                if let Some(page) = pages.get_mut(place) {
+                    *page = leaf;
+                }
+            });
+            if let Some(change) = change {
+                self.apply(step.page, 0, &change)?;
+                return Ok(true);
+            }
+        }
+        let mut children = self.children(step, 0)?;
+        let index = self.index(step, 0)?;
+        match children.pages.get_mut(index) {
+            Some(page) => *page = leaf,
+            None => children.last = Some(leaf),
+        }
+        self.settle(&path, children, index)?;
+        Ok(true)
+    }
+
+    /// Bytes that a node may take.
+    pub(super) fn room(&self) -> usize {
+        self.tx.payload_bytes()
+    }
+
+    pub(super) fn view<'s>(&self, step: &'s Step, level: u8) -> Result<NodeView<'s>> {
+        node::view::<W>(self.tx, step.page, &step.content, level)
+    }
+
+    /// The children of a node, proved.
+    pub(super) fn children(&self, step: &Step, level: u8) -> Result<Children> {
+        self.view(step, level)?.children().ok_or_else(|| self.nonsense(step.page))
+    }
+
+    /// Which child of its node a step leads to.
+    pub(super) fn index(&self, step: &Step, level: u8) -> Result<usize> {
+        self.view(step, level)?.index_of(step.found.position).ok_or_else(|| self.nonsense(step.page))
+    }
+
+    pub(super) fn nonsense(&self, page: PageNumber) -> Error {
+        self.tx.damaged(page, "a coded inner node that makes no sense")
+    }
+
+    /// Makes a change to a node in place.
+    pub(super) fn apply(&mut self, page: PageNumber, level: u8, change: &Change) -> Result<()> {
+        self.tx.enter(Phase::Structure);
+        let mut edit = self.tx.edit(page, Purpose::Inner(self.state.depth(level)))?;
+        if let Some((range, to)) = &change.shift {
+            edit.shift(range.clone(), *to);
+        }
+        for (at, bytes) in &change.writes {
+            edit.write(*at, bytes);
+        }
+        Ok(())
+    }
+
+    /// Writes a whole node.
+    pub(super) fn write(&mut self, page: PageNumber, level: u8, bytes: &[u8]) -> Result<()> {
+        self.apply(page, level, &Change { shift: None, writes: vec![(0, bytes.to_vec())], stored_bytes: bytes.len() })
+    }
+}
+
+/// Puts a separator and its child in before the child at `position`, in its group or, as the last one, in the group before.
+fn put_in_group(
+    node: &NodeView<'_>,
+    position: Position,
+    separator: u128,
+    leaf: PageNumber,
+    room: usize,
+) -> Option<Change> {
+    if node.kind() == Kind::Plain {
+        return None;
+    }
+    let at_end = position.place == 0 && position.group > 0;
+    let group = if at_end { position.group - 1 } else { position.group };
+    replace_group(node, group, room, |separators, pages| {
+        let place = if at_end { separators.len() } else { position.place.min(separators.len()) };
+        separators.insert(place, separator);
+        pages.insert(place, leaf);
+    })
+}

@@ -1,0 +1,84 @@
+//! Taking leaves out.
+
+use super::search::{self, Step};
+use super::state::Tree;
+use crate::error::Result;
+use crate::index::word::Word;
+use crate::page::{PageNumber, Phase};
+use ogive_model::inner::replace_group;
+
+impl<W: Word> Tree<'_, W> {
+    /// See [`crate::index::Router::remove`].
+    pub(super) fn remove(&mut self, key: W) -> Result<Option<PageNumber>> {
+        let path = search::path(self.tx, &self.state, key)?;
+        let Some(step) = path.last() else { return Ok(None) };
+        let Some(leaf) = step.found.page else { return Ok(None) };
+        if !self.remove_in_place(step)? {
+            self.remove_child(&path)?;
+        }
+        Ok(Some(leaf))
+    }
+
+    /// Takes a child out of its group, unless that makes the group empty, the node one to be merged, or is of no use: false then.
+    fn remove_in_place(&mut self, step: &Step) -> Result<bool> {
+        let node = self.view(step, 0)?;
+        let position = step.found.position;
+        if position.group >= node.groups() {
+            return Ok(false);
+        }
+        let change = replace_group(&node, position.group, self.room(), |separators, pages| {
+            if position.place < separators.len() {
+                separators.remove(position.place);
+                pages.remove(position.place);
+            }
+        });
+        let Some(change) = change else { return Ok(false) };
+        if node.separators() < 2 || self.is_worth_a_merge(node.stored_bytes(), change.stored_bytes) {
+            return Ok(false);
+        }
+        self.apply(step.page, 0, &change)?;
+        Ok(true)
+    }
+
+    /// Takes out the child that the last node of `path` leads to: its range falls to the next one.
+    fn remove_child(&mut self, path: &[Step]) -> Result<()> {
+        let Some((step, above)) = path.split_last() else { return Ok(()) };
+        let level = self.state.height - path.len() as u8;
+        let mut children = self.children(step, level)?;
+        let index = self.index(step, level)?;
+        if index < children.separators.len() {
+            children.separators.remove(index);
+            children.pages.remove(index);
+            return self.settle(path, children, 0);
+        }
+        // The separator of a last child lies above. It is lowered to that of the child before, which becomes the last one.
+        self.tx.enter(Phase::Structure);
+        let Some(&separator) = children.separators.last() else {
+            self.tx.free(step.page, 1);
+            return self.remove_child(above);
+        };
+        self.lower_separator(above, separator)?;
+        // That may have moved nodes; the separator still leads here.
+        let path = search::path(self.tx, &self.state, W::from_u128(separator))?;
+        let path = path.get(..usize::from(self.state.height - level)).unwrap_or(&[]);
+        let Some(step) = path.last() else { return Ok(()) };
+        let mut children = self.children(step, level)?;
+        if children.separators.pop() != Some(separator) {
+            return Err(self.nonsense(step.page));
+        }
+        children.last = children.pages.pop();
+        self.settle(path, children, 0)
+    }
+
+    /// Gives the separator above the last child of the last node of `path` another value: it lies in the lowest node above of which
+    /// the path does not take the last child.
+    fn lower_separator(&mut self, path: &[Step], separator: u128) -> Result<()> {
+        let Some((step, above)) = path.split_last() else { return Err(self.nonsense(self.state.root)) };
+        let level = self.state.height - path.len() as u8;
+        let mut children = self.children(step, level)?;
+        let index = self.index(step, level)?;
+        let Some(place) = children.separators.get_mut(index) else { return self.lower_separator(above, separator) };
+        *place = separator;
+        self.settle(path, children, index)
+    }
+}

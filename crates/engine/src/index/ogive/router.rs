@@ -1,0 +1,74 @@
+//! The router of coded nodes.
+
+use super::build::CodedBuilder;
+use super::state::State;
+use super::{choose, search, verify};
+use crate::error::Result;
+use crate::index::router::{Gap, Router, RouterBuilder};
+use crate::index::structure::{Statistics, Visit};
+use crate::index::word::Word;
+use crate::page::{PageNumber, Pages, Transaction};
+
+/// A map from separators to leaves in coded inner nodes.
+///
+/// What is stored, what it costs and why it is exact is told in [`ogive_model::inner`]. A look-up reads as many pages as the map has levels; with
+/// pages of 4 KiB a node has 1,000 to 2,500 children on most keys, and never fewer than the B+-tree's, so that two levels serve more than a
+/// hundred million entries. An insert changes one group of one node in place, some hundred bytes of log; a node that overflows is rewritten
+/// with up to four neighbours and its parent.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CodedRouter;
+
+impl CodedRouter {
+    /// A router; all that changes lies in pages and state.
+    pub fn new() -> Self {
+        Self
+    }
+}
+
+impl<W: Word> Router<W> for CodedRouter {
+    fn builder(&self, tx: &mut Transaction) -> Result<Box<dyn RouterBuilder<W>>> {
+        Ok(Box::new(CodedBuilder::<W>::new(tx.payload_bytes())))
+    }
+
+    fn find(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Option<PageNumber>> {
+        search::find(pages, &State::load(pages, state)?, key)
+    }
+
+    fn find_many(&self, pages: &dyn Pages, state: &[u8], keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
+        search::find_many(pages, &State::load(pages, state)?, keys)
+    }
+
+    fn choose_split(&self, _pages: &dyn Pages, _state: &[u8], gaps: &[Gap<W>]) -> Result<usize> {
+        Ok(choose::split(gaps))
+    }
+
+    fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, gap: Gap<W>, leaf: PageNumber) -> Result<()> {
+        State::change::<W, _>(tx, state, |tree| tree.insert(gap, leaf))
+    }
+
+    fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W) -> Result<Option<PageNumber>> {
+        State::change::<W, _>(tx, state, |tree| tree.remove(key))
+    }
+
+    fn replace(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, leaf: PageNumber) -> Result<bool> {
+        State::change::<W, _>(tx, state, |tree| tree.replace(key, leaf))
+    }
+
+    fn walk(
+        &self,
+        pages: &dyn Pages,
+        state: &[u8],
+        claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
+        leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
+    ) -> Result<()> {
+        verify::walk(pages, &State::load(pages, state)?, claim, leaf)
+    }
+
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+        verify::statistics::<W>(pages, &State::load(pages, state)?)
+    }
+
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+        search::explain(pages, &State::load(pages, state)?, key)
+    }
+}

@@ -1,0 +1,108 @@
+//! From a key to its leaf.
+
+use super::node;
+use super::state::State;
+use crate::error::Result;
+use crate::index::structure::Visit;
+use crate::index::word::Word;
+use crate::io::Purpose;
+use crate::page::{Page, PageNumber, Pages};
+use ogive_model::inner::{Found, Kind, NodeView, Position};
+
+/// One node on the way from the root to a leaf.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) page: PageNumber,
+    pub(super) content: Page,
+    pub(super) found: Found,
+}
+
+pub(super) fn find<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Option<PageNumber>> {
+    let mut page = Some(state.root);
+    for level in (0..state.height).rev() {
+        let Some(here) = page else { return Ok(None) };
+        let content = node::read(pages, state, here, level)?;
+        page = step::<W>(pages, here, &content, level, key)?.page;
+    }
+    Ok(page.filter(|_| state.height > 0))
+}
+
+/// The nodes on the way to the leaf of `key`, the root first.
+pub(super) fn path<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Step>> {
+    let mut steps = Vec::with_capacity(usize::from(state.height));
+    let mut page = state.root;
+    for level in (0..state.height).rev() {
+        let content = node::read(pages, state, page, level)?;
+        let found = step::<W>(pages, page, &content, level, key)?;
+        steps.push(Step { page, content, found });
+        page = found.page.unwrap_or_default();
+    }
+    Ok(steps)
+}
+
+/// Searches one node; only in the lowest level may a child be missing.
+fn step<W: Word>(pages: &dyn Pages, page: PageNumber, content: &Page, level: u8, key: W) -> Result<Found> {
+    let found = node::view::<W>(pages, page, content, level)?
+        .search(key.to_u128())
+        .ok_or_else(|| pages.damaged(page, "a coded inner node that makes no sense"))?;
+    if found.page.is_none() && level > 0 {
+        return Err(pages.damaged(page, "a coded inner node without its last child"));
+    }
+    Ok(found)
+}
+
+/// One level at a time, each of its nodes read once.
+pub(super) fn find_many<W: Word>(pages: &dyn Pages, state: &State, keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
+    if state.height == 0 {
+        return Ok(vec![None; keys.len()]);
+    }
+    let mut at = vec![Some(state.root); keys.len()];
+    for level in (0..state.height).rev() {
+        let mut wanted: Vec<PageNumber> = at.iter().copied().flatten().collect();
+        wanted.dedup();
+        let contents = pages.read_many(&wanted, Purpose::Inner(state.depth(level)))?;
+        let mut nodes = wanted.iter().zip(&contents).peekable();
+        for (at, &key) in at.iter_mut().zip(keys) {
+            let Some(page) = *at else { continue };
+            while nodes.next_if(|&(&node, _)| node != page).is_some() {}
+            if let Some(&(_, content)) = nodes.peek() {
+                *at = step::<W>(pages, page, content, level, key)?.page;
+            }
+        }
+    }
+    Ok(at)
+}
+
+pub(super) fn explain<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Visit>> {
+    let mut visits = Vec::new();
+    for (depth, step) in (0..).zip(path(pages, state, key)?) {
+        let level = state.height - 1 - depth;
+        let node = node::view::<W>(pages, step.page, &step.content, level)?;
+        let entries = node.separators() as u64 + u64::from(node.last().is_some());
+        let detail = describe(&node, step.found.position)
+            .ok_or_else(|| pages.damaged(step.page, "a coded inner node that makes no sense"))?;
+        visits.push(Visit { node: "coded inner node", page: step.page, depth, entries, detail });
+    }
+    Ok(visits)
+}
+
+fn describe(node: &NodeView<'_>, position: Position) -> Option<String> {
+    let index = node.index_of(position)?;
+    let children = node.separators() + usize::from(node.last().is_some());
+    let bytes = node.stored_bytes();
+    if index == node.separators() {
+        return Some(format!("above all {index} separators; {bytes} bytes"));
+    }
+    let child = format!("child {index} of {children}");
+    if node.kind() == Kind::Plain {
+        return Some(format!("{child}; plain separators, {bytes} bytes"));
+    }
+    let group = node.group(position.group)?;
+    let separator = group.separator(position.place as u32)?;
+    let (shift, width) = group.shift_and_width();
+    let (number, of) = (position.group, node.groups());
+    Some(format!(
+        "separator {separator} of {child}, in group {number} of {of}: {} children, multiples of 2^{shift}, residuals of {width} bits; {bytes} bytes",
+        group.children()
+    ))
+}

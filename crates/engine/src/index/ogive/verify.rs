@@ -1,0 +1,131 @@
+//! Walks that trust nothing.
+
+use super::node;
+use super::state::State;
+use crate::error::Result;
+use crate::index::structure::{LevelStatistics, Statistics};
+use crate::index::word::Word;
+use crate::io::Purpose;
+use crate::page::{PageNumber, Pages};
+use ogive_model::inner::{Children, Kind, NodeView};
+
+/// Tells of each node: its page, itself, its children, and the separator of its last child where it has one.
+type Tell<'t> = dyn FnMut(PageNumber, &NodeView<'_>, &Children, Option<u128>) -> Result<()> + 't;
+
+/// See [`crate::index::Router::walk`].
+pub(super) fn walk<W: Word>(
+    pages: &dyn Pages,
+    state: &State,
+    claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
+    leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
+) -> Result<()> {
+    nodes::<W>(pages, state, &mut |page, node, children, above| {
+        claim(page, 1)?;
+        prove_search(node, children).ok_or_else(|| pages.damaged(page, "a separator that leads elsewhere"))?;
+        if children.level > 0 {
+            return Ok(());
+        }
+        for (&separator, &page) in children.separators.iter().zip(&children.pages) {
+            leaf(W::from_u128(separator), page)?;
+        }
+        match (children.last, above) {
+            (Some(page), Some(separator)) => leaf(W::from_u128(separator), page),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// Searches the node for each separator, as look-ups do, and for the key above it.
+fn prove_search(node: &NodeView<'_>, children: &Children) -> Option<()> {
+    for (index, &separator) in children.separators.iter().enumerate() {
+        let here = node.search(separator)?.page;
+        let next = children.separators.get(index + 1);
+        let above = separator.checked_add(1).filter(|above| next != Some(above));
+        let beyond = above.map_or(Some(None), |above| node.search(above).map(Some))?;
+        let following = children.pages.get(index + 1).copied().or(children.last);
+        if here != children.pages.get(index).copied() || beyond.is_some_and(|found| found.page != following) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// See [`crate::index::Router::statistics`].
+pub(super) fn statistics<W: Word>(pages: &dyn Pages, state: &State) -> Result<Statistics> {
+    let mut levels = vec![LevelStatistics::default(); usize::from(state.height)];
+    let (mut groups, mut plain, mut bytes) = (0, 0, 0);
+    let mut entries = 0;
+    nodes::<W>(pages, state, &mut |_, node, children, _| {
+        groups += node.groups() as u64;
+        plain += u64::from(node.kind() == Kind::Plain);
+        bytes += node.stored_bytes() as u64;
+        let count = children.separators.len() as u64 + u64::from(children.last.is_some());
+        if children.level == 0 {
+            entries += count;
+        }
+        if let Some(level) = levels.get_mut(usize::from(state.depth(children.level))) {
+            level.nodes += 1;
+            level.pages += 1;
+            level.entries += count;
+        }
+        Ok(())
+    })?;
+    Ok(Statistics {
+        entries,
+        inner_pages: levels.iter().map(|level| level.pages).sum(),
+        height: u32::from(state.height),
+        mean_height: f64::from(state.height),
+        levels,
+        details: vec![("groups", groups), ("plain inner nodes", plain), ("bytes in inner nodes", bytes)],
+        ..Statistics::default()
+    })
+}
+
+/// A node still to be walked over, and the separators around it.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    page: PageNumber,
+    level: u8,
+    low: Option<u128>,
+    high: Option<u128>,
+}
+
+/// Walks over all nodes, in the order of their keys, each before its children: levels, order, ranges, and that only the node at the end
+/// of the lowest level lacks its last child.
+fn nodes<W: Word>(pages: &dyn Pages, state: &State, tell: &mut Tell<'_>) -> Result<()> {
+    let Some(top) = state.height.checked_sub(1) else { return Ok(()) };
+    let mut pending = vec![Pending { page: state.root, level: top, low: None, high: None }];
+    let mut left = pages.page_count();
+    while let Some(here) = pending.pop() {
+        let damaged = |detail: &str| pages.damaged(here.page, detail);
+        // A page that several nodes lead to would be walked over again and again.
+        left = left.checked_sub(1).ok_or_else(|| damaged("more inner nodes than pages"))?;
+        let content = pages.read(here.page, Purpose::Inner(state.depth(here.level)))?;
+        let node = node::view::<W>(pages, here.page, &content, here.level)?;
+        let children = node.children().ok_or_else(|| damaged("a coded inner node that makes no sense"))?;
+        let above_low = children.separators.first().zip(here.low).is_none_or(|(&first, low)| first > low);
+        let below_high = children.separators.last().zip(here.high).is_none_or(|(&last, high)| last < high);
+        if !above_low || !below_high {
+            return Err(damaged("separators beyond those above"));
+        }
+        if children.last.is_some() != (here.level > 0 || here.high.is_some()) {
+            return Err(damaged("a last child too many or too few"));
+        }
+        tell(here.page, &node, &children, here.high)?;
+        if let Some(level) = here.level.checked_sub(1) {
+            push_below(&mut pending, here, level, &children);
+        }
+    }
+    Ok(())
+}
+
+fn push_below(pending: &mut Vec<Pending>, here: Pending, level: u8, children: &Children) {
+    let separator = |index: usize| children.separators.get(index).copied();
+    let low = |index: usize| index.checked_sub(1).and_then(separator).or(here.low);
+    // The last one goes in first: the first one is walked over next.
+    let count = children.pages.len();
+    pending.extend(children.last.map(|page| Pending { page, level, low: low(count), high: here.high }));
+    for (index, &page) in children.pages.iter().enumerate().rev() {
+        pending.push(Pending { page, level, low: low(index), high: separator(index) });
+    }
+}

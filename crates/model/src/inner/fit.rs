@@ -1,0 +1,178 @@
+//! Choosing the parameters of a group, and storing it.
+
+use super::group::{Line, MOST_IN_GROUP, PageCode, Parameters, SeparatorCode, TWO_CLASS_BYTES, WIDEST_PAGE};
+use crate::bits::BitWriter;
+
+/// Bits of the bias, which is stored in units of as many bits fewer than the width.
+const BIAS_BITS: u32 = 8;
+/// Slopes are sought for groups whose separators lie within so many bits: a signed 128-bit integer holds every distance from a line.
+const SIGNED_BITS: u32 = 126;
+
+/// The parameters that code a group, and the bytes that it takes with them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fit {
+    pub(super) parameters: Parameters,
+    /// With two classes, where the window begins whose pages are in the run.
+    window: u32,
+    pub(super) stored_bytes: usize,
+}
+
+/// Chooses the parameters of a group of 1 to [`MOST_IN_GROUP`] children. Linear in their number but for one sort where pages do not
+/// follow one another. Separators ascend; there are as many of them as pages.
+pub(super) fn fit(separators: &[u128], pages: &[u32]) -> Fit {
+    let coded = fit_separators(separators);
+    let PageFit { run, others, window, bits: page_bits } = fit_pages(pages);
+    let parameters = Parameters { children: separators.len() as u32, separators: coded, run, others };
+    let separator_bits = separators.len().saturating_sub(1) * coded.width as usize;
+    Fit { parameters, window, stored_bytes: parameters.stored_bytes() + (separator_bits + page_bits).div_ceil(8) }
+}
+
+/// Appends the stored form of a group.
+pub(super) fn store(fit: &Fit, separators: &[u128], pages: &[u32], bytes: &mut Vec<u8>) {
+    let parameters = &fit.parameters;
+    parameters.store(bytes);
+    let mut writer = BitWriter::new();
+    let in_run = |page: u32| in_window(page, fit.window, pages.len());
+    if parameters.others.is_some() {
+        for &page in pages {
+            writer.push(u64::from(in_run(page)), 1);
+        }
+    }
+    let code = parameters.separators;
+    for (j, quotient) in (0..).zip(quotients(separators, code.shift)).skip(1) {
+        let residual = quotient.wrapping_sub(code.line.rise(j)).wrapping_add(code.bias_units());
+        writer.push(residual as u64, code.width.min(64));
+        writer.push((residual >> 64) as u64, code.width.saturating_sub(64));
+    }
+    let mut place = 0_u32;
+    for &page in pages {
+        match parameters.others {
+            Some(others) if !in_run(page) => {
+                writer.push(u64::from(page.wrapping_sub(others.base)), others.width);
+            }
+            _ => {
+                let residual = page.wrapping_sub(parameters.run.base).wrapping_sub(place);
+                writer.push(u64::from(residual), parameters.run.width);
+                place += 1;
+            }
+        }
+    }
+    bytes.extend_from_slice(writer.as_bytes());
+}
+
+/// How far each separator lies above the first, in units of `2^shift`.
+fn quotients(separators: &[u128], shift: u32) -> impl Iterator<Item = u128> {
+    let start = separators.first().copied().unwrap_or(0);
+    separators.iter().map(move |separator| separator.wrapping_sub(start) >> shift)
+}
+
+fn fit_separators(separators: &[u128]) -> SeparatorCode {
+    let ones = separators.iter().fold(0, |ones, separator| ones | separator);
+    let shift = if ones == 0 { 0 } else { ones.trailing_zeros() };
+    let last = quotients(separators, shift).last().unwrap_or(0);
+    // The greatest is the last one, unless the separators come from a damaged node.
+    let greatest = quotients(separators, shift).max().unwrap_or(0);
+    let flat = SeparatorCode { shift, width: bit_length(greatest), bias: 0, line: Line::default() };
+    if flat.width > SIGNED_BITS || last == 0 {
+        return flat;
+    }
+    let line = Line::through(last, separators.len() as u32 - 1);
+    let (mut least, mut greatest) = (0, 0);
+    for (j, quotient) in (0..).zip(quotients(separators, shift)) {
+        let distance = quotient as i128 - line.rise(j) as i128;
+        least = least.min(distance);
+        greatest = greatest.max(distance);
+    }
+    let (width, bias) = width_and_bias(least.unsigned_abs(), greatest.unsigned_abs());
+    if width < flat.width { SeparatorCode { shift, width, bias, line } } else { flat }
+}
+
+/// The least width, and its bias, for residuals from `-below` to `above`.
+fn width_and_bias(below: u128, above: u128) -> (u32, u32) {
+    let mut width = bit_length(below + above);
+    loop {
+        let unit = width.saturating_sub(BIAS_BITS);
+        let bias = below.div_ceil(1 << unit);
+        // Rounding the bias up may cost a bit, rarely two.
+        if bias < 1 << BIAS_BITS && bit_length(above + (bias << unit)) <= width {
+            return (width, bias as u32);
+        }
+        width += 1;
+    }
+}
+
+/// How the pages of a group are coded.
+#[derive(Clone, Copy, Debug)]
+struct PageFit {
+    run: PageCode,
+    others: Option<PageCode>,
+    window: u32,
+    /// Bits of all residuals and class bits.
+    bits: usize,
+}
+
+fn fit_pages(pages: &[u32]) -> PageFit {
+    let run = code_run(pages.iter().copied());
+    let single = PageFit { run, others: None, window: 0, bits: pages.len() * run.width as usize };
+    // Two classes cost a bit a child and one more class: they cannot win where one is as narrow as that.
+    let class_bits = 8 * (TWO_CLASS_BYTES - super::group::ONE_CLASS_BYTES);
+    if single.bits <= pages.len() + class_bits {
+        return single;
+    }
+    let window = fullest_window(pages);
+    let in_run = |page: &u32| in_window(*page, window, pages.len());
+    let run = code_run(pages.iter().copied().filter(in_run));
+    let others = code_others(pages.iter().copied().filter(|page| !in_run(page)));
+    let members = pages.iter().filter(|page| in_run(page)).count();
+    let residual_bits = members * run.width as usize + (pages.len() - members) * others.width as usize;
+    let bits = pages.len() + residual_bits;
+    if bits + class_bits < single.bits { PageFit { run, others: Some(others), window, bits } } else { single }
+}
+
+/// Pages less than as many above `base` as the group has children may belong to its run.
+fn in_window(page: u32, base: u32, children: usize) -> bool {
+    (page.wrapping_sub(base) as usize) < children
+}
+
+/// The least page whose window holds the most pages.
+fn fullest_window(pages: &[u32]) -> u32 {
+    let mut sorted = [0; MOST_IN_GROUP];
+    let sorted = sorted.get_mut(..pages.len()).unwrap_or(&mut []);
+    sorted.copy_from_slice(pages.get(..sorted.len()).unwrap_or(&[]));
+    sorted.sort_unstable();
+    let mut best = (0, 0);
+    let mut end = 0;
+    for (first, &base) in sorted.iter().enumerate() {
+        while sorted.get(end).is_some_and(|&page| in_window(page, base, pages.len())) {
+            end += 1;
+        }
+        if end - first > best.0 {
+            best = (end - first, base);
+        }
+    }
+    best.1
+}
+
+/// The narrowest code of pages that follow one another: `base + place + residual`, modulo 2^32.
+fn code_run(pages: impl Iterator<Item = u32>) -> PageCode {
+    let beyond = (0_i64..).zip(pages).map(|(place, page)| i64::from(page) - place);
+    let (least, greatest) =
+        beyond.fold((i64::MAX, i64::MIN), |(least, greatest), at| (least.min(at), greatest.max(at)));
+    if least > greatest {
+        return PageCode::default();
+    }
+    PageCode { base: least as u32, width: bit_length((greatest - least) as u128).min(WIDEST_PAGE) }
+}
+
+fn code_others(pages: impl Iterator<Item = u32>) -> PageCode {
+    let (least, greatest) = pages.fold((u32::MAX, 0), |(least, greatest), page| (least.min(page), greatest.max(page)));
+    if least > greatest {
+        return PageCode::default();
+    }
+    PageCode { base: least, width: bit_length(u128::from(greatest - least)) }
+}
+
+/// Bits that `value` takes; none for 0.
+pub(super) fn bit_length(value: u128) -> u32 {
+    128 - value.leading_zeros()
+}
