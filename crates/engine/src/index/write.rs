@@ -203,7 +203,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     }
 
     /// What was done so far, by phase.
-    pub fn tally(&self) -> &Tally {
+    pub fn tally(&self) -> Tally {
         self.transaction.tally()
     }
 

@@ -3,6 +3,7 @@
 //! 0 stands for a page that is free, or whose content is in the log alone; anything else is 1 + the epoch mod 255 of the
 //! content that the page file holds. So a page whose last write was lost is found out: its own epoch is another.
 
+use super::header::Header;
 use super::pages::{Page, PageNumber};
 use super::shared::PageStore;
 use crate::error::{Error, Result};
@@ -119,7 +120,8 @@ pub(super) fn directory_page(page_bytes: usize, next: Place, parts: &[Place]) ->
 }
 
 /// Loads the map that a checkpoint stored.
-pub(super) fn load(store: &PageStore, directory: Place, page_count: u32) -> Result<(Epochs, MapPlaces)> {
+pub(super) fn load(store: &PageStore, header: &Header) -> Result<(Epochs, MapPlaces)> {
+    let (directory, page_count) = (header.directory, header.page_count);
     let payload_bytes = store.payload_bytes();
     let parts = parts_of(page_count, payload_bytes);
     let (mut epochs, mut places) = (Epochs::new(payload_bytes), MapPlaces::default());

@@ -1,6 +1,6 @@
 //! The file of pages.
 
-use super::epochs::{self, Epochs, MapPlaces};
+use super::epochs;
 use super::header::{self, Header, USER_BYTES_MAX};
 use super::options::PageOptions;
 use super::pool::Pool;
@@ -13,7 +13,7 @@ use super::statistics::{Counters, PageStatistics};
 use super::transaction::Transaction;
 use super::writer::Writer;
 use crate::error::{Error, Result};
-use crate::io::{FileLock, Purpose, ReadableFile, Storage, UpdatableFile, random_u64};
+use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, random_u64};
 use crate::log::{segment_name, segment_numbers};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -58,16 +58,12 @@ impl PageFile {
         Self::open_locked(storage, name, options, lock)
     }
 
-    /// Opens a file, after a crash too; with [`PageOptions::read_only`], beside a writer in another process, as its last commit
-    /// left it.
+    /// Opens a file for reading and writing, and recovers it where its last writer did not close it.
     ///
     /// # Errors
-    /// [`Error::Locked`] where another handle, here or in another process, writes; [`Error::NotAPageFile`];
-    /// [`Error::UnknownVersion`]; [`Error::Damaged`].
+    /// [`Error::Locked`] while somebody else, here or in another process, has it open for writing; [`Error::NotAPageFile`];
+    /// [`Error::UnknownVersion`]; [`Error::Io`], [`Error::Damaged`].
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        if options.read_only {
-            return Self::open_reader(storage, name, options);
-        }
         if !storage.exists(name)? {
             return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
         }
@@ -84,12 +80,8 @@ impl PageFile {
         let file = storage.open_update(name)?;
         let (header, one_slot) = Header::read(&*file)?;
         let store = store(Arc::<dyn UpdatableFile>::clone(&file), &header);
-        let (epochs, places) = epochs::load(&store, header.directory, header.page_count)?;
-        let mut space = Space::default();
-        space.page_count = header.page_count;
-        for (first, pages) in epochs.zeros(header::first_page(header.page_bytes), header.page_count) {
-            space.clean.insert(first, pages);
-        }
+        let (epochs, places) = epochs::load(&store, &header)?;
+        let space = Space::of_checkpoint(&epochs, &header);
         let numbers = segment_numbers(&**storage, name)?;
         let live = numbers.iter().copied().filter(|&number| number >= header.first_segment);
         let mut found = Vec::new();
@@ -100,7 +92,7 @@ impl PageFile {
             files.push(file);
         }
         let mut recovery = Recovery::new(&header, &*store.file, Some(space), Some(epochs));
-        recovery.replay_all(header.file_id, &found)?;
+        recovery.replay_all(header.file_id, &found, u64::MAX)?;
         refuse_lone_slot(one_slot, &header, &recovery)?;
         // What is shown from now on must not be lost any more.
         for file in &files {
@@ -129,7 +121,12 @@ impl PageFile {
         Ok(Self { shared })
     }
 
-    fn open_reader(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+    /// Opens a file for reading alone, as its last commit left it, beside a writer in this process or another. The writer
+    /// keeps what this handle may read for as long as it is open; to see later commits, open the file again.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], but for the lock.
+    pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         let mut attempt = 0;
         loop {
             // A reader of commit 0 keeps all checkpoints back, but for one that is under way.
@@ -158,50 +155,13 @@ impl PageFile {
         options: &'a PageOptions,
         header: &Header,
     ) -> Result<Opened<'a>> {
-        let numbers = segment_numbers(&**storage, name)?;
-        let mut found = Vec::new();
-        for number in numbers.into_iter().filter(|&number| number >= header.first_segment) {
-            found.push(FoundSegment { number, file: storage.open(&segment_name(name, number))? });
-        }
+        let found = live_segments(&**storage, name, header)?;
         let store = store(storage.open(name)?, header);
         let fits = u64::from(header.page_count) <= options.budget_bytes / 8;
-        let epochs = fits.then(|| epochs::load(&store, header.directory, header.page_count)).transpose()?;
-        let epochs: Option<(Epochs, MapPlaces)> = epochs;
+        let epochs = fits.then(|| epochs::load(&store, header)).transpose()?;
         let mut recovery = Recovery::new(header, &*store.file, None, epochs.map(|(epochs, _)| epochs));
-        recovery.replay_all(header.file_id, &found)?;
+        recovery.replay_all(header.file_id, &found, u64::MAX)?;
         Ok(Opened { storage, name, options, header: header.clone(), store, recovery })
-    }
-
-    /// Opens a file for reading and writing, and recovers it where its last writer did not close it.
-    ///
-    /// # Errors
-    /// [`Error::Locked`] while somebody else has it open for writing; [`Error::Io`], [`Error::Damaged`].
-    pub fn open(storage: &Arc<dyn Storage>, name: &str, _options: &PageOptions) -> Result<Self> {
-        Err(Error::InvalidArgument(format!("{} cannot be opened again yet", storage.path(name).display())))
-    }
-
-    /// Opens a file for reading alone, beside a writer in this process or another.
-    ///
-    /// # Errors
-    /// As for [`Self::open`], but for the lock.
-    pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        Self::open(storage, name, options)
-    }
-
-    /// Moves what was committed from the log into the file, as far as readers allow.
-    ///
-    /// # Errors
-    /// [`Error::Io`], after which the file refuses further writes.
-    pub fn checkpoint(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Makes everything that was committed durable.
-    ///
-    /// # Errors
-    /// As for [`Self::checkpoint`].
-    pub fn sync(&self) -> Result<()> {
-        Ok(())
     }
 
     /// What [`Self::create`] was given.
@@ -267,7 +227,7 @@ impl PageFile {
     /// # Errors
     /// As for [`Self::checkpoint`].
     pub fn close(self) -> Result<()> {
-        if self.shared.options.read_only {
+        if self.shared.file.is_none() {
             return Ok(());
         }
         let outcome = self.checkpoint();
@@ -328,6 +288,12 @@ impl Shared {
         let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         writer.as_ref().map_or(0, |writer| writer.header.first_segment)
     }
+}
+
+/// The segments that the checkpoint has not passed, open for reading.
+pub(super) fn live_segments(storage: &dyn Storage, name: &str, header: &Header) -> Result<Vec<FoundSegment>> {
+    let numbers = segment_numbers(storage, name)?.into_iter().filter(|&number| number >= header.first_segment);
+    numbers.map(|number| Ok(FoundSegment { number, file: storage.open(&segment_name(name, number))? })).collect()
 }
 
 /// Writes a file without pages under another name, and then gives it its own.
@@ -434,6 +400,3 @@ impl Opened<'_> {
         shared
     }
 }
-
-/// What pages are read for when a whole file is walked over.
-pub(super) const WALK: Purpose = Purpose::Walk;

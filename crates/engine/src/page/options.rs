@@ -36,8 +36,6 @@ pub struct PageOptions {
     pub checkpoint_bytes: u64,
     /// With more log than this, because an old snapshot keeps checkpoints back, nothing more is committed.
     pub log_limit_bytes: u64,
-    /// Opens for reading alone, beside a writer in another process.
-    pub read_only: bool,
 }
 
 impl Default for PageOptions {
@@ -49,7 +47,6 @@ impl Default for PageOptions {
             durability: Durability::EachCommit,
             checkpoint_bytes: 64 << 20,
             log_limit_bytes: 1 << 30,
-            read_only: false,
         }
     }
 }

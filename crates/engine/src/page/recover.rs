@@ -65,11 +65,11 @@ impl Recovery {
         }
     }
 
-    /// Reads all segments, which are in order.
+    /// Reads all segments, which are in order, up to a commit.
     ///
     /// # Errors
     /// [`Error::Damaged`] where commits are missing, or records are not what was written.
-    pub(super) fn replay_all(&mut self, owner: u64, found: &[FoundSegment]) -> Result<()> {
+    pub(super) fn replay_all(&mut self, owner: u64, found: &[FoundSegment], last: u64) -> Result<()> {
         let mut segments = Vec::new();
         for segment in found {
             let header = SegmentHeader::read(&*segment.file, owner, segment.number)?;
@@ -78,7 +78,10 @@ impl Recovery {
         for (index, (segment, header)) in segments.iter().enumerate() {
             // What a segment holds beyond the base of the next was not durable when that began, and was dropped by then.
             let later = segments[index + 1..].iter().find_map(|(_, header)| header.as_ref());
-            let limit = later.map_or(u64::MAX, |header| header.base);
+            let limit = later.map_or(last, |header| header.base.min(last));
+            if self.sequence >= last {
+                break;
+            }
             if let Some(header) = header {
                 if header.base != self.sequence {
                     let detail =
@@ -110,7 +113,8 @@ impl Recovery {
                 for (position, record) in pending.drain(..).filter(|&(position, _)| position >= commit.first) {
                     self.take(segment, commit, record).ok_or_else(|| nonsense(segment, position))?;
                 }
-                Ok(Visit::Continue)
+                // What lies behind may be in the middle of being written.
+                Ok(if commit.sequence == limit { Visit::Stop } else { Visit::Continue })
             }
         })?;
         if self.sequence > before {

@@ -1,6 +1,8 @@
 //! Which pages are free, and for what.
 
+use super::epochs::Epochs;
 use super::extents::{Extent, Extents};
+use super::header::{Header, first_page};
 use super::pages::PageNumber;
 use std::collections::BTreeMap;
 
@@ -31,6 +33,15 @@ pub(super) struct Space {
 }
 
 impl Space {
+    /// The free pages of a checkpoint: those that its map has no epoch for.
+    pub(super) fn of_checkpoint(epochs: &Epochs, header: &Header) -> Self {
+        let mut space = Self { page_count: header.page_count, ..Self::default() };
+        for (first, pages) in epochs.zeros(first_page(header.page_bytes), header.page_count) {
+            space.clean.insert(first, pages);
+        }
+        space
+    }
+
     /// Free pages of both kinds.
     pub(super) fn free_pages(&self) -> u64 {
         self.clean.pages() + self.held.values().map(Extents::pages).sum::<u64>()

@@ -1,47 +1,86 @@
 //! Checking a whole file.
 
-use super::epochs::epoch_byte;
+use super::epochs::{self, MapPlaces, epoch_byte, stale};
 use super::extents::{Extent, Extents};
-use super::file::{PageFile, WALK};
+use super::file::{PageFile, live_segments};
+use super::header::Header;
 use super::pages::PageNumber;
+use super::recover::Recovery;
 use super::shared::Shared;
-use super::writer::Writer;
+use super::snapshot::Snapshot;
+use super::space::Space;
 use crate::error::Result;
+use crate::io::Purpose;
+
+/// How often it begins anew when a checkpoint comes between.
+const ATTEMPTS: u32 = 20;
 
 impl PageFile {
-    /// Reads every page of the last commit and checks it; `claimed` are the pages that the file's user has, as runs: they must be
-    /// exactly those that are allocated, each once. Waits for the transaction under way.
+    /// [`Snapshot::verify`] of the last commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
+        self.snapshot()?.verify(claimed)
+    }
+}
+
+impl Snapshot {
+    /// Reads every page from the disk and checks it; `claimed` are the pages that the file's user has at this commit, as runs: they
+    /// must be exactly those that are allocated, each once. Takes a byte of memory for each page, beyond the budget.
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] at the first page that is not what was written last, is claimed twice, is claimed though it is free,
-    /// or is claimed by nobody; [`crate::Error::InvalidArgument`] for a file that is open for reading alone.
+    /// or is claimed by nobody.
     pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
-        self.with_writer_unharmed(|writer, shared| {
-            let claimed = claims(shared, claimed)?;
-            let map = map_pages(writer);
-            let sequence = shared.current().sequence;
-            for page in shared.first_page..writer.space.page_count {
-                let (free, claimed) = (writer.space.is_free(page), claimed.contains(page));
-                if map.contains(page) {
-                    if free || claimed {
-                        return Err(shared.store.damaged(page, "it belongs to the space map and to something else"));
-                    }
+        let shared = &*self.view.shared;
+        let claimed = claims(shared, claimed)?;
+        let (found, places) = self.load()?;
+        let space = found.space.as_ref();
+        let map = map_pages(&places);
+        for page in shared.first_page..self.view.page_count {
+            let (free, claimed) = (space.is_some_and(|space| space.is_free(page)), claimed.contains(page));
+            let detail = match (map.contains(page), free, claimed) {
+                (true, false, false) | (false, true, false) => continue,
+                (false, false, true) => {
+                    check_page(shared, &found, page, self.view.sequence)?;
                     continue;
                 }
-                match (free, claimed) {
-                    (true, true) => return Err(shared.store.damaged(page, "it is in use although it is free")),
-                    (false, false) => return Err(shared.store.damaged(page, "it is not free, but nothing uses it")),
-                    (true, false) => {}
-                    (false, true) => check_page(shared, page, sequence)?,
-                }
-            }
-            check_map(shared, writer)
-        })
+                (true, ..) => "it belongs to the space map and to something else",
+                (false, true, true) => "it is in use although it is free",
+                (false, false, false) => "it is not free, but nothing uses it",
+            };
+            return Err(shared.store.damaged(page, detail));
+        }
+        Ok(())
     }
 
-    /// Lends the writer to what only reads: an error is the reader's.
-    fn with_writer_unharmed<T>(&self, work: impl FnOnce(&Writer, &Shared) -> Result<T>) -> Result<T> {
-        self.with_writer(|writer, shared| Ok(work(writer, shared)))?
+    /// What the disk says about this commit: the last checkpoint, which is not beyond it, and the log.
+    fn load(&self) -> Result<(Recovery, MapPlaces)> {
+        let mut attempt = 0;
+        loop {
+            let store = &self.view.shared.store;
+            let (header, _) = Header::read(&*store.file)?;
+            let loaded = self.load_from(&header);
+            attempt += 1;
+            // A checkpoint that came between has removed segments, and uses the old pages of the map again.
+            if attempt >= ATTEMPTS || Header::read(&*store.file)?.0 == header {
+                return loaded;
+            }
+        }
+    }
+
+    fn load_from(&self, header: &Header) -> Result<(Recovery, MapPlaces)> {
+        let shared = &*self.view.shared;
+        let segments = live_segments(&*shared.storage, &shared.name, header)?;
+        let (epochs, places) = epochs::load(&shared.store, header)?;
+        let space = Space::of_checkpoint(&epochs, header);
+        let mut recovery = Recovery::new(header, &*shared.store.file, Some(space), Some(epochs));
+        recovery.replay_all(shared.store.file_id, &segments, self.view.sequence)?;
+        if recovery.sequence != self.view.sequence {
+            return Err(recovery.damaged("the disk does not have the last commit"));
+        }
+        Ok((recovery, places))
     }
 }
 
@@ -61,31 +100,21 @@ fn claims(shared: &Shared, claimed: &[Extent]) -> Result<Extents> {
     Ok(set)
 }
 
-fn map_pages(writer: &Writer) -> Extents {
+fn map_pages(places: &MapPlaces) -> Extents {
     let mut pages = Extents::default();
-    let parts = writer.places.parts.iter().map(|place| place.0).filter(|&page| page != 0);
-    parts.chain(writer.places.directory.iter().copied()).for_each(|page| pages.insert(page, 1));
+    let parts = places.parts.iter().map(|place| place.0).filter(|&page| page != 0);
+    parts.chain(places.directory.iter().copied()).for_each(|page| pages.insert(page, 1));
     pages
 }
 
-/// Reads a page from where the last commit left it, past the pool.
-fn check_page(shared: &Shared, page: PageNumber, sequence: u64) -> Result<()> {
-    match shared.read_log(page, sequence)? {
-        Some(_) => Ok(()),
-        None => shared.read_file(page, WALK).map(drop),
+/// Reads a page from where the commit left it, past the pool.
+fn check_page(shared: &Shared, found: &Recovery, page: PageNumber, sequence: u64) -> Result<()> {
+    if let Some(records) = found.log_map.records(page, sequence) {
+        return shared.materialise(page, &records).map(drop);
     }
-}
-
-/// Reads the pages of the space map.
-fn check_map(shared: &Shared, writer: &Writer) -> Result<()> {
-    for &(page, epoch) in writer.places.parts.iter().filter(|place| place.0 != 0) {
-        let (_, found) = shared.store.read(page, WALK)?;
-        if found != epoch || shared.with_epochs(|map| map.get(page)) != epoch_byte(epoch) {
-            return Err(super::epochs::stale(&shared.store, page));
-        }
-    }
-    for &page in &writer.places.directory {
-        shared.read_file(page, WALK)?;
+    let (_, epoch) = shared.store.read(page, Purpose::Walk)?;
+    if found.epochs.as_ref().is_some_and(|epochs| epochs.get(page) != epoch_byte(epoch)) {
+        return Err(stale(&shared.store, page));
     }
     Ok(())
 }
