@@ -38,6 +38,24 @@ pub enum Error {
         /// What was missing.
         detail: String,
     },
+    /// The file is no file of pages.
+    #[error("{} is not an Ogive page file: {detail}", path.display())]
+    NotAPageFile {
+        /// The file.
+        path: PathBuf,
+        /// What was missing.
+        detail: String,
+    },
+    /// The log may not grow further, and an old snapshot keeps a checkpoint from making it shorter. Readers go on.
+    #[error("the log of {} has {log_bytes} bytes, and a snapshot keeps it from being cut; drop old snapshots, or raise the limit of {limit} bytes", path.display())]
+    LogFull {
+        /// The page file.
+        path: PathBuf,
+        /// Length of the log.
+        log_bytes: u64,
+        /// The limit, `log_limit_bytes`.
+        limit: u64,
+    },
     /// The file was written by a newer version of the format.
     #[error("{} has format version {found}; this program reads up to version {supported}: use a newer ogive", path.display())]
     UnknownVersion {

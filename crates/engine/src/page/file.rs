@@ -1,110 +1,177 @@
 //! The file of pages.
 
-use super::pages::{Page, PageNumber, Pages};
+use super::epochs;
+use super::header::{self, Header, USER_BYTES_MAX};
+use super::options::PageOptions;
+use super::pool::Pool;
+use super::readers::Registration;
+use super::recover::{FoundSegment, Recovery};
+use super::shared::{Current, PageStore, Shared};
+use super::snapshot::{Snapshot, View};
+use super::space::Space;
+use super::statistics::{Counters, PageStatistics};
 use super::transaction::Transaction;
+use super::writer::Writer;
 use crate::error::{Error, Result};
-use crate::io::{Purpose, Storage};
+use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, random_u64};
+use crate::log::{segment_name, segment_numbers};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 
-/// Bytes of a page that are not payload: the checksum and the epoch.
-pub(super) const TRAILER_BYTES: usize = 8;
+/// How often a reader begins anew when a checkpoint of the writer comes between.
+const READ_ATTEMPTS: u32 = 20;
 
-/// How a page file is made and opened.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PageOptions {
-    /// Size of a page, a power of two from 512 to 65,536. Read from the file where it exists.
-    pub page_bytes: usize,
-}
-
-impl Default for PageOptions {
-    fn default() -> Self {
-        Self { page_bytes: 4096 }
-    }
-}
-
-/// A file of pages. Cheap to clone; clones share the file.
+/// A file of pages. Cheap to clone; clones share the file. When the last clone, snapshot and transaction are gone, a checkpoint
+/// brings everything into the page file.
 #[derive(Clone, Debug)]
 pub struct PageFile {
-    pub(super) shared: Arc<Shared>,
+    shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) path: PathBuf,
-    pub(super) page_bytes: usize,
-    pub(super) header: Vec<u8>,
-    pub(super) committed: Mutex<Arc<Committed>>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Committed {
-    pub(super) pages: BTreeMap<PageNumber, Page>,
-    pub(super) free: BTreeMap<PageNumber, u32>,
-    pub(super) page_count: u32,
-    pub(super) state: Vec<u8>,
-}
-
-impl Shared {
-    pub(super) fn committed(&self) -> MutexGuard<'_, Arc<Committed>> {
-        self.committed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock_name(name: &str) -> String {
+    format!("{name}.lock")
 }
 
 impl PageFile {
-    /// Makes a new file. `header` is what its user wants to find again, unchanged, whenever the file is opened (at most
-    /// 1 KiB... 256 bytes where pages have 512).
+    /// Makes a new file. `header` is what its user wants to find again, unchanged, whenever the file is opened: at most
+    /// 1,024 bytes.
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists`.
+    /// [`Error::Io`] of kind `AlreadyExists`; [`Error::Locked`]; [`Error::InvalidArgument`] for a size of pages that is not possible.
     pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions, header: &[u8]) -> Result<Self> {
-        let committed = Committed { page_count: 1, ..Committed::default() };
-        let shared = Shared {
-            path: storage.path(name),
-            page_bytes: options.page_bytes,
-            header: header.to_vec(),
-            committed: Mutex::new(Arc::new(committed)),
-        };
-        Ok(Self { shared: Arc::new(shared) })
+        options.check()?;
+        if header.len() > USER_BYTES_MAX {
+            let detail = format!("a header of {} bytes is too long; it may have {USER_BYTES_MAX}", header.len());
+            return Err(Error::InvalidArgument(detail));
+        }
+        let lock = storage.lock(&lock_name(name))?;
+        if storage.exists(name)? {
+            return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
+        }
+        for number in segment_numbers(&**storage, name)? {
+            // The log of a file that is gone.
+            storage.remove(&segment_name(name, number))?;
+        }
+        write_new(&**storage, name, options, header)?;
+        Self::open_locked(storage, name, options, lock)
     }
 
     /// Opens a file for reading and writing, and recovers it where its last writer did not close it.
     ///
     /// # Errors
-    /// [`Error::Locked`] while somebody else has it open for writing; [`Error::Io`], [`Error::Damaged`].
-    pub fn open(storage: &Arc<dyn Storage>, name: &str, _options: &PageOptions) -> Result<Self> {
-        Err(Error::InvalidArgument(format!("{} cannot be opened again yet", storage.path(name).display())))
+    /// [`Error::Locked`] while somebody else, here or in another process, has it open for writing; [`Error::NotAPageFile`];
+    /// [`Error::UnknownVersion`]; [`Error::Io`], [`Error::Damaged`].
+    pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+        if !storage.exists(name)? {
+            return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
+        }
+        let lock = storage.lock(&lock_name(name))?;
+        Self::open_locked(storage, name, options, lock)
     }
 
-    /// Opens a file for reading alone, beside a writer in this process or another.
+    fn open_locked(
+        storage: &Arc<dyn Storage>,
+        name: &str,
+        options: &PageOptions,
+        lock: Box<dyn FileLock>,
+    ) -> Result<Self> {
+        let file = storage.open_update(name)?;
+        let (header, one_slot) = Header::read(&*file)?;
+        let store = store(Arc::<dyn UpdatableFile>::clone(&file), &header);
+        let (epochs, places) = epochs::load(&store, &header)?;
+        let space = Space::of_checkpoint(&epochs, &header);
+        let numbers = segment_numbers(&**storage, name)?;
+        let live = numbers.iter().copied().filter(|&number| number >= header.first_segment);
+        let mut found = Vec::new();
+        let mut files = Vec::new();
+        for number in live {
+            let file = storage.open_update(&segment_name(name, number))?;
+            found.push(FoundSegment { number, file: Arc::<dyn UpdatableFile>::clone(&file) });
+            files.push(file);
+        }
+        let mut recovery = Recovery::new(&header, &*store.file, Some(space), Some(epochs));
+        recovery.replay_all(header.file_id, &found, u64::MAX)?;
+        refuse_lone_slot(one_slot, &header, &recovery)?;
+        // What is shown from now on must not be lost any more.
+        for file in &files {
+            file.sync()?;
+        }
+        if !files.is_empty() {
+            storage.sync_directory()?;
+        }
+        let next_segment = numbers.last().map_or(0, |&last| last.saturating_add(1)).max(header.first_segment);
+        let writer = Writer {
+            file: Arc::clone(&file),
+            space: recovery.space.take().unwrap_or_default(),
+            places,
+            epoch: recovery.epoch.wrapping_add(1),
+            segment: None,
+            sealed: std::mem::take(&mut recovery.sealed),
+            next_segment,
+            waiting_commits: 0,
+            waiting_bytes: 0,
+            named: false,
+            header: header.clone(),
+        };
+        let opened = Opened { storage, name, options, header, store, recovery };
+        let shared = opened.share(Some((file, writer)), Some(lock), None);
+        super::checkpoint::remove_segments(&shared, shared.first_segment())?;
+        Ok(Self { shared })
+    }
+
+    /// Opens a file for reading alone, as its last commit left it, beside a writer in this process or another. The writer
+    /// keeps what this handle may read for as long as it is open; to see later commits, open the file again.
     ///
     /// # Errors
     /// As for [`Self::open`], but for the lock.
     pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
-        Self::open(storage, name, options)
+        let mut attempt = 0;
+        loop {
+            // A reader of commit 0 keeps all checkpoints back, but for one that is under way.
+            let guard = Registration::new(storage, name, 0)?;
+            let (header, _) = Header::read(&*storage.open(name)?)?;
+            let opened = Self::read_log(storage, name, options, &header);
+            let unchanged = Header::read(&*storage.open(name)?)?.0 == header;
+            attempt += 1;
+            match opened {
+                Ok(opened) if unchanged => {
+                    let registration = Registration::new(storage, name, opened.recovery.sequence)?;
+                    drop(guard);
+                    return Ok(Self { shared: opened.share(None, None, registration) });
+                }
+                Err(error) if unchanged && attempt >= 3 => return Err(error),
+                Err(error) if attempt >= READ_ATTEMPTS => return Err(error),
+                _ => {}
+            }
+        }
     }
 
-    /// Moves what was committed from the log into the file, as far as readers allow.
-    ///
-    /// # Errors
-    /// [`Error::Io`], after which the file refuses further writes.
-    pub fn checkpoint(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Makes everything that was committed durable.
-    ///
-    /// # Errors
-    /// As for [`Self::checkpoint`].
-    pub fn sync(&self) -> Result<()> {
-        Ok(())
+    /// Finds out what the last commit is, without changing anything.
+    fn read_log<'a>(
+        storage: &'a Arc<dyn Storage>,
+        name: &'a str,
+        options: &'a PageOptions,
+        header: &Header,
+    ) -> Result<Opened<'a>> {
+        let found = live_segments(&**storage, name, header)?;
+        let store = store(storage.open(name)?, header);
+        let fits = u64::from(header.page_count) <= options.budget_bytes / 8;
+        let epochs = fits.then(|| epochs::load(&store, header)).transpose()?;
+        let mut recovery = Recovery::new(header, &*store.file, None, epochs.map(|(epochs, _)| epochs));
+        recovery.replay_all(header.file_id, &found, u64::MAX)?;
+        Ok(Opened { storage, name, options, header: header.clone(), store, recovery })
     }
 
     /// What [`Self::create`] was given.
     pub fn header(&self) -> &[u8] {
-        &self.shared.header
+        &self.shared.user_header
+    }
+
+    /// The options that the file was opened with; the size of pages is the file's own.
+    pub fn options(&self) -> &PageOptions {
+        &self.shared.options
     }
 
     /// The last commit, to be read for as long as the snapshot is held.
@@ -112,47 +179,224 @@ impl PageFile {
     /// # Errors
     /// None yet.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        Ok(Snapshot { shared: Arc::clone(&self.shared), committed: Arc::clone(&self.shared.committed()) })
+        Ok(Snapshot { view: Arc::new(View::new(Arc::clone(&self.shared))) })
     }
 
     /// Begins a transaction; waits while another one is under way.
     ///
     /// # Errors
-    /// [`Error::Poisoned`] after a failed write or sync.
+    /// [`Error::Poisoned`] after a failed write or sync; [`Error::LogFull`]; [`Error::InvalidArgument`] for a file that is open for
+    /// reading alone.
     pub fn begin(&self) -> Result<Transaction> {
-        Ok(Transaction::new(Arc::clone(&self.shared)))
+        let mut writer = self.take_writer()?;
+        let limit = self.shared.options.log_limit_bytes;
+        let mut outcome = Ok(());
+        if writer.log_bytes() > limit {
+            outcome = self.shared.poison_on_error(writer.checkpoint(&self.shared, true));
+        }
+        let log_bytes = writer.log_bytes();
+        if outcome.is_ok() && log_bytes > limit {
+            outcome = Err(Error::LogFull { path: self.shared.store.path.clone(), log_bytes, limit });
+        }
+        if let Err(error) = outcome {
+            self.shared.give_writer_back(writer);
+            return Err(error);
+        }
+        Ok(Transaction::new(Arc::clone(&self.shared), writer))
+    }
+
+    /// Brings everything that no snapshot keeps back into the page file, and cuts the log. Waits for the transaction under way.
+    ///
+    /// # Errors
+    /// As for [`Self::begin`], but for [`Error::LogFull`].
+    pub fn checkpoint(&self) -> Result<()> {
+        self.with_writer(|writer, shared| writer.checkpoint(shared, true))
+    }
+
+    /// Makes all commits durable, whatever the durability. Waits for the transaction under way.
+    ///
+    /// # Errors
+    /// As for [`Self::checkpoint`].
+    pub fn sync(&self) -> Result<()> {
+        self.with_writer(Writer::sync)
+    }
+
+    /// Makes a last checkpoint, as dropping the file does, and tells whether it succeeded. Other clones and transactions are
+    /// refused from then on.
+    ///
+    /// # Errors
+    /// As for [`Self::checkpoint`].
+    pub fn close(self) -> Result<()> {
+        if self.shared.file.is_none() {
+            return Ok(());
+        }
+        let outcome = self.checkpoint();
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.poisoned.store(true, Ordering::Release);
+        outcome
+    }
+
+    /// Counts.
+    pub fn statistics(&self) -> PageStatistics {
+        let (shared, counters) = (&self.shared, &self.shared.counters);
+        let get = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        PageStatistics {
+            page_bytes: shared.store.page_bytes as u64,
+            pages: get(&counters.page_count),
+            free_pages: get(&counters.free_pages),
+            map_pages: get(&counters.map_pages),
+            file_bytes: get(&counters.page_count) * shared.store.page_bytes as u64,
+            log_bytes: get(&counters.log_bytes),
+            sequence: shared.current().sequence,
+            checkpointed: get(&counters.checkpointed),
+            commits: get(&counters.commits),
+            checkpoints: get(&counters.checkpoints),
+            log_bytes_written: get(&counters.log_bytes_written),
+            images_logged: get(&counters.images_logged),
+            changes_logged: get(&counters.changes_logged),
+            pages_written: get(&counters.pages_written),
+            log_map_bytes: shared.log_map().held_bytes(),
+        }
+    }
+
+    pub(super) fn with_writer<T>(&self, work: impl FnOnce(&mut Writer, &Shared) -> Result<T>) -> Result<T> {
+        let mut writer = self.take_writer()?;
+        let outcome = self.shared.poison_on_error(work(&mut writer, &self.shared));
+        self.shared.give_writer_back(writer);
+        outcome
+    }
+
+    /// Waits for the writer and takes it.
+    fn take_writer(&self) -> Result<Box<Writer>> {
+        if self.shared.file.is_none() {
+            let path = self.shared.store.path.display();
+            return Err(Error::InvalidArgument(format!("{path} is open for reading alone; open it for writing")));
+        }
+        let mut slot = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            self.shared.check_poison()?;
+            match slot.take() {
+                Some(writer) => return Ok(writer),
+                None => slot = self.shared.writer_is_back.wait(slot).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
     }
 }
 
-/// The file as one commit left it.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    shared: Arc<Shared>,
-    committed: Arc<Committed>,
-}
-
-impl Snapshot {
-    /// What the last [`Transaction::set_state`] before this commit said.
-    pub fn state(&self) -> &[u8] {
-        &self.committed.state
+impl Shared {
+    fn first_segment(&self) -> u32 {
+        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.as_ref().map_or(0, |writer| writer.header.first_segment)
     }
 }
 
-impl Pages for Snapshot {
-    fn payload_bytes(&self) -> usize {
-        self.shared.page_bytes - TRAILER_BYTES
-    }
+/// The segments that the checkpoint has not passed, open for reading.
+pub(super) fn live_segments(storage: &dyn Storage, name: &str, header: &Header) -> Result<Vec<FoundSegment>> {
+    let numbers = segment_numbers(storage, name)?.into_iter().filter(|&number| number >= header.first_segment);
+    numbers.map(|number| Ok(FoundSegment { number, file: storage.open(&segment_name(name, number))? })).collect()
+}
 
-    fn read(&self, page: PageNumber, _purpose: Purpose) -> Result<Page> {
-        let content = self.committed.pages.get(&page).cloned();
-        content.ok_or_else(|| self.damaged(page, "no such page"))
+/// Writes a file without pages under another name, and then gives it its own.
+fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u8]) -> Result<()> {
+    let temporary = format!("{name}.new");
+    if storage.exists(&temporary)? {
+        storage.remove(&temporary)?;
     }
+    let file = storage.create_update(&temporary)?;
+    let header = |checkpoint| Header {
+        page_bytes: options.page_bytes,
+        file_id: file_id(name),
+        checkpoint,
+        sequence: 0,
+        epoch: 0,
+        first_segment: 1,
+        page_count: header::first_page(options.page_bytes),
+        directory: (0, 0),
+        state: Vec::new(),
+        user: user.to_vec(),
+    };
+    let first = header(0);
+    first.write(&*file)?;
+    Header { checkpoint: 1, ..first }.write(&*file)?;
+    // A file of large pages has a whole number of them.
+    file.set_len((header::first_page(options.page_bytes) as usize * options.page_bytes) as u64)?;
+    file.sync()?;
+    drop(file);
+    storage.rename(&temporary, name)?;
+    storage.sync_directory()
+}
 
-    fn page_count(&self) -> u32 {
-        self.committed.page_count
+/// An identity that no other file is likely to have.
+fn file_id(name: &str) -> u64 {
+    random_u64() ^ name.len() as u64
+}
+
+fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
+    let path = file.path().to_path_buf();
+    PageStore { file, file_id: header.file_id, page_bytes: header.page_bytes, path }
+}
+
+/// Where one slot of the header is not valid, either the power went while a checkpoint wrote it, and then the log that the
+/// checkpoint was about is still there; or it is damaged, and the other slot tells of an older state.
+fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Result<()> {
+    if one_slot && recovery.sequence == header.sequence {
+        return Err(recovery.damaged("a slot of the header is damaged, and the log that would make up for it is gone"));
     }
+    Ok(())
+}
 
-    fn damaged(&self, page: PageNumber, detail: &str) -> Error {
-        Error::damaged(&self.shared.path, u64::from(page) * self.shared.page_bytes as u64, detail)
+/// What is known of a file that is being opened.
+struct Opened<'a> {
+    storage: &'a Arc<dyn Storage>,
+    name: &'a str,
+    options: &'a PageOptions,
+    header: Header,
+    store: PageStore,
+    recovery: Recovery,
+}
+
+impl Opened<'_> {
+    fn share(
+        self,
+        writing: Option<(Arc<dyn UpdatableFile>, Writer)>,
+        lock: Option<Box<dyn FileLock>>,
+        registration: Option<Registration>,
+    ) -> Arc<Shared> {
+        let (header, recovery) = (self.header, self.recovery);
+        let options = PageOptions { page_bytes: header.page_bytes, ..self.options.clone() };
+        let (file, writer) = writing.unzip();
+        let current = Current {
+            sequence: recovery.sequence,
+            state: recovery.state.into(),
+            page_count: recovery.page_count,
+            readers: BTreeMap::new(),
+        };
+        let shared = Shared {
+            storage: Arc::clone(self.storage),
+            name: self.name.to_owned(),
+            pool: Pool::new(&options, header.page_bytes),
+            options,
+            store: self.store,
+            file,
+            user_header: header.user,
+            first_page: header::first_page(header.page_bytes),
+            current: Mutex::new(current),
+            log_map: RwLock::new(recovery.log_map),
+            epochs: recovery.epochs.map(RwLock::new),
+            counters: Counters::default(),
+            writer: Mutex::new(None),
+            writer_is_back: Condvar::new(),
+            poisoned: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            _lock: lock,
+            _registration: registration,
+        };
+        let shared = Arc::new(shared);
+        shared.counters.page_count.store(u64::from(recovery.page_count), Ordering::Relaxed);
+        shared.counters.checkpointed.store(header.sequence, Ordering::Relaxed);
+        if let Some(writer) = writer {
+            shared.give_writer_back(Box::new(writer));
+        }
+        shared
     }
 }

@@ -1,6 +1,9 @@
 //! What a transaction did, by phase: the breakdown that the evaluations print.
 
-use std::collections::BTreeMap;
+use super::pages::{Page, PageNumber};
+use crate::io::{Purpose, Timer};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 
 /// What a write operation is busy with, as the papers split it (AULID, Figures 13 to 15).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +17,19 @@ pub enum Phase {
     Structure,
     /// Statistics that guide structure modifications.
     Statistics,
+}
+
+/// A page that an operation of a watched transaction touched, for evaluations that count blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The page.
+    pub page: PageNumber,
+    /// What it was asked for.
+    pub purpose: Purpose,
+    /// Whether it was read, cached or not; pages that are new are not.
+    pub read: bool,
+    /// Whether it was changed.
+    pub changed: bool,
 }
 
 /// Work of one phase.
@@ -34,4 +50,109 @@ pub struct Tally {
     pub phases: BTreeMap<Phase, PhaseTally>,
     /// Structure modifications by name, such as "leaf split".
     pub structure_modifications: BTreeMap<&'static str, u64>,
+}
+
+/// Pages that an operation keeps for itself; beyond, it keeps none of those so far.
+const KEPT_PAGES_MAX: usize = 512;
+
+const PHASES: [Phase; 4] = [Phase::Search, Phase::Insert, Phase::Structure, Phase::Statistics];
+
+/// Keeps the tally of a transaction, and the pages that the operation under way has read.
+#[derive(Debug, Default)]
+pub(super) struct TallyKeeper {
+    phase: Phase,
+    pages_read: [Cell<u64>; PHASES.len()],
+    pages_changed: [u64; PHASES.len()],
+    time_ns: [u64; PHASES.len()],
+    timer: Option<Timer>,
+    structure_modifications: BTreeMap<&'static str, u64>,
+    touched: RefCell<HashMap<PageNumber, Option<Page>>>,
+    /// What was touched since it was last taken, where somebody watches.
+    watched: RefCell<Option<Vec<Touched>>>,
+}
+
+impl TallyKeeper {
+    /// A page that the operation read before.
+    pub(super) fn kept(&self, page: PageNumber) -> Option<Page> {
+        self.touched.borrow().get(&page).cloned().flatten()
+    }
+
+    /// Begins to note what is touched, or ends it.
+    pub(super) fn watch(&mut self, on: bool) {
+        self.watched = RefCell::new(on.then(Vec::new));
+    }
+
+    /// What was touched since the last call, in order.
+    pub(super) fn take_touched(&mut self) -> Vec<Touched> {
+        self.watched.get_mut().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Notes a read or a change for those who watch.
+    fn note(&self, page: PageNumber, purpose: Purpose, changed: bool) {
+        let mut watched = self.watched.borrow_mut();
+        let Some(watched) = watched.as_mut() else { return };
+        match watched.iter_mut().find(|touched| touched.page == page) {
+            Some(touched) => touched.changed |= changed,
+            None => watched.push(Touched { page, purpose, read: !changed, changed }),
+        }
+    }
+
+    /// Counts a page that the operation asks for; `page` is kept for it.
+    pub(super) fn touch(&self, number: PageNumber, purpose: Purpose, page: Option<&Page>) {
+        self.note(number, purpose, false);
+        let mut touched = self.touched.borrow_mut();
+        if touched.len() >= KEPT_PAGES_MAX {
+            touched.clear();
+        }
+        if touched.insert(number, page.cloned()).is_none() {
+            let read = &self.pages_read[self.phase as usize];
+            read.set(read.get() + 1);
+        }
+    }
+
+    /// Lets go of a page that is about to change.
+    pub(super) fn forget(&self, number: PageNumber) {
+        if let Some(page) = self.touched.borrow_mut().get_mut(&number) {
+            *page = None;
+        }
+    }
+
+    pub(super) fn count_change(&mut self, page: PageNumber, purpose: Purpose) {
+        self.note(page, purpose, true);
+        self.pages_changed[self.phase as usize] += 1;
+    }
+
+    pub(super) fn count(&mut self, modification: &'static str) {
+        *self.structure_modifications.entry(modification).or_default() += 1;
+    }
+
+    pub(super) fn enter(&mut self, phase: Phase) {
+        if let Some(timer) = &mut self.timer {
+            self.time_ns[self.phase as usize] += (timer.elapsed_us() * 1e3) as u64;
+            *timer = Timer::start();
+        }
+        self.phase = phase;
+        if phase == Phase::Search {
+            self.touched.borrow_mut().clear();
+        }
+    }
+
+    pub(super) fn set_timed(&mut self, timed: bool) {
+        self.timer = timed.then(Timer::start);
+    }
+
+    pub(super) fn tally(&self) -> Tally {
+        let mut phases = BTreeMap::new();
+        for (index, &phase) in PHASES.iter().enumerate() {
+            let tally = PhaseTally {
+                pages_read: self.pages_read[index].get(),
+                pages_changed: self.pages_changed[index],
+                time_ns: self.time_ns[index],
+            };
+            if tally != PhaseTally::default() {
+                phases.insert(phase, tally);
+            }
+        }
+        Tally { phases, structure_modifications: self.structure_modifications.clone() }
+    }
 }

@@ -1,36 +1,77 @@
 //! Changing pages.
 
-use super::file::{Committed, Shared, TRAILER_BYTES};
+use super::edit::{Dirty, PageEdit};
+use super::extents::{Extent, Extents};
+use super::fresh::Combiner;
+use super::log_map::Version;
 use super::pages::{Page, PageNumber, Pages};
-use super::tally::{Phase, Tally};
+use super::records::Changes;
+use super::shared::Shared;
+use super::snapshot::View;
+use super::space::Taken;
+use super::tally::{Phase, Tally, TallyKeeper, Touched};
+use super::writer::Writer;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
-use std::ops::{Deref, Range};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// What a changed page takes in memory beside its bytes.
+const DIRTY_OVERHEAD_BYTES: u64 = 200;
 
 /// Changes to a page file that become visible together. Dropped without [`Self::commit`], it leaves no trace.
 #[derive(Debug)]
 pub struct Transaction {
-    shared: Arc<Shared>,
-    work: Committed,
-    tally: Tally,
-    phase: Phase,
+    pub(super) shared: Arc<Shared>,
+    /// The commit before this transaction; gone once it is committed.
+    pub(super) view: Option<View>,
+    /// Held until the end.
+    pub(super) writer: Option<Box<Writer>>,
+    pub(super) dirty: HashMap<PageNumber, Dirty>,
+    /// Changed pages that had no room in memory: their records are in the log already.
+    pub(super) spilled: HashMap<PageNumber, Vec<Version>>,
+    /// Where the first of those records begins.
+    pub(super) first_spilled: Option<u64>,
+    pub(super) state: Vec<u8>,
+    pub(super) taken: Vec<Taken>,
+    /// The pages of `taken`.
+    pub(super) allocated: Extents,
+    pub(super) freed: Vec<Extent>,
+    /// Pages written directly.
+    pub(super) fresh: Extents,
+    pub(super) combiner: Combiner,
+    pub(super) keeper: TallyKeeper,
 }
 
 impl Transaction {
-    pub(super) fn new(shared: Arc<Shared>) -> Self {
-        let work = (**shared.committed()).clone();
-        Self { shared, work, tally: Tally::default(), phase: Phase::Search }
+    pub(super) fn new(shared: Arc<Shared>, writer: Box<Writer>) -> Self {
+        let view = View::new(Arc::clone(&shared));
+        Self {
+            state: view.state.to_vec(),
+            shared,
+            view: Some(view),
+            writer: Some(writer),
+            dirty: HashMap::new(),
+            spilled: HashMap::new(),
+            first_spilled: None,
+            taken: Vec::new(),
+            allocated: Extents::default(),
+            freed: Vec::new(),
+            fresh: Extents::default(),
+            combiner: Combiner::default(),
+            keeper: TallyKeeper::default(),
+        }
     }
 
     /// The state as this transaction sees it.
     pub fn state(&self) -> &[u8] {
-        &self.work.state
+        &self.state
     }
 
-    /// Bytes that are committed along with the pages, at most 256: roots, models, counts.
+    /// Bytes that are committed along with the pages, at most 256: roots, models, counts. With more, the commit fails.
     pub fn set_state(&mut self, state: &[u8]) {
-        self.work.state = state.to_vec();
+        self.state.clear();
+        self.state.extend_from_slice(state);
     }
 
     /// Opens a page for changes. Each change is logged as the range of bytes that it touches.
@@ -38,9 +79,33 @@ impl Transaction {
     /// # Errors
     /// As for [`Pages::read`].
     pub fn edit(&mut self, page: PageNumber, purpose: Purpose) -> Result<PageEdit<'_>> {
-        let content = self.read(page, purpose)?.0.to_vec();
-        self.tally.phases.entry(self.phase).or_default().pages_changed += 1;
-        Ok(PageEdit { transaction: self, page, content })
+        self.make_room()?;
+        let dirty = match self.dirty.remove(&page) {
+            Some(dirty) => {
+                self.keeper.touch(page, purpose, None);
+                Dirty { purpose, ..dirty }
+            }
+            None => {
+                let content = self.read(page, purpose)?;
+                self.keeper.forget(page);
+                Dirty { page: content, changes: Changes::default(), whole: false, purpose }
+            }
+        };
+        self.keeper.count_change(page, purpose);
+        Ok(PageEdit { transaction: self, number: page, dirty })
+    }
+
+    pub(super) fn put_dirty(&mut self, page: PageNumber, dirty: Dirty) {
+        self.dirty.insert(page, dirty);
+    }
+
+    /// Writes changed pages to the log when they take too much memory.
+    fn make_room(&mut self) -> Result<()> {
+        let page_bytes = self.shared.store.page_bytes as u64 * 3 / 2 + DIRTY_OVERHEAD_BYTES;
+        if self.dirty.len() as u64 * page_bytes > self.shared.options.dirty_bytes() {
+            self.spill()?;
+        }
+        Ok(())
     }
 
     /// A page of zeros, which is logged; for nodes of one page that are updated in place.
@@ -48,8 +113,14 @@ impl Transaction {
     /// # Errors
     /// [`Error::InvalidArgument`] when the file has 2^32 pages.
     pub fn allocate(&mut self) -> Result<PageNumber> {
-        let page = self.allocate_extent(1)?;
-        self.write_fresh(page, Purpose::Leaf, &[])?;
+        self.make_room()?;
+        let taken = self.writer_mut()?.space.take_logged();
+        let page = self.note_taken(taken)?;
+        let content = Page::zeros(self.shared.store.page_bytes);
+        let dirty = Dirty { page: content, changes: Changes::default(), whole: true, purpose: Purpose::Leaf };
+        self.dirty.insert(page, dirty);
+        self.keeper.count_change(page, Purpose::Leaf);
+        self.keeper.touch(page, Purpose::Leaf, None);
         Ok(page)
     }
 
@@ -57,124 +128,202 @@ impl Transaction {
     /// loads. They bypass the log; the commit syncs them before its record.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when the file would have more than 2^32 pages.
+    /// [`Error::InvalidArgument`] when the file would have more than 2^32 pages, and for no pages.
     pub fn allocate_extent(&mut self, pages: u32) -> Result<PageNumber> {
-        let found = self.work.free.iter().find(|&(_, &free)| free >= pages).map(|(&first, &free)| (first, free));
-        if let Some((first, free)) = found {
-            self.work.free.remove(&first);
-            if free > pages {
-                self.work.free.insert(first + pages, free - pages);
-            }
-            return Ok(first);
+        if pages == 0 {
+            return Err(Error::InvalidArgument("an extent has at least one page".into()));
         }
-        let first = self.work.page_count;
-        self.work.page_count = first
-            .checked_add(pages)
-            .ok_or_else(|| Error::InvalidArgument(format!("{} would exceed 2^32 pages", self.shared.path.display())))?;
-        Ok(first)
+        let taken = self.writer_mut()?.space.take_clean(pages);
+        self.note_taken(taken)
+    }
+
+    fn note_taken(&mut self, taken: Option<Taken>) -> Result<PageNumber> {
+        let path = &self.shared.store.path;
+        let full = || Error::InvalidArgument(format!("{} would have more than 2^32 pages", path.display()));
+        let taken = taken.ok_or_else(full)?;
+        self.taken.push(taken);
+        self.allocated.insert(taken.extent.0, taken.extent.1);
+        Ok(taken.extent.0)
     }
 
     /// Fills one page of an extent that this transaction allocated; a shorter payload is padded with zeros. Each page may
     /// be written once, in any order; ascending order is fastest.
     ///
     /// # Errors
-    /// [`Error::Io`] when the file cannot be written.
-    pub fn write_fresh(&mut self, page: PageNumber, _purpose: Purpose, payload: &[u8]) -> Result<()> {
-        let mut content = payload.to_vec();
-        content.resize(self.payload_bytes(), 0);
-        self.work.pages.insert(page, Page(content.into()));
-        Ok(())
+    /// [`Error::Io`] when the file cannot be written; [`Error::InvalidArgument`] for a page that is not this transaction's, and for a
+    /// payload that is too long.
+    pub fn write_fresh(&mut self, page: PageNumber, purpose: Purpose, payload: &[u8]) -> Result<()> {
+        if !self.allocated.contains(page) || payload.len() > self.shared.store.payload_bytes() {
+            return Err(Error::InvalidArgument(format!(
+                "{} bytes cannot be written to page {page}: allocate it in the same transaction, and give at most {} bytes",
+                payload.len(),
+                self.shared.store.payload_bytes()
+            )));
+        }
+        let shared = Arc::clone(&self.shared);
+        shared.check_poison()?;
+        shared.pool.remove(page, super::pool::IN_FILE);
+        self.fresh.insert(page, 1);
+        self.keeper.forget(page);
+        self.keeper.count_change(page, purpose);
+        let (file, epoch) = self.writer_mut().map(|writer| (Arc::clone(&writer.file), writer.epoch))?;
+        let outcome = self.combiner.write(&shared.store, &*file, (page, epoch), payload, purpose);
+        shared.poison_on_error(outcome)
     }
 
     /// Gives pages back. They are used again once no snapshot and no recovery can need them.
     pub fn free(&mut self, first: PageNumber, pages: u32) {
-        for page in first..first + pages {
-            self.work.pages.remove(&page);
+        if self.dirty.is_empty() && self.spilled.is_empty() {
+            self.freed.push((first, pages));
+            return;
         }
-        self.work.free.insert(first, pages);
+        for page in first..first.saturating_add(pages) {
+            self.dirty.remove(&page);
+            self.spilled.remove(&page);
+        }
+        self.freed.push((first, pages));
     }
 
-    /// Says what the operations that follow are for.
+    /// Says what the operations that follow are for. [`Phase::Search`] begins an operation.
     pub fn enter(&mut self, phase: Phase) {
-        self.phase = phase;
+        self.keeper.enter(phase);
+    }
+
+    /// Begins an operation: pages read from now on are counted anew. Pages that it reads are kept for it, however small
+    /// the budget.
+    pub fn begin_operation(&mut self) {
+        self.keeper.enter(Phase::Search);
+    }
+
+    /// Measures the time of phases from now on, or no longer.
+    pub fn set_timed(&mut self, timed: bool) {
+        self.keeper.set_timed(timed);
+    }
+
+    /// Begins to note which pages are touched, or ends it.
+    pub fn watch(&mut self, on: bool) {
+        self.keeper.watch(on);
+    }
+
+    /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
+    pub fn take_touched(&mut self) -> Vec<Touched> {
+        self.keeper.take_touched()
     }
 
     /// Counts a structure modification.
     pub fn count(&mut self, modification: &'static str) {
-        *self.tally.structure_modifications.entry(modification).or_default() += 1;
+        self.keeper.count(modification);
     }
 
     /// What was done so far.
-    pub fn tally(&self) -> &Tally {
-        &self.tally
+    pub fn tally(&self) -> Tally {
+        self.keeper.tally()
     }
 
     /// Makes all changes visible, and durable as the file's durability says.
     ///
     /// # Errors
-    /// [`Error::Io`]; then the file refuses further writes.
-    pub fn commit(self) -> Result<()> {
-        *self.shared.committed() = Arc::new(self.work);
-        Ok(())
+    /// [`Error::Io`]; then the file refuses further writes, and whether the commit is there when it is opened again is not known.
+    /// [`Error::LogFull`], and [`Error::InvalidArgument`] for a state that is too long: nothing was changed.
+    pub fn commit(mut self) -> Result<()> {
+        self.write_commit()
+    }
+
+    pub(super) fn writer_mut(&mut self) -> Result<&mut Writer> {
+        let path = &self.shared.store.path;
+        self.writer.as_deref_mut().ok_or_else(|| Error::Poisoned { path: path.clone() })
+    }
+
+    /// A page that is not among the changed ones in memory.
+    fn read_unchanged(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
+        if let Some(versions) = self.spilled.get(&page) {
+            return self.read_spilled(page, versions);
+        }
+        if self.fresh.contains(page) {
+            return self.read_fresh(page, purpose);
+        }
+        let sequence = self.view.as_ref().map_or(0, |view| view.sequence);
+        self.shared.read_committed(page, sequence, purpose)
+    }
+
+    /// A page that this transaction wrote directly.
+    fn read_fresh(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
+        let store = &self.shared.store;
+        if let Some(found) = self.combiner.waiting(store, page) {
+            return Ok(found);
+        }
+        let (found, epoch) = store.read(page, purpose)?;
+        if self.writer.as_ref().is_some_and(|writer| writer.epoch != epoch) {
+            return Err(super::epochs::stale(store, page));
+        }
+        Ok(found)
+    }
+
+    /// Undoes what the commit did not.
+    fn give_up(&mut self) {
+        let Some(mut writer) = self.writer.take() else {
+            return;
+        };
+        let segment = writer.segment_number();
+        for taken in self.taken.drain(..) {
+            let (first, pages) = taken.extent;
+            let written = (first..first + pages).any(|page| self.fresh.contains(page));
+            writer.space.put_back(taken, written, segment);
+        }
+        self.view = None;
+        self.shared.give_writer_back(writer);
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 
 impl Pages for Transaction {
     fn payload_bytes(&self) -> usize {
-        self.shared.page_bytes - TRAILER_BYTES
+        self.shared.store.payload_bytes()
     }
 
-    fn read(&self, page: PageNumber, _purpose: Purpose) -> Result<Page> {
-        let content = self.work.pages.get(&page).cloned();
-        content.ok_or_else(|| self.damaged(page, "no such page"))
+    fn read(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
+        if let Some(dirty) = self.dirty.get(&page) {
+            self.keeper.touch(page, purpose, None);
+            return Ok(dirty.page.clone());
+        }
+        if let Some(found) = self.keeper.kept(page) {
+            return Ok(found);
+        }
+        if page < self.shared.first_page || page >= self.page_count() {
+            return Err(self.damaged(page, "there is no such page: whatever led here is damaged"));
+        }
+        let found = self.read_unchanged(page, purpose)?;
+        self.keeper.touch(page, purpose, Some(&found));
+        Ok(found)
+    }
+
+    fn read_many(&self, pages: &[PageNumber], purpose: Purpose) -> Result<Vec<Page>> {
+        // Those that nothing of this transaction knows are read at once into the pool, or here.
+        let own = |page: &PageNumber| {
+            self.dirty.contains_key(page) || self.spilled.contains_key(page) || self.fresh.contains(*page)
+        };
+        match &self.view {
+            Some(view) if !pages.iter().any(own) => {
+                let found = view.read_many(pages, self.page_count(), purpose)?;
+                for (&page, content) in pages.iter().zip(&found) {
+                    self.keeper.touch(page, purpose, Some(content));
+                }
+                Ok(found)
+            }
+            _ => pages.iter().map(|&page| self.read(page, purpose)).collect(),
+        }
     }
 
     fn page_count(&self) -> u32 {
-        self.work.page_count
+        self.writer.as_ref().map_or(0, |writer| writer.space.page_count)
     }
 
     fn damaged(&self, page: PageNumber, detail: &str) -> Error {
-        Error::damaged(&self.shared.path, u64::from(page) * self.shared.page_bytes as u64, detail)
-    }
-}
-
-/// A page under change; dereferences to its payload. What is written beyond the payload is an error of the caller and
-/// is cut off.
-#[derive(Debug)]
-pub struct PageEdit<'a> {
-    transaction: &'a mut Transaction,
-    page: PageNumber,
-    content: Vec<u8>,
-}
-
-impl PageEdit<'_> {
-    /// Writes `bytes` from `offset` on; logged as these bytes.
-    pub fn write(&mut self, offset: usize, bytes: &[u8]) {
-        if let Some(target) = self.content.get_mut(offset..offset + bytes.len()) {
-            target.copy_from_slice(bytes);
-        }
-    }
-
-    /// Copies the bytes of `range` to `to`, which may overlap: how entries move up to make room. Logged in a few bytes,
-    /// however many move.
-    pub fn shift(&mut self, range: Range<usize>, to: usize) {
-        if range.end <= self.content.len() && to + range.len() <= self.content.len() {
-            self.content.copy_within(range, to);
-        }
-    }
-}
-
-impl Deref for PageEdit<'_> {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        &self.content
-    }
-}
-
-impl Drop for PageEdit<'_> {
-    fn drop(&mut self) {
-        let content = std::mem::take(&mut self.content);
-        self.transaction.work.pages.insert(self.page, Page(content.into()));
+        self.shared.store.damaged(page, detail)
     }
 }

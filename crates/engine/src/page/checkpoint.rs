@@ -1,0 +1,206 @@
+//! Checkpoints: bringing committed pages into the page file, so that the log can begin anew.
+
+use super::epochs::{self, Place, epoch_byte};
+use super::fresh::Combiner;
+use super::header::Header;
+use super::pages::PageNumber;
+use super::pool::IN_FILE;
+use super::readers;
+use super::shared::Shared;
+use super::writer::{Sealed, Writer};
+use crate::error::{Error, Result};
+use crate::io::Purpose;
+use crate::log::{segment_name, segment_numbers};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Writer {
+    /// Makes a checkpoint if the log, its map or the pages that wait for one have become large.
+    pub(super) fn checkpoint_if_due(&mut self, shared: &Shared) -> Result<()> {
+        let options = &shared.options;
+        let held_bytes = self.space.held_pages() * shared.store.page_bytes as u64;
+        let due = self.log_bytes() > options.checkpoint_bytes
+            || shared.log_map().held_bytes() > options.log_map_bytes()
+            || held_bytes
+                > options.checkpoint_bytes.max(u64::from(self.space.page_count) / 8 * shared.store.page_bytes as u64);
+        if due { self.checkpoint(shared, false) } else { Ok(()) }
+    }
+
+    /// Brings what no reader keeps back into the page file. With `seal` the segment that grows is included in any case.
+    pub(super) fn checkpoint(&mut self, shared: &Shared, seal: bool) -> Result<()> {
+        let oldest = self.oldest_reader(shared)?;
+        let sequence = shared.current().sequence;
+        let large = self.segment.as_ref().is_some_and(|segment| segment.position() > shared.options.checkpoint_bytes);
+        if seal || large || oldest >= sequence {
+            self.seal(shared)?;
+        }
+        let passed = self.sealed.iter().take_while(|sealed| sealed.sequence <= oldest).count();
+        let Some(last) = self.sealed[..passed].last().cloned() else {
+            return Ok(());
+        };
+        self.sync(shared)?;
+        self.epoch = self.epoch.wrapping_add(1);
+        let pages = shared.log_map().pages_through(last.number);
+        self.write_pages(shared, &pages, &last)?;
+        let released = self.write_map(shared)?;
+        self.file.sync()?;
+        let directory = self.places.directory.first().map_or((0, 0), |&page| (page, self.epoch));
+        let first_segment = self.sealed.get(passed).map_or_else(|| self.segment_number(), |sealed| sealed.number);
+        let header = Header {
+            checkpoint: self.header.checkpoint + 1,
+            sequence: last.sequence,
+            epoch: self.epoch,
+            first_segment,
+            page_count: self.space.page_count,
+            directory,
+            state: last.state.to_vec(),
+            ..self.header.clone()
+        };
+        header.write(&*self.file)?;
+        self.file.sync()?;
+        self.header = header;
+        self.forget_log(shared, &pages, &last, passed, &released)
+    }
+
+    /// The oldest commit that anybody reads, here or in another process.
+    fn oldest_reader(&self, shared: &Shared) -> Result<u64> {
+        let here = shared.current().readers.keys().next().copied();
+        let elsewhere = readers::oldest(&*shared.storage, &shared.name)?;
+        Ok(here.unwrap_or(u64::MAX).min(elsewhere.unwrap_or(u64::MAX)))
+    }
+
+    /// Writes the pages as the last commit of a segment left them.
+    fn write_pages(&self, shared: &Shared, pages: &[(PageNumber, u64)], last: &Sealed) -> Result<()> {
+        let mut combiner = Combiner::default();
+        let free: BTreeSet<PageNumber> =
+            self.space.held_through(last.number).flat_map(|(first, pages)| first..first + pages).collect();
+        let written = pages.iter().filter(|(number, _)| !free.contains(number));
+        for &(number, version) in written.clone() {
+            let page = match shared.pool.get(number, version) {
+                Some(page) => page,
+                None => match shared.read_log(number, last.sequence)? {
+                    Some((_, page)) => page,
+                    None => return Err(shared.store.damaged(number, "the log has lost it")),
+                },
+            };
+            combiner.write(&shared.store, &*self.file, (number, self.epoch), &page, Purpose::Leaf)?;
+        }
+        combiner.flush(&shared.store, &*self.file, Purpose::Leaf)?;
+        shared.counters.pages_written.fetch_add(combiner.pages, Ordering::Relaxed);
+        let byte = epoch_byte(self.epoch);
+        shared.with_epochs(|epochs| {
+            written.for_each(|&(number, _)| epochs.set(number, byte));
+            free.iter().for_each(|&number| epochs.set(number, 0));
+        });
+        Ok(())
+    }
+
+    /// Stores the parts of the space map that changed, and its directory, in other places than before; returns the old
+    /// places, which are needed until the header is written.
+    fn write_map(&mut self, shared: &Shared) -> Result<Vec<PageNumber>> {
+        let payload_bytes = shared.store.payload_bytes();
+        let mut released = std::mem::take(&mut self.places.directory);
+        let mut moved = BTreeSet::new();
+        let byte = epoch_byte(self.epoch);
+        let (space, places, epoch) = (&mut self.space, &mut self.places, self.epoch);
+        let full = || Error::InvalidArgument("the file would have more than 2^32 pages".into());
+        shared
+            .with_epochs(|map| -> Option<()> {
+                released.iter().for_each(|&page| map.set(page, 0));
+                loop {
+                    let parts = epochs::parts_of(space.page_count, payload_bytes);
+                    places.parts.resize(parts, (0, 0));
+                    if places.directory.len() * epochs::entries_in(payload_bytes) < parts {
+                        let (page, _) = space.take_clean(1)?.extent;
+                        map.set(page, byte);
+                        places.directory.push(page);
+                        continue;
+                    }
+                    let Some(part) = map.take_changed() else {
+                        return Some(());
+                    };
+                    if !moved.insert(part) {
+                        continue;
+                    }
+                    let (page, _) = space.take_clean(1)?.extent;
+                    map.set(page, byte);
+                    places.parts.resize(epochs::parts_of(space.page_count, payload_bytes), (0, 0));
+                    let (old, _) = std::mem::replace(places.parts.get_mut(part)?, (page, epoch));
+                    if old != 0 {
+                        map.set(old, 0);
+                        released.push(old);
+                    }
+                }
+            })
+            .ok_or_else(full)?;
+        self.store_map(shared, &moved)?;
+        Ok(released)
+    }
+
+    /// Writes the map pages of the parts in `moved`, and the directory.
+    fn store_map(&self, shared: &Shared, moved: &BTreeSet<usize>) -> Result<()> {
+        let (store, file, epoch) = (&shared.store, &*self.file, self.epoch);
+        let mut combiner = Combiner::default();
+        for &part in moved {
+            let bytes = shared.with_epochs(|map| map.part(part).to_vec());
+            let (page, _) = self.places.parts.get(part).copied().unwrap_or_default();
+            combiner.write(store, file, (page, epoch), &bytes, Purpose::Open)?;
+        }
+        let entries = epochs::entries_in(store.payload_bytes());
+        for (index, &page) in self.places.directory.iter().enumerate() {
+            let next: Place = self.places.directory.get(index + 1).map_or((0, 0), |&next| (next, epoch));
+            let rest = &self.places.parts[(index * entries).min(self.places.parts.len())..];
+            let content = epochs::directory_page(store.page_bytes, next, &rest[..rest.len().min(entries)]);
+            combiner.write(store, file, (page, epoch), &content, Purpose::Open)?;
+        }
+        combiner.flush(store, file, Purpose::Open)?;
+        shared.counters.pages_written.fetch_add(combiner.pages, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Lets go of the segments that the checkpoint has passed.
+    fn forget_log(
+        &mut self,
+        shared: &Shared,
+        pages: &[(PageNumber, u64)],
+        last: &Sealed,
+        passed: usize,
+        released: &[PageNumber],
+    ) -> Result<()> {
+        // Before the log map forgets the pages: from then on readers ask for what the page file holds.
+        for &(number, version) in pages {
+            shared.pool.rename(number, version, IN_FILE);
+        }
+        shared.log_map_mut().drop_through(last.number);
+        self.space.release_through(last.number);
+        for &page in released {
+            self.space.clean.insert(page, 1);
+        }
+        self.sealed.drain(..passed);
+        shared.counters.checkpoints.fetch_add(1, Ordering::Relaxed);
+        remove_segments(shared, self.header.first_segment)
+    }
+}
+
+/// Removes segments before `first`, the oldest first.
+pub(super) fn remove_segments(shared: &Shared, first: u32) -> Result<()> {
+    let numbers = segment_numbers(&*shared.storage, &shared.name)?;
+    let mut old = numbers.into_iter().filter(|&number| number < first).peekable();
+    if old.peek().is_none() {
+        return Ok(());
+    }
+    for number in old {
+        shared.storage.remove(&segment_name(&shared.name, number))?;
+    }
+    shared.storage.sync_directory()
+}
+
+impl Shared {
+    /// Lets the next transaction begin.
+    pub(super) fn give_writer_back(self: &Arc<Self>, writer: Box<Writer>) {
+        writer.publish_counts(self);
+        *self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(writer);
+        self.writer_is_back.notify_all();
+    }
+}

@@ -1,0 +1,247 @@
+//! Commits.
+
+use super::edit::Dirty;
+use super::epochs::epoch_byte;
+use super::extents::Extent;
+use super::header::STATE_BYTES_MAX;
+use super::log_map::Version;
+use super::options::Durability;
+use super::pages::{Page, PageNumber};
+use super::pool::IN_FILE;
+use super::records::{self, ALLOCATED, DELTA, EXTENTS_MAX, FREED, FRESH, IMAGE, STATE};
+use super::shared::Shared;
+use super::transaction::Transaction;
+use super::writer::Writer;
+use crate::error::{Error, Result};
+use crate::io::Purpose;
+use crate::log::SegmentWriter;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Changes behind an image, at most: each is a read for whoever finds the page in the log.
+const CHAIN_CHANGES_MAX: usize = 64;
+
+impl Transaction {
+    /// Writes the commit, makes it visible, and gives the writer back. On an error the caller gives up.
+    pub(super) fn write_commit(&mut self) -> Result<()> {
+        if self.state.len() > STATE_BYTES_MAX {
+            let detail = format!("a state of {} bytes is too long; it may have {STATE_BYTES_MAX}", self.state.len());
+            return Err(Error::InvalidArgument(detail));
+        }
+        let old_state = self.view.as_ref().map(|view| Arc::clone(&view.state)).unwrap_or_default();
+        let same_space = self.taken.is_empty() && self.freed.is_empty();
+        if same_space && self.dirty.is_empty() && self.spilled.is_empty() && *old_state == *self.state {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.shared);
+        shared.check_poison()?;
+        let log_bytes = self.writer_mut()?.log_bytes();
+        if log_bytes > shared.options.log_limit_bytes {
+            let limit = shared.options.log_limit_bytes;
+            return Err(Error::LogFull { path: shared.store.path.clone(), log_bytes, limit });
+        }
+        let outcome = self.log_all(&shared, &old_state);
+        let sequence = shared.poison_on_error(outcome)?;
+        self.publish(&shared, sequence);
+        self.view = None;
+        let Some(mut writer) = self.writer.take() else {
+            return Ok(());
+        };
+        // The commit stands, whatever becomes of the checkpoint; a failure is told to the next transaction.
+        let checkpoint = writer.checkpoint_if_due(&shared);
+        let _ = shared.poison_on_error(checkpoint);
+        shared.give_writer_back(writer);
+        Ok(())
+    }
+
+    /// Brings everything to the disk as far as the durability asks for; returns the number of the commit.
+    fn log_all(&mut self, shared: &Shared, old_state: &[u8]) -> Result<u64> {
+        let file = Arc::clone(&self.writer_mut()?.file);
+        if self.combiner.pages > 0 {
+            self.combiner.flush(&shared.store, &*file, Purpose::Leaf)?;
+            file.sync()?;
+            shared.counters.pages_written.fetch_add(self.combiner.pages, Ordering::Relaxed);
+        }
+        let sequence = shared.current().sequence + 1;
+        let before = self.writer_mut()?.segment_mut(shared)?.position();
+        let first = self.first_spilled.unwrap_or(before);
+        self.log_pages(shared, sequence)?;
+        self.log_space(shared, old_state)?;
+        let writer = self.writer_mut()?;
+        let segment = writer.segment_mut(shared)?;
+        segment.commit(sequence, first)?;
+        let bytes = segment.position() - before;
+        shared.counters.log_bytes_written.fetch_add(bytes, Ordering::Relaxed);
+        writer.make_durable(shared, bytes)?;
+        Ok(sequence)
+    }
+
+    /// Logs the changed pages; afterwards they are all among the spilled ones.
+    fn log_pages(&mut self, shared: &Shared, sequence: u64) -> Result<()> {
+        let mut numbers: Vec<PageNumber> = self.dirty.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            let Some(dirty) = self.dirty.get_mut(&number) else {
+                continue;
+            };
+            let writer = self.writer.as_deref_mut();
+            let writer = writer.ok_or_else(|| Error::Poisoned { path: shared.store.path.clone() })?;
+            let versions = self.spilled.entry(number).or_default();
+            if versions.is_empty() && !dirty.whole && dirty.changes.as_bytes().is_empty() {
+                // Opened for changes, but none were made.
+                self.spilled.remove(&number);
+                continue;
+            }
+            let segment = writer.segment_mut(shared)?;
+            if let Some(version) = log_page(shared, segment, number, dirty, sequence, versions.last())? {
+                versions.push(version);
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs what changed beside pages.
+    fn log_space(&mut self, shared: &Shared, old_state: &[u8]) -> Result<()> {
+        let (allocated, fresh) = (self.allocated.iter().collect::<Vec<_>>(), self.fresh.iter().collect::<Vec<_>>());
+        let (freed, state) = (std::mem::take(&mut self.freed), std::mem::take(&mut self.state));
+        let writer = self.writer_mut()?;
+        let (page_count, epoch) = (writer.space.page_count.to_le_bytes(), writer.epoch.to_le_bytes());
+        let segment = writer.segment_mut(shared)?;
+        log_extents(segment, ALLOCATED, &page_count, &allocated)?;
+        log_extents(segment, FRESH, &epoch, &fresh)?;
+        log_extents(segment, FREED, &[], &freed)?;
+        if *old_state != *state {
+            let (numbers, bytes) = records::state_change(old_state, &state);
+            segment.append(STATE, &[&numbers, bytes])?;
+        }
+        (self.freed, self.state) = (freed, state);
+        Ok(())
+    }
+
+    /// Makes the commit visible.
+    fn publish(&mut self, shared: &Shared, sequence: u64) {
+        let Some(writer) = self.writer.as_deref_mut() else {
+            return;
+        };
+        let segment = writer.segment_number();
+        for (first, pages) in self.freed.drain(..) {
+            writer.space.hold(segment, first, pages);
+        }
+        let byte = epoch_byte(writer.epoch);
+        let fresh = &self.fresh;
+        shared.with_epochs(|epochs| {
+            fresh.iter().flat_map(|(first, pages)| first..first + pages).for_each(|page| epochs.set(page, byte));
+        });
+        let alone = shared.current().readers.values().sum::<u64>() <= 1;
+        let mut map = shared.log_map_mut();
+        for (number, versions) in self.spilled.drain() {
+            if alone {
+                let old = map.newest(number, u64::MAX).unwrap_or(IN_FILE);
+                shared.pool.remove(number, old);
+            }
+            for version in versions {
+                map.add(number, version);
+            }
+        }
+        drop(map);
+        for (number, dirty) in self.dirty.drain() {
+            if dirty.whole || !dirty.changes.as_bytes().is_empty() {
+                shared.pool.insert(number, sequence, dirty.purpose, &dirty.page);
+            }
+        }
+        self.taken.clear();
+        shared.counters.commits.fetch_add(1, Ordering::Relaxed);
+        let mut current = shared.current();
+        current.sequence = sequence;
+        current.state = std::mem::take(&mut self.state).into();
+        current.page_count = writer.space.page_count;
+    }
+
+    /// Writes all changed pages to the log and lets go of them.
+    pub(super) fn spill(&mut self) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        shared.check_poison()?;
+        let sequence = shared.current().sequence + 1;
+        let outcome = self.spill_pages(&shared, sequence);
+        shared.poison_on_error(outcome)
+    }
+
+    fn spill_pages(&mut self, shared: &Shared, sequence: u64) -> Result<()> {
+        let before = self.writer_mut()?.segment_mut(shared)?.position();
+        self.first_spilled.get_or_insert(before);
+        self.log_pages(shared, sequence)?;
+        let segment = self.writer_mut()?.segment_mut(shared)?;
+        segment.flush()?;
+        shared.counters.log_bytes_written.fetch_add(segment.position() - before, Ordering::Relaxed);
+        self.dirty.clear();
+        Ok(())
+    }
+
+    /// A page whose changes are in the log already.
+    pub(super) fn read_spilled(&self, number: PageNumber, versions: &[Version]) -> Result<Page> {
+        let sequence = self.view.as_ref().map_or(0, |view| view.sequence);
+        let map = self.shared.log_map();
+        let start = versions.iter().rposition(|version| version.is_image);
+        let mut records = match start {
+            Some(_) => Vec::new(),
+            None => map.records(number, sequence).unwrap_or_default(),
+        };
+        drop(map);
+        let writer = self.writer.as_ref().and_then(|writer| writer.segment.as_ref());
+        if let Some(segment) = writer {
+            let own = versions[start.unwrap_or(0)..].iter();
+            records.extend(own.map(|version| (Arc::clone(&segment.segment), *version)));
+        }
+        self.shared.materialise(number, &records)
+    }
+}
+
+/// Logs one page as an image or as changes, whichever is right; `None` where nothing changed.
+fn log_page(
+    shared: &Shared,
+    segment: &mut SegmentWriter,
+    number: PageNumber,
+    dirty: &mut Dirty,
+    sequence: u64,
+    spilled: Option<&Version>,
+) -> Result<Option<Version>> {
+    let changes = dirty.changes.as_bytes();
+    if !dirty.whole && changes.is_empty() {
+        return Ok(None);
+    }
+    let chain = shared.log_map().chain(number, segment.segment.number);
+    let short = chain.is_some_and(|chain| {
+        chain.changes < CHAIN_CHANGES_MAX && chain.bytes + changes.len() < shared.store.payload_bytes()
+    });
+    let as_changes = !dirty.whole && short && spilled.is_none();
+    let head = number.to_le_bytes();
+    let place = if as_changes {
+        shared.counters.changes_logged.fetch_add(1, Ordering::Relaxed);
+        segment.append(DELTA, &[&head, changes])?
+    } else {
+        shared.counters.images_logged.fetch_add(1, Ordering::Relaxed);
+        segment.append(IMAGE, &[&head, records::without_zeros_at_end(&dirty.page)])?
+    };
+    Ok(Some(Version { sequence, place, segment: segment.segment.number, is_image: !as_changes }))
+}
+
+fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Extent]) -> Result<()> {
+    for part in extents.chunks(EXTENTS_MAX) {
+        segment.append(kind, &[head, &records::encode_extents(part)])?;
+    }
+    Ok(())
+}
+
+impl Writer {
+    /// Syncs the log if the durability asks for it after a commit of so many bytes.
+    fn make_durable(&mut self, shared: &Shared, bytes: u64) -> Result<()> {
+        self.waiting_commits += 1;
+        self.waiting_bytes += bytes;
+        let due = match shared.options.durability {
+            Durability::EachCommit => true,
+            Durability::Grouped { commits, bytes } => self.waiting_commits >= commits || self.waiting_bytes >= bytes,
+            Durability::AtCheckpoint => false,
+        };
+        if due { self.sync(shared) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,88 @@
+//! A page under change.
+
+use super::pages::{Page, PageNumber};
+use super::records::Changes;
+use super::transaction::Transaction;
+use crate::io::Purpose;
+use std::ops::{Deref, Range};
+
+/// A changed page of a transaction.
+#[derive(Clone, Debug)]
+pub(super) struct Dirty {
+    pub(super) page: Page,
+    pub(super) changes: Changes,
+    /// Whether so much changed that the whole page will be logged.
+    pub(super) whole: bool,
+    pub(super) purpose: Purpose,
+}
+
+/// A page under change; dereferences to its payload. What is written beyond the payload is an error of the caller and
+/// is cut off.
+#[derive(Debug)]
+pub struct PageEdit<'a> {
+    pub(super) transaction: &'a mut Transaction,
+    pub(super) number: PageNumber,
+    /// Taken out of the transaction for as long as the edit lasts.
+    pub(super) dirty: Dirty,
+}
+
+impl PageEdit<'_> {
+    /// Writes `bytes` from `offset` on; logged as these bytes.
+    pub fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let length = self.dirty.page.len();
+        let bytes = &bytes[..bytes.len().min(length.saturating_sub(offset))];
+        // What stays as it is need not be logged.
+        let old = self.dirty.page.get(offset..offset + bytes.len()).unwrap_or_default();
+        let same = old.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+        if same == bytes.len() {
+            return;
+        }
+        let same_behind = old.iter().rev().zip(bytes.iter().rev()).take_while(|(a, b)| a == b).count();
+        let (offset, bytes) = (offset + same, &bytes[same..bytes.len() - same_behind]);
+        self.dirty.page.payload_mut()[offset..offset + bytes.len()].copy_from_slice(bytes);
+        if !self.dirty.whole {
+            self.dirty.changes.write(offset, bytes);
+            self.limit_changes();
+        }
+    }
+
+    /// Copies the bytes of `range` to `to`, which may overlap: how entries move up to make room. Logged in a few bytes,
+    /// however many move.
+    pub fn shift(&mut self, range: Range<usize>, to: usize) {
+        let length = self.dirty.page.len();
+        let end = range.end.min(length).min((range.start + length).saturating_sub(to));
+        if range.start >= end || range.start == to {
+            return;
+        }
+        let range = range.start..end;
+        self.dirty.page.payload_mut().copy_within(range.clone(), to);
+        if !self.dirty.whole {
+            self.dirty.changes.shift(&range, to);
+            self.limit_changes();
+        }
+    }
+
+    /// Many changes cost more than an image, and make reading them back slower.
+    fn limit_changes(&mut self) {
+        if self.dirty.changes.as_bytes().len() > self.dirty.page.len() / 2 {
+            self.dirty.changes.clear();
+            self.dirty.whole = true;
+        }
+    }
+}
+
+impl Deref for PageEdit<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.dirty.page
+    }
+}
+
+impl Drop for PageEdit<'_> {
+    fn drop(&mut self) {
+        let empty = Dirty { page: Page::zeros(0), changes: Changes::default(), whole: false, purpose: Purpose::Leaf };
+        let dirty = std::mem::replace(&mut self.dirty, empty);
+        self.transaction.put_dirty(self.number, dirty);
+    }
+}

@@ -1,0 +1,63 @@
+//! Pages that are written directly, many at a time.
+
+use super::pages::{Page, PageNumber};
+use super::shared::PageStore;
+use crate::error::Result;
+use crate::io::{Purpose, UpdatableFile};
+
+/// Pages are written when so many bytes of consecutive ones wait.
+const COMBINED_BYTES: usize = 1 << 20;
+
+/// Consecutive pages that wait to be written together.
+#[derive(Debug, Default)]
+pub(super) struct Combiner {
+    first: PageNumber,
+    bytes: Vec<u8>,
+    /// Pages written so far.
+    pub(super) pages: u64,
+}
+
+impl Combiner {
+    /// Takes a page; writes what waited if it does not continue that, or if enough waits.
+    pub(super) fn write(
+        &mut self,
+        store: &PageStore,
+        file: &dyn UpdatableFile,
+        (number, epoch): (PageNumber, u32),
+        payload: &[u8],
+        purpose: Purpose,
+    ) -> Result<()> {
+        let waiting = self.bytes.len() / store.page_bytes;
+        if u64::from(number) != u64::from(self.first) + waiting as u64 {
+            self.flush(store, file, purpose)?;
+        }
+        if self.bytes.is_empty() {
+            self.first = number;
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(payload);
+        self.bytes.resize(start + store.page_bytes, 0);
+        store.seal(number, epoch, &mut self.bytes[start..]);
+        self.pages += 1;
+        if self.bytes.len() >= COMBINED_BYTES {
+            self.flush(store, file, purpose)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits.
+    pub(super) fn flush(&mut self, store: &PageStore, file: &dyn UpdatableFile, purpose: Purpose) -> Result<()> {
+        if !self.bytes.is_empty() {
+            file.write_at(store.offset(self.first), &self.bytes, purpose)?;
+            self.bytes.clear();
+        }
+        Ok(())
+    }
+
+    /// A page that waits.
+    pub(super) fn waiting(&self, store: &PageStore, number: PageNumber) -> Option<Page> {
+        let index = number.checked_sub(self.first)? as usize;
+        let bytes = self.bytes.get(index * store.page_bytes..(index + 1) * store.page_bytes)?;
+        Some(Page::padded(store.page_bytes, &bytes[..store.payload_bytes()]))
+    }
+}

@@ -1,0 +1,152 @@
+//! The two slots at the start of a page file.
+
+use super::options::check_page_bytes;
+use super::pages::PageNumber;
+use crate::block::checksum;
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
+use std::path::Path;
+
+/// First bytes of every page file.
+const MAGIC: &[u8; 8] = b"OGIVEPGS";
+
+/// The newest version of the format known here.
+const VERSION: u32 = 1;
+
+/// A slot is one block of a device: the other one survives whatever happens to it.
+pub(super) const SLOT_BYTES: usize = 4096;
+
+/// Bytes that no page may have: both slots.
+pub(super) const HEADER_BYTES: usize = 2 * SLOT_BYTES;
+
+/// Most bytes of the state.
+pub(super) const STATE_BYTES_MAX: usize = 256;
+
+/// Most bytes of the user's own header.
+pub(super) const USER_BYTES_MAX: usize = 1024;
+
+/// Where the numbers end and the state begins.
+const STATE_OFFSET: usize = 64;
+const USER_OFFSET: usize = STATE_OFFSET + STATE_BYTES_MAX;
+
+/// What a checkpoint leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) page_bytes: usize,
+    pub(super) file_id: u64,
+    /// Number of the checkpoint; the slot with the greater one counts.
+    pub(super) checkpoint: u64,
+    /// The last commit whose pages are in the page file.
+    pub(super) sequence: u64,
+    /// The epoch that the checkpoint gave to the pages it wrote.
+    pub(super) epoch: u32,
+    /// Older segments of the log are no longer needed.
+    pub(super) first_segment: u32,
+    pub(super) page_count: u32,
+    /// First page of the directory of the space map, and its epoch; page 0 where there is no map yet.
+    pub(super) directory: (PageNumber, u32),
+    pub(super) state: Vec<u8>,
+    pub(super) user: Vec<u8>,
+}
+
+/// Number of the first page that is not part of the header.
+pub(super) fn first_page(page_bytes: usize) -> PageNumber {
+    HEADER_BYTES.div_ceil(page_bytes) as PageNumber
+}
+
+impl Header {
+    fn encode(&self) -> Vec<u8> {
+        let mut slot = Vec::with_capacity(SLOT_BYTES);
+        slot.extend_from_slice(MAGIC);
+        slot.extend_from_slice(&VERSION.to_le_bytes());
+        slot.extend_from_slice(&(self.page_bytes as u32).to_le_bytes());
+        slot.extend_from_slice(&self.file_id.to_le_bytes());
+        slot.extend_from_slice(&self.checkpoint.to_le_bytes());
+        slot.extend_from_slice(&self.sequence.to_le_bytes());
+        for number in [self.epoch, self.first_segment, self.page_count, self.directory.0, self.directory.1] {
+            slot.extend_from_slice(&number.to_le_bytes());
+        }
+        slot.extend_from_slice(&(self.state.len() as u16).to_le_bytes());
+        slot.extend_from_slice(&(self.user.len() as u16).to_le_bytes());
+        slot.extend_from_slice(&self.state);
+        slot.resize(USER_OFFSET, 0);
+        slot.extend_from_slice(&self.user);
+        slot.resize(SLOT_BYTES, 0);
+        checksum::seal(self.file_id, self.slot_offset(), &mut slot);
+        slot
+    }
+
+    fn slot_offset(&self) -> u64 {
+        self.checkpoint % 2 * SLOT_BYTES as u64
+    }
+
+    /// Writes the slot that is not in use.
+    pub(super) fn write(&self, file: &dyn UpdatableFile) -> Result<()> {
+        file.write_at(self.slot_offset(), &self.encode(), Purpose::Open)
+    }
+
+    /// Reads the slot that counts. `true` beside it where the other slot is not valid: the power went while it was written, or it is
+    /// damaged.
+    pub(super) fn read(file: &dyn ReadableFile) -> Result<(Self, bool)> {
+        let path = file.path();
+        if file.len() < HEADER_BYTES as u64 {
+            return Err(not_ours(path, "it is too short to be one"));
+        }
+        let mut bytes = vec![0; HEADER_BYTES];
+        file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Open })?;
+        let slots = [decode(path, &bytes, 0)?, decode(path, &bytes, SLOT_BYTES)?];
+        match slots {
+            [Some(a), Some(b)] if a.file_id != b.file_id || a.page_bytes != b.page_bytes => {
+                Err(Error::damaged(path, 0, "the two slots of the header are of different files"))
+            }
+            [Some(a), Some(b)] => Ok((if a.checkpoint > b.checkpoint { a } else { b }, false)),
+            [Some(one), None] | [None, Some(one)] => Ok((one, true)),
+            [None, None] if !bytes.chunks(SLOT_BYTES).any(|slot| slot.starts_with(MAGIC)) => {
+                Err(not_ours(path, "it does not begin as one"))
+            }
+            [None, None] => Err(Error::damaged(path, 0, "neither slot of the header is valid")),
+        }
+    }
+}
+
+fn not_ours(path: &Path, detail: &str) -> Error {
+    Error::NotAPageFile { path: path.to_path_buf(), detail: detail.to_owned() }
+}
+
+/// The slot at `offset` of the header; `None` if it is not valid.
+fn decode(path: &Path, bytes: &[u8], offset: usize) -> Result<Option<Header>> {
+    let slot = &bytes[offset..offset + SLOT_BYTES];
+    if !slot.starts_with(MAGIC) {
+        return Ok(None);
+    }
+    let word = |at: usize| u32::from_le_bytes([slot[at], slot[at + 1], slot[at + 2], slot[at + 3]]);
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
+    let (state_bytes, user_bytes) = ((word(60) & 0xffff) as usize, (word(60) >> 16) as usize);
+    let header = Header {
+        page_bytes: word(12) as usize,
+        file_id: long(16),
+        checkpoint: long(24),
+        sequence: long(32),
+        epoch: word(40),
+        first_segment: word(44),
+        page_count: word(48),
+        directory: (word(52), word(56)),
+        state: slot[STATE_OFFSET..STATE_OFFSET + state_bytes.min(STATE_BYTES_MAX)].to_vec(),
+        user: slot[USER_OFFSET..USER_OFFSET + user_bytes.min(USER_BYTES_MAX)].to_vec(),
+    };
+    if !checksum::check(header.file_id, offset as u64, slot) {
+        return Ok(None);
+    }
+    if word(8) > VERSION {
+        return Err(Error::UnknownVersion { path: path.to_path_buf(), found: word(8), supported: VERSION });
+    }
+    let sensible = check_page_bytes(header.page_bytes).is_ok()
+        && state_bytes <= STATE_BYTES_MAX
+        && user_bytes <= USER_BYTES_MAX
+        && header.slot_offset() == offset as u64
+        && header.page_count >= first_page(header.page_bytes);
+    if !sensible {
+        return Err(Error::damaged(path, offset as u64, "the header has a valid checksum but makes no sense"));
+    }
+    Ok(Some(header))
+}

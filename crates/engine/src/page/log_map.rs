@@ -1,0 +1,109 @@
+//! Which pages are in the log, and where: what lets readers find them there.
+
+use super::pages::PageNumber;
+use crate::log::{RecordPlace, Segment};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A page as one commit left it, in the log: a whole image, or a change to the version before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Version {
+    /// The commit.
+    pub(super) sequence: u64,
+    /// Where the record lies.
+    pub(super) place: RecordPlace,
+    /// The segment that it lies in.
+    pub(super) segment: u32,
+    /// Whether it is an image.
+    pub(super) is_image: bool,
+}
+
+/// The log of a page since its last image in a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chain {
+    /// Changes behind the image.
+    pub(super) changes: usize,
+    /// Bytes of them.
+    pub(super) bytes: usize,
+}
+
+/// What a version takes in memory, its share of the tables included.
+const VERSION_BYTES: u64 = 40;
+/// What a page takes beyond its versions.
+const PAGE_BYTES: u64 = 64;
+
+/// The map of the log.
+#[derive(Debug, Default)]
+pub(super) struct LogMap {
+    pages: HashMap<PageNumber, Vec<Version>>,
+    segments: BTreeMap<u32, Arc<Segment>>,
+    versions: u64,
+}
+
+impl LogMap {
+    /// Estimated bytes in memory.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.versions * VERSION_BYTES + self.pages.len() as u64 * PAGE_BYTES
+    }
+
+    pub(super) fn add_segment(&mut self, segment: Arc<Segment>) {
+        self.segments.insert(segment.number, segment);
+    }
+
+    pub(super) fn add(&mut self, page: PageNumber, version: Version) {
+        self.pages.entry(page).or_default().push(version);
+        self.versions += 1;
+    }
+
+    /// Which commit up to `sequence` left the page in the log last; `None` where the page file has what counts.
+    pub(super) fn newest(&self, page: PageNumber, sequence: u64) -> Option<u64> {
+        let versions = self.pages.get(&page)?;
+        versions.iter().rev().map(|version| version.sequence).find(|&found| found <= sequence)
+    }
+
+    /// The records that make up the page at `sequence`: the image first.
+    pub(super) fn records(&self, page: PageNumber, sequence: u64) -> Option<Vec<(Arc<Segment>, Version)>> {
+        let versions = self.pages.get(&page)?;
+        let end = versions.iter().rposition(|version| version.sequence <= sequence)? + 1;
+        let start = versions[..end].iter().rposition(|version| version.is_image)?;
+        let place = |version: &Version| Some((Arc::clone(self.segments.get(&version.segment)?), *version));
+        versions[start..end].iter().map(place).collect()
+    }
+
+    /// The chain of a page in a segment; `None` where the segment has no image of it.
+    pub(super) fn chain(&self, page: PageNumber, segment: u32) -> Option<Chain> {
+        let mut chain = Chain::default();
+        for version in self.pages.get(&page)?.iter().rev().take_while(|version| version.segment == segment) {
+            if version.is_image {
+                return Some(chain);
+            }
+            chain.changes += 1;
+            chain.bytes += version.place.body_bytes as usize;
+        }
+        None
+    }
+
+    /// The pages that segments up to and including `segment` have versions of, in order, with the last of these versions.
+    pub(super) fn pages_through(&self, segment: u32) -> Vec<(PageNumber, u64)> {
+        let last = |(&page, versions): (&PageNumber, &Vec<Version>)| {
+            let last = versions.iter().rev().find(|version| version.segment <= segment)?;
+            Some((page, last.sequence))
+        };
+        let mut pages: Vec<(PageNumber, u64)> = self.pages.iter().filter_map(last).collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    /// Forgets what lies in segments up to and including `segment`.
+    pub(super) fn drop_through(&mut self, segment: u32) {
+        self.pages.retain(|_, versions| {
+            versions.retain(|version| version.segment > segment);
+            !versions.is_empty()
+        });
+        if self.pages.is_empty() {
+            self.pages = HashMap::new();
+        }
+        self.versions = self.pages.values().map(|versions| versions.len() as u64).sum();
+        self.segments.retain(|&number, _| number > segment);
+    }
+}

@@ -1,0 +1,135 @@
+//! Pages in memory, within a budget.
+
+use super::options::PageOptions;
+use super::pages::{Page, PageNumber};
+use crate::block::{BlockCache, BlockKey};
+use crate::io::Purpose;
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+/// The version of a page that the page file holds, rather than the log.
+pub(super) const IN_FILE: u64 = 0;
+
+/// The pool: any pages by what is used, and apart from them inner pages nearest to the root.
+#[derive(Debug)]
+pub(super) struct Pool {
+    cache: BlockCache,
+    resident: RwLock<Resident>,
+    resident_pages: usize,
+}
+
+#[derive(Debug, Default)]
+struct Resident {
+    pages: HashMap<PageNumber, ResidentPage>,
+    /// How many there are of each depth.
+    by_depth: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct ResidentPage {
+    version: u64,
+    depth: u8,
+    page: Page,
+}
+
+fn key(page: PageNumber, version: u64) -> BlockKey {
+    BlockKey { file_id: version, offset: u64::from(page) }
+}
+
+impl Pool {
+    pub(super) fn new(options: &PageOptions, page_bytes: usize) -> Self {
+        Self {
+            cache: BlockCache::new(options.pool_bytes()),
+            resident: RwLock::default(),
+            resident_pages: usize::try_from(options.resident_bytes).unwrap_or(usize::MAX) / page_bytes,
+        }
+    }
+
+    pub(super) fn get(&self, page: PageNumber, version: u64) -> Option<Page> {
+        if self.resident_pages > 0 {
+            let resident = self.resident.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = resident.pages.get(&page).filter(|found| found.version == version) {
+                return Some(found.page.clone());
+            }
+        }
+        self.cache.get(key(page, version)).map(Page::from_whole)
+    }
+
+    pub(super) fn insert(&self, number: PageNumber, version: u64, purpose: Purpose, page: &Page) {
+        if let (Purpose::Inner(depth), true) = (purpose, self.resident_pages > 0) {
+            let mut resident = self.resident.write().unwrap_or_else(PoisonError::into_inner);
+            if resident.admit(number, version, depth, page, self.resident_pages) {
+                return;
+            }
+        }
+        self.cache.insert(key(number, version), page.whole().clone());
+    }
+
+    /// Forgets a version of a page.
+    pub(super) fn remove(&self, page: PageNumber, version: u64) {
+        if self.resident_pages > 0 {
+            let mut resident = self.resident.write().unwrap_or_else(PoisonError::into_inner);
+            if resident.pages.get(&page).is_some_and(|found| found.version == version) {
+                resident.remove(page);
+            }
+        }
+        self.cache.remove(key(page, version));
+    }
+
+    /// Says that what was one version of a page is now another, if it is in memory.
+    pub(super) fn rename(&self, page: PageNumber, from: u64, to: u64) {
+        if self.resident_pages > 0 {
+            let mut resident = self.resident.write().unwrap_or_else(PoisonError::into_inner);
+            match resident.pages.get_mut(&page) {
+                Some(found) if found.version == from => found.version = to,
+                Some(found) if found.version < from => resident.remove(page),
+                _ => {}
+            }
+        }
+        self.cache.remove(key(page, to));
+        if let Some(found) = self.cache.get(key(page, from)) {
+            self.cache.remove(key(page, from));
+            self.cache.insert(key(page, to), found);
+        }
+    }
+}
+
+impl Resident {
+    /// Keeps a page if it is kept already in an older version, if there is room, or if one of greater depth can go for it.
+    fn admit(&mut self, number: PageNumber, version: u64, depth: u8, page: &Page, limit: usize) -> bool {
+        if let Some(found) = self.pages.get_mut(&number).filter(|found| found.depth == depth) {
+            if found.version <= version {
+                *found = ResidentPage { version, depth, page: page.clone() };
+                return true;
+            }
+            return false;
+        }
+        self.remove(number);
+        if self.pages.len() >= limit {
+            let Some(deepest) =
+                self.by_depth.iter().rposition(|&pages| pages > 0).filter(|&at| at > usize::from(depth))
+            else {
+                return false;
+            };
+            let Some((&other, _)) = self.pages.iter().find(|(_, kept)| usize::from(kept.depth) == deepest) else {
+                return false;
+            };
+            self.remove(other);
+        }
+        let depths = usize::from(depth) + 1;
+        if self.by_depth.len() < depths {
+            self.by_depth.resize(depths, 0);
+        }
+        self.by_depth[depths - 1] += 1;
+        self.pages.insert(number, ResidentPage { version, depth, page: page.clone() });
+        true
+    }
+
+    fn remove(&mut self, page: PageNumber) {
+        if let Some(found) = self.pages.remove(&page)
+            && let Some(pages) = self.by_depth.get_mut(usize::from(found.depth))
+        {
+            *pages = pages.saturating_sub(1);
+        }
+    }
+}

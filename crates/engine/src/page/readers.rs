@@ -1,0 +1,63 @@
+//! Readers in other processes: files that they hold locked for as long as they read.
+
+use crate::error::{Error, Result};
+use crate::io::{FileLock, Storage, random_u64};
+use std::io::ErrorKind;
+use std::sync::Arc;
+
+/// A reader that the writer knows of. The name of the file states the commit that it reads.
+#[derive(Debug)]
+pub(super) struct Registration {
+    storage: Arc<dyn Storage>,
+    name: String,
+    lock: Option<Box<dyn FileLock>>,
+}
+
+fn prefix(name: &str) -> String {
+    format!("{name}.reader-")
+}
+
+impl Registration {
+    /// Registers a reader of `sequence`; 0 keeps all checkpoints back. `None` where the medium takes no files.
+    pub(super) fn new(storage: &Arc<dyn Storage>, name: &str, sequence: u64) -> Result<Option<Self>> {
+        let name = format!("{}{sequence}-{:016x}", prefix(name), random_u64());
+        match storage.lock(&name) {
+            Ok(lock) => Ok(Some(Self { storage: Arc::clone(storage), name, lock: Some(lock) })),
+            Err(Error::Io { source, .. })
+                if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        // While it is still locked: afterwards the writer may remove it as well.
+        let _ = self.storage.remove(&self.name);
+        self.lock = None;
+    }
+}
+
+/// The oldest commit that another process reads; removes what dead readers left.
+pub(super) fn oldest(storage: &dyn Storage, name: &str) -> Result<Option<u64>> {
+    let prefix = prefix(name);
+    let mut oldest = None;
+    for found in storage.list()?.iter().filter(|found| found.starts_with(&prefix)) {
+        match storage.lock(found) {
+            Ok(_lock) => match storage.remove(found) {
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                outcome => outcome?,
+            },
+            Err(Error::Locked { .. }) => {
+                let digits = found[prefix.len()..].split('-').next().unwrap_or_default();
+                let sequence = digits.parse().unwrap_or(0);
+                oldest = Some(oldest.map_or(sequence, |other: u64| other.min(sequence)));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(oldest)
+}

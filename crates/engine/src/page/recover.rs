@@ -1,0 +1,220 @@
+//! What the log says beyond the last checkpoint: read when a file is opened.
+
+use super::epochs::{Epochs, epoch_byte};
+use super::extents::Extent;
+use super::header::{Header, STATE_BYTES_MAX};
+use super::log_map::{LogMap, Version};
+use super::pages::PageNumber;
+use super::records::{self, ALLOCATED, DELTA, FREED, FRESH, IMAGE, STATE};
+use super::space::Space;
+use super::writer::Sealed;
+use crate::error::{Error, Result};
+use crate::io::ReadableFile;
+use crate::log::{Commit, Entry, RecordPlace, Segment, SegmentHeader, Visit, replay};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A segment that is there.
+#[derive(Debug)]
+pub(super) struct FoundSegment {
+    pub(super) number: u32,
+    pub(super) file: Arc<dyn ReadableFile>,
+}
+
+/// A record whose commit was not met yet.
+#[derive(Debug)]
+enum Pending {
+    Page { number: PageNumber, place: RecordPlace, is_image: bool },
+    State(Vec<u8>),
+    Allocated(u32, Vec<Extent>),
+    Freed(Vec<Extent>),
+    Fresh(u32, Vec<Extent>),
+}
+
+/// What is known of a file: by the checkpoint at first, then commit by commit.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    pub(super) log_map: LogMap,
+    /// Free pages; none where nobody will write.
+    pub(super) space: Option<Space>,
+    pub(super) epochs: Option<Epochs>,
+    pub(super) sequence: u64,
+    pub(super) state: Vec<u8>,
+    pub(super) page_count: u32,
+    /// The greatest epoch met.
+    pub(super) epoch: u32,
+    pub(super) sealed: Vec<Sealed>,
+    /// Pages that the page file has room for.
+    file_pages: u64,
+    file_path: PathBuf,
+}
+
+impl Recovery {
+    pub(super) fn new(header: &Header, file: &dyn ReadableFile, space: Option<Space>, epochs: Option<Epochs>) -> Self {
+        Self {
+            log_map: LogMap::default(),
+            space,
+            epochs,
+            sequence: header.sequence,
+            state: header.state.clone(),
+            page_count: header.page_count,
+            epoch: header.epoch,
+            sealed: Vec::new(),
+            file_pages: file.len() / header.page_bytes as u64,
+            file_path: file.path().to_path_buf(),
+        }
+    }
+
+    /// Reads all segments, which are in order, up to a commit.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where commits are missing, or records are not what was written.
+    pub(super) fn replay_all(&mut self, owner: u64, found: &[FoundSegment], last: u64) -> Result<()> {
+        let mut segments = Vec::new();
+        for segment in found {
+            let header = SegmentHeader::read(&*segment.file, owner, segment.number)?;
+            segments.push((Arc::new(Segment::new(Arc::clone(&segment.file), owner, segment.number)), header));
+        }
+        for (index, (segment, header)) in segments.iter().enumerate() {
+            // What a segment holds beyond the base of the next was not durable when that began, and was dropped by then.
+            let later = segments[index + 1..].iter().find_map(|(_, header)| header.as_ref());
+            let limit = later.map_or(last, |header| header.base.min(last));
+            if self.sequence >= last {
+                break;
+            }
+            if let Some(header) = header {
+                if header.base != self.sequence {
+                    let detail =
+                        format!("the log goes on after commit {}, but {} is the last", header.base, self.sequence);
+                    return Err(Error::damaged(segment.file.path(), 0, detail));
+                }
+                self.epoch = self.epoch.max(header.note);
+            }
+            self.replay_one(segment, header.is_some(), limit)?;
+        }
+        Ok(())
+    }
+
+    fn replay_one(&mut self, segment: &Arc<Segment>, header_is_valid: bool, limit: u64) -> Result<()> {
+        let before = self.sequence;
+        let mut pending: Vec<(u64, Pending)> = Vec::new();
+        replay(segment, header_is_valid, &mut |entry| match entry {
+            Entry::Record { kind, place, body } => {
+                let record = parse(kind, place, body).ok_or_else(|| nonsense(segment, place.position))?;
+                pending.push((place.position, record));
+                Ok(Visit::Continue)
+            }
+            Entry::Commit(commit) if commit.sequence > limit => Ok(Visit::Stop),
+            Entry::Commit(commit) => {
+                if commit.sequence != self.sequence + 1 {
+                    return Err(nonsense(segment, commit.first));
+                }
+                self.sequence = commit.sequence;
+                // Pages last: what was allocated for them is logged behind those that had no room in memory.
+                let records = pending.drain(..).filter(|&(position, _)| position >= commit.first);
+                let (pages, others): (Vec<_>, Vec<_>) =
+                    records.partition(|(_, record)| matches!(record, Pending::Page { .. }));
+                for (position, record) in others.into_iter().chain(pages) {
+                    self.take(segment, commit, record).ok_or_else(|| nonsense(segment, position))?;
+                }
+                // What lies behind may be in the middle of being written.
+                Ok(if commit.sequence == limit { Visit::Stop } else { Visit::Continue })
+            }
+        })?;
+        if self.sequence > before {
+            self.log_map.add_segment(Arc::clone(segment));
+            self.sealed.push(Sealed {
+                number: segment.number,
+                bytes: segment.file.len(),
+                sequence: self.sequence,
+                state: self.state.clone().into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Makes a committed record count; `None` where it makes no sense.
+    fn take(&mut self, segment: &Segment, commit: Commit, record: Pending) -> Option<()> {
+        match record {
+            Pending::Page { number, place, is_image } => {
+                if number >= self.page_count || !is_image && self.log_map.chain(number, segment.number).is_none() {
+                    return None;
+                }
+                let version = Version { sequence: commit.sequence, place, segment: segment.number, is_image };
+                self.log_map.add(number, version);
+            }
+            Pending::State(body) => {
+                self.state =
+                    records::changed_state(&self.state, &body).filter(|state| state.len() <= STATE_BYTES_MAX)?;
+            }
+            Pending::Allocated(page_count, extents) => {
+                self.page_count = self.page_count.max(page_count);
+                for (first, pages) in self.inside(extents)? {
+                    if let Some(space) = &mut self.space {
+                        grow(space, self.page_count);
+                        space.claim(first, pages);
+                    }
+                }
+            }
+            Pending::Freed(extents) => {
+                for (first, pages) in extents {
+                    if let Some(space) = &mut self.space {
+                        space.hold(segment.number, first, pages);
+                    }
+                }
+            }
+            Pending::Fresh(epoch, extents) => {
+                self.epoch = self.epoch.max(epoch);
+                for (first, pages) in self.inside(extents)? {
+                    // Fresh pages were durable before their commit.
+                    if u64::from(first) + u64::from(pages) > self.file_pages {
+                        return None;
+                    }
+                    if let Some(epochs) = &mut self.epochs {
+                        (first..first + pages).for_each(|page| epochs.set(page, epoch_byte(epoch)));
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn inside(&self, extents: Vec<Extent>) -> Option<Vec<Extent>> {
+        extents.iter().all(|&(first, pages)| first + pages <= self.page_count).then_some(extents)
+    }
+
+    /// Where the page file is, for messages.
+    pub(super) fn damaged(&self, detail: &str) -> Error {
+        Error::damaged(&self.file_path, 0, detail)
+    }
+}
+
+/// Lets the file grow; pages that no commit claims are free.
+fn grow(space: &mut Space, page_count: u32) {
+    if let Some(more) = page_count.checked_sub(space.page_count) {
+        space.clean.insert(space.page_count, more);
+        space.page_count = page_count;
+    }
+}
+
+fn nonsense(segment: &Segment, position: u64) -> Error {
+    Error::damaged(segment.file.path(), position, "a log record has a valid checksum but makes no sense")
+}
+
+fn parse(kind: u8, place: RecordPlace, body: &[u8]) -> Option<Pending> {
+    let head = || body.split_first_chunk::<4>().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
+    Some(match kind {
+        IMAGE | DELTA => Pending::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },
+        STATE => Pending::State(body.to_vec()),
+        ALLOCATED => {
+            let (page_count, rest) = head()?;
+            Pending::Allocated(page_count, records::decode_extents(rest)?)
+        }
+        FREED => Pending::Freed(records::decode_extents(body)?),
+        FRESH => {
+            let (epoch, rest) = head()?;
+            Pending::Fresh(epoch, records::decode_extents(rest)?)
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,241 @@
+//! What the handles of a page file share.
+
+use super::epochs::{Epochs, stale};
+use super::log_map::{LogMap, Version};
+use super::options::PageOptions;
+use super::pages::{Page, PageNumber, TRAILER_BYTES};
+use super::pool::{IN_FILE, Pool};
+use super::readers::Registration;
+use super::records;
+use super::statistics::Counters;
+use super::writer::Writer;
+use crate::block::checksum;
+use crate::error::{Error, Result};
+use crate::io::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
+use crate::log::Segment;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// The page file as bytes: whole pages, checked.
+#[derive(Debug)]
+pub(super) struct PageStore {
+    pub(super) file: Arc<dyn ReadableFile>,
+    pub(super) file_id: u64,
+    pub(super) page_bytes: usize,
+    pub(super) path: PathBuf,
+}
+
+impl PageStore {
+    pub(super) fn payload_bytes(&self) -> usize {
+        self.page_bytes - TRAILER_BYTES
+    }
+
+    pub(super) fn offset(&self, page: PageNumber) -> u64 {
+        u64::from(page) * self.page_bytes as u64
+    }
+
+    /// Reads a page, and its epoch.
+    pub(super) fn read(&self, number: PageNumber, purpose: Purpose) -> Result<(Page, u32)> {
+        let mut page = Page::zeros(self.page_bytes);
+        let request = ReadRequest { offset: self.offset(number), buffer: page.whole_mut(), purpose };
+        self.file.read(request).map_err(|error| self.beyond(number, error))?;
+        let epoch = self.check(number, &page)?;
+        Ok((page, epoch))
+    }
+
+    /// Reads many pages at once.
+    pub(super) fn read_many(&self, numbers: &[PageNumber], purpose: Purpose) -> Result<Vec<(Page, u32)>> {
+        let mut pages = vec![Page::zeros(0); numbers.len()];
+        for page in &mut pages {
+            *page = Page::zeros(self.page_bytes);
+        }
+        let requests = numbers.iter().zip(&mut pages).map(|(&number, page)| ReadRequest {
+            offset: self.offset(number),
+            buffer: page.whole_mut(),
+            purpose,
+        });
+        self.file.read_many(requests.collect()).map_err(|error| self.beyond(numbers[0], error))?;
+        let checked = numbers.iter().zip(pages).map(|(&number, page)| Ok((page.clone(), self.check(number, &page)?)));
+        checked.collect()
+    }
+
+    fn check(&self, number: PageNumber, page: &Page) -> Result<u32> {
+        if !checksum::check(self.file_id, self.offset(number), page.whole()) {
+            return Err(self.damaged(number, "the checksum of the page does not match"));
+        }
+        let trailer = &page.whole()[page.len()..];
+        Ok(u32::from_le_bytes([trailer[0], trailer[1], trailer[2], trailer[3]]))
+    }
+
+    /// Puts epoch and checksum on a whole page.
+    pub(super) fn seal(&self, number: PageNumber, epoch: u32, whole: &mut [u8]) {
+        let trailer = whole.len() - TRAILER_BYTES;
+        whole[trailer..trailer + 4].copy_from_slice(&epoch.to_le_bytes());
+        checksum::seal(self.file_id, self.offset(number), whole);
+    }
+
+    pub(super) fn damaged(&self, page: PageNumber, detail: &str) -> Error {
+        Error::damaged(&self.path, self.offset(page), format!("page {page}: {detail}"))
+    }
+
+    fn beyond(&self, page: PageNumber, error: Error) -> Error {
+        match error {
+            Error::Io { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
+                self.damaged(page, "the file ends before it")
+            }
+            error => error,
+        }
+    }
+}
+
+/// The last commit, and who reads which.
+#[derive(Debug)]
+pub(super) struct Current {
+    pub(super) sequence: u64,
+    pub(super) state: Arc<[u8]>,
+    pub(super) page_count: u32,
+    /// How many snapshots there are of each commit.
+    pub(super) readers: BTreeMap<u64, u64>,
+}
+
+/// What the handles of a page file share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) name: String,
+    pub(super) options: PageOptions,
+    pub(super) store: PageStore,
+    /// The page file again, to be written; none where it is open for reading alone.
+    pub(super) file: Option<Arc<dyn UpdatableFile>>,
+    pub(super) user_header: Vec<u8>,
+    pub(super) first_page: PageNumber,
+    pub(super) current: Mutex<Current>,
+    pub(super) log_map: RwLock<LogMap>,
+    /// What each page of the file must be; none where the map is not in memory.
+    pub(super) epochs: Option<RwLock<Epochs>>,
+    pub(super) pool: Pool,
+    pub(super) counters: Counters,
+    /// What only the one writer has; absent while a transaction is under way.
+    pub(super) writer: Mutex<Option<Box<Writer>>>,
+    pub(super) writer_is_back: Condvar,
+    pub(super) poisoned: AtomicBool,
+    pub(super) closed: AtomicBool,
+    /// What keeps other writers away, or checkpoints of another process's writer.
+    pub(super) _lock: Option<Box<dyn FileLock>>,
+    pub(super) _registration: Option<Registration>,
+}
+
+impl Shared {
+    pub(super) fn current(&self) -> MutexGuard<'_, Current> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn log_map(&self) -> RwLockReadGuard<'_, LogMap> {
+        self.log_map.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn log_map_mut(&self) -> RwLockWriteGuard<'_, LogMap> {
+        self.log_map.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the space map; does nothing where it is not in memory.
+    pub(super) fn with_epochs<T: Default>(&self, work: impl FnOnce(&mut Epochs) -> T) -> T {
+        let epochs = self.epochs.as_ref();
+        epochs.map_or_else(T::default, |epochs| work(&mut epochs.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    pub(super) fn check_poison(&self) -> Result<()> {
+        if self.poisoned.load(Ordering::Acquire) {
+            return Err(Error::Poisoned { path: self.store.path.clone() });
+        }
+        Ok(())
+    }
+
+    /// Notes that something was left half done, unless `outcome` is a success.
+    pub(super) fn poison_on_error<T>(&self, outcome: Result<T>) -> Result<T> {
+        if outcome.is_err() {
+            self.poisoned.store(true, Ordering::Release);
+        }
+        outcome
+    }
+
+    /// A page as the commit `sequence` left it. A snapshot of that commit, or of an older one, must be alive.
+    pub(super) fn read_committed(&self, page: PageNumber, sequence: u64, purpose: Purpose) -> Result<Page> {
+        let version = self.log_map().newest(page, sequence).unwrap_or(IN_FILE);
+        if let Some(found) = self.pool.get(page, version) {
+            return Ok(found);
+        }
+        let (version, found) = match self.read_log(page, sequence)? {
+            Some(found) => found,
+            None => (IN_FILE, self.read_file(page, purpose)?),
+        };
+        self.pool.insert(page, version, purpose, &found);
+        Ok(found)
+    }
+
+    /// A page from the log, and the commit that left it so; `None` where the page file has what counts.
+    pub(super) fn read_log(&self, page: PageNumber, sequence: u64) -> Result<Option<(u64, Page)>> {
+        let map = self.log_map();
+        if map.newest(page, sequence).is_none() {
+            return Ok(None);
+        }
+        let records = map.records(page, sequence);
+        drop(map);
+        let records = records.ok_or_else(|| self.store.damaged(page, "the log changes it but has no image of it"))?;
+        let version = records.last().map_or(0, |(_, version)| version.sequence);
+        Ok(Some((version, self.materialise(page, &records)?)))
+    }
+
+    /// The page that an image and the changes behind it describe.
+    pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, Version)]) -> Result<Page> {
+        let mut page = None;
+        for (segment, version) in records {
+            let body = segment.read(version.place)?;
+            let nonsense = || {
+                let detail = format!("a record of page {number} makes no sense");
+                Error::damaged(segment.file.path(), version.place.position, detail)
+            };
+            if version.is_image {
+                page = Some(records::image(&body, self.store.page_bytes).ok_or_else(nonsense)?);
+                continue;
+            }
+            let (_, changes) = records::page_of(&body).ok_or_else(nonsense)?;
+            let target = page.as_mut().ok_or_else(nonsense)?;
+            records::apply(target.payload_mut(), changes).ok_or_else(nonsense)?;
+        }
+        page.ok_or_else(|| self.store.damaged(number, "the log has no image of it"))
+    }
+
+    /// A page from the page file.
+    pub(super) fn read_file(&self, number: PageNumber, purpose: Purpose) -> Result<Page> {
+        let (page, epoch) = self.store.read(number, purpose)?;
+        self.check_epoch(number, epoch)?;
+        Ok(page)
+    }
+
+    pub(super) fn check_epoch(&self, number: PageNumber, epoch: u32) -> Result<()> {
+        let Some(epochs) = &self.epochs else {
+            return Ok(());
+        };
+        let expected = epochs.read().unwrap_or_else(PoisonError::into_inner).get(number);
+        if expected != super::epochs::epoch_byte(epoch) {
+            return Err(stale(&self.store, number));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let Some(mut writer) = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take() else {
+            return;
+        };
+        if !self.closed.load(Ordering::Acquire) && !self.poisoned.load(Ordering::Acquire) {
+            // Nobody is there to be told; the log has everything that was promised.
+            let _ = writer.checkpoint(self, true);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Which pages are free, and for what.
+
+use super::epochs::Epochs;
+use super::extents::{Extent, Extents};
+use super::header::{Header, first_page};
+use super::pages::PageNumber;
+use std::collections::BTreeMap;
+
+/// Where an allocated extent was taken from, to be put back by an abort.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken {
+    pub(super) extent: Extent,
+    source: Source,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    Clean,
+    Held(u32),
+}
+
+/// The free pages of a file.
+///
+/// A *clean* page is needed by nobody: not by the last checkpoint, nor by any snapshot, nor by recovery. It may be written
+/// directly. A *held* page was freed after the last checkpoint, by a commit in the segment it is held under: its content in the page
+/// file is still somebody's, until a checkpoint has passed the segment. It may be used again for pages that are
+/// logged, for those do not touch the page file before the next checkpoint.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Space {
+    pub(super) clean: Extents,
+    held: BTreeMap<u32, Extents>,
+    pub(super) page_count: u32,
+}
+
+impl Space {
+    /// The free pages of a checkpoint: those that its map has no epoch for.
+    pub(super) fn of_checkpoint(epochs: &Epochs, header: &Header) -> Self {
+        let mut space = Self { page_count: header.page_count, ..Self::default() };
+        for (first, pages) in epochs.zeros(first_page(header.page_bytes), header.page_count) {
+            space.clean.insert(first, pages);
+        }
+        space
+    }
+
+    /// Free pages of both kinds.
+    pub(super) fn free_pages(&self) -> u64 {
+        self.clean.pages() + self.held.values().map(Extents::pages).sum::<u64>()
+    }
+
+    /// Pages freed by commits in segments up to and including `segment`, and still free.
+    pub(super) fn held_pages(&self) -> u64 {
+        self.held.values().map(Extents::pages).sum()
+    }
+
+    pub(super) fn is_free(&self, page: PageNumber) -> bool {
+        self.clean.contains(page) || self.held.values().any(|held| held.contains(page))
+    }
+
+    /// A page whose content will be logged.
+    pub(super) fn take_logged(&mut self) -> Option<Taken> {
+        let mut held = self.held.iter_mut();
+        let found = held.find_map(|(&segment, pages)| Some((pages.take(1)?, Source::Held(segment))));
+        if let Some((page, source)) = found {
+            return Some(Taken { extent: (page, 1), source });
+        }
+        self.take_clean(1)
+    }
+
+    /// Consecutive pages that may be written directly; `None` when the file would have more than 2^32 pages.
+    pub(super) fn take_clean(&mut self, pages: u32) -> Option<Taken> {
+        let first = match self.clean.take(pages) {
+            Some(first) => first,
+            None => {
+                let first = self.page_count;
+                self.page_count = first.checked_add(pages)?;
+                first
+            }
+        };
+        Some(Taken { extent: (first, pages), source: Source::Clean })
+    }
+
+    /// Puts back what an aborted transaction took. If it was written directly, it is held under `segment`: the next writer
+    /// must give it another epoch.
+    pub(super) fn put_back(&mut self, taken: Taken, written: bool, segment: u32) {
+        let (first, pages) = taken.extent;
+        match taken.source {
+            Source::Clean if written => self.hold(segment, first, pages),
+            Source::Clean => self.clean.insert(first, pages),
+            Source::Held(segment) => self.hold(segment, first, pages),
+        }
+    }
+
+    /// Frees pages by a commit in `segment`.
+    pub(super) fn hold(&mut self, segment: u32, first: PageNumber, pages: u32) {
+        // A page number from a damaged node may be any.
+        let end = (u64::from(first) + u64::from(pages)).min(u64::from(self.page_count));
+        if let Some(pages) = end.checked_sub(u64::from(first)) {
+            self.held.entry(segment).or_default().insert(first, pages as u32);
+        }
+    }
+
+    /// Takes pages that a replayed commit allocated.
+    pub(super) fn claim(&mut self, first: PageNumber, pages: u32) {
+        self.clean.remove(first, pages);
+        for held in self.held.values_mut() {
+            held.remove(first, pages);
+        }
+    }
+
+    /// Pages held under segments up to and including `segment`.
+    pub(super) fn held_through(&self, segment: u32) -> impl Iterator<Item = Extent> {
+        self.held.range(..=segment).flat_map(|(_, held)| held.iter())
+    }
+
+    /// Makes the pages held under segments up to and including `segment` clean: a checkpoint has passed them.
+    pub(super) fn release_through(&mut self, segment: u32) {
+        let later = self.held.split_off(&segment.saturating_add(1));
+        for (first, pages) in self.held.values().flat_map(Extents::iter) {
+            self.clean.insert(first, pages);
+        }
+        self.held = later;
+    }
+}

@@ -1,0 +1,120 @@
+//! Checking a whole file.
+
+use super::epochs::{self, MapPlaces, epoch_byte, stale};
+use super::extents::{Extent, Extents};
+use super::file::{PageFile, live_segments};
+use super::header::Header;
+use super::pages::PageNumber;
+use super::recover::Recovery;
+use super::shared::Shared;
+use super::snapshot::Snapshot;
+use super::space::Space;
+use crate::error::Result;
+use crate::io::Purpose;
+
+/// How often it begins anew when a checkpoint comes between.
+const ATTEMPTS: u32 = 20;
+
+impl PageFile {
+    /// [`Snapshot::verify`] of the last commit.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
+        self.snapshot()?.verify(claimed)
+    }
+}
+
+impl Snapshot {
+    /// Reads every page from the disk and checks it; `claimed` are the pages that the file's user has at this commit, as runs: they
+    /// must be exactly those that are allocated, each once. Takes a byte of memory for each page, beyond the budget.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] at the first page that is not what was written last, is claimed twice, is claimed though it is free,
+    /// or is claimed by nobody.
+    pub fn verify(&self, claimed: &[Extent]) -> Result<()> {
+        let shared = &*self.view.shared;
+        let claimed = claims(shared, claimed)?;
+        let (found, places) = self.load()?;
+        let space = found.space.as_ref();
+        let map = map_pages(&places);
+        for page in shared.first_page..self.view.page_count {
+            let (free, claimed) = (space.is_some_and(|space| space.is_free(page)), claimed.contains(page));
+            let detail = match (map.contains(page), free, claimed) {
+                (true, false, false) | (false, true, false) => continue,
+                (false, false, true) => {
+                    check_page(shared, &found, page, self.view.sequence)?;
+                    continue;
+                }
+                (true, ..) => "it belongs to the space map and to something else",
+                (false, true, true) => "it is in use although it is free",
+                (false, false, false) => "it is not free, but nothing uses it",
+            };
+            return Err(shared.store.damaged(page, detail));
+        }
+        Ok(())
+    }
+
+    /// What the disk says about this commit: the last checkpoint, which is not beyond it, and the log.
+    fn load(&self) -> Result<(Recovery, MapPlaces)> {
+        let mut attempt = 0;
+        loop {
+            let store = &self.view.shared.store;
+            let (header, _) = Header::read(&*store.file)?;
+            let loaded = self.load_from(&header);
+            attempt += 1;
+            // A checkpoint that came between has removed segments, and uses the old pages of the map again.
+            if attempt >= ATTEMPTS || Header::read(&*store.file)?.0 == header {
+                return loaded;
+            }
+        }
+    }
+
+    fn load_from(&self, header: &Header) -> Result<(Recovery, MapPlaces)> {
+        let shared = &*self.view.shared;
+        let segments = live_segments(&*shared.storage, &shared.name, header)?;
+        let (epochs, places) = epochs::load(&shared.store, header)?;
+        let space = Space::of_checkpoint(&epochs, header);
+        let mut recovery = Recovery::new(header, &*shared.store.file, Some(space), Some(epochs));
+        recovery.replay_all(shared.store.file_id, &segments, self.view.sequence)?;
+        if recovery.sequence != self.view.sequence {
+            return Err(recovery.damaged("the disk does not have the last commit"));
+        }
+        Ok((recovery, places))
+    }
+}
+
+/// The claimed pages as a set, each claimed once.
+fn claims(shared: &Shared, claimed: &[Extent]) -> Result<Extents> {
+    let mut set = Extents::default();
+    for &(first, pages) in claimed {
+        let before = set.pages();
+        if first.checked_add(pages).is_none() {
+            return Err(shared.store.damaged(first, "a run of pages beyond all page numbers is in use"));
+        }
+        set.insert(first, pages);
+        if set.pages() - before != u64::from(pages) {
+            return Err(shared.store.damaged(first, "a run of pages that begins here is in use twice"));
+        }
+    }
+    Ok(set)
+}
+
+fn map_pages(places: &MapPlaces) -> Extents {
+    let mut pages = Extents::default();
+    let parts = places.parts.iter().map(|place| place.0).filter(|&page| page != 0);
+    parts.chain(places.directory.iter().copied()).for_each(|page| pages.insert(page, 1));
+    pages
+}
+
+/// Reads a page from where the commit left it, past the pool.
+fn check_page(shared: &Shared, found: &Recovery, page: PageNumber, sequence: u64) -> Result<()> {
+    if let Some(records) = found.log_map.records(page, sequence) {
+        return shared.materialise(page, &records).map(drop);
+    }
+    let (_, epoch) = shared.store.read(page, Purpose::Walk)?;
+    if found.epochs.as_ref().is_some_and(|epochs| epochs.get(page) != epoch_byte(epoch)) {
+        return Err(stale(&shared.store, page));
+    }
+    Ok(())
+}

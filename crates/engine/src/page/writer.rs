@@ -1,0 +1,115 @@
+//! What the one writer of a page file knows beside what all share.
+
+use super::epochs::MapPlaces;
+use super::header::Header;
+use super::shared::Shared;
+use super::space::Space;
+use crate::error::{Error, Result};
+use crate::io::UpdatableFile;
+use crate::log::{SegmentHeader, SegmentWriter};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// A segment that takes no more records, but whose pages are not all in the page file yet.
+#[derive(Clone, Debug)]
+pub(super) struct Sealed {
+    pub(super) number: u32,
+    pub(super) bytes: u64,
+    /// The last commit in it.
+    pub(super) sequence: u64,
+    /// The state after that commit.
+    pub(super) state: Arc<[u8]>,
+}
+
+/// The writer's own. Whoever holds it is the one that writes.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) file: Arc<dyn UpdatableFile>,
+    pub(super) space: Space,
+    /// Where the space map is stored.
+    pub(super) places: MapPlaces,
+    /// The header that the last checkpoint wrote.
+    pub(super) header: Header,
+    /// The epoch of pages that are written directly now.
+    pub(super) epoch: u32,
+    /// The segment that grows; none before the first commit after an open or a checkpoint.
+    pub(super) segment: Option<SegmentWriter>,
+    /// Segments before it, oldest first.
+    pub(super) sealed: Vec<Sealed>,
+    pub(super) next_segment: u32,
+    /// Commits and bytes since the last sync of the log.
+    pub(super) waiting_commits: u32,
+    pub(super) waiting_bytes: u64,
+    /// Whether the growing segment is durable under its name.
+    pub(super) named: bool,
+}
+
+impl Writer {
+    /// Number of the segment that the next commit goes to.
+    pub(super) fn segment_number(&self) -> u32 {
+        self.segment.as_ref().map_or(self.next_segment, |segment| segment.segment.number)
+    }
+
+    /// Length of the log.
+    pub(super) fn log_bytes(&self) -> u64 {
+        let growing = self.segment.as_ref().map_or(0, SegmentWriter::position);
+        growing + self.sealed.iter().map(|sealed| sealed.bytes).sum::<u64>()
+    }
+
+    /// The segment that grows, created if need be.
+    pub(super) fn segment_mut(&mut self, shared: &Shared) -> Result<&mut SegmentWriter> {
+        if self.segment.is_none() {
+            let number = self.next_segment;
+            let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
+            self.next_segment = number.checked_add(1).ok_or_else(exhausted)?;
+            let base = shared.current().sequence;
+            let header = SegmentHeader { owner: shared.store.file_id, number, base, note: self.epoch };
+            let created = SegmentWriter::create(&*shared.storage, &shared.name, header)?;
+            shared.log_map_mut().add_segment(Arc::clone(&created.segment));
+            self.segment = Some(created);
+            self.named = false;
+        }
+        self.segment.as_mut().ok_or_else(|| Error::Poisoned { path: shared.store.path.clone() })
+    }
+
+    /// Makes all commits so far durable.
+    pub(super) fn sync(&mut self, shared: &Shared) -> Result<()> {
+        let Some(segment) = &mut self.segment else {
+            return Ok(());
+        };
+        segment.flush()?;
+        segment.sync()?;
+        if !self.named {
+            shared.storage.sync_directory()?;
+            self.named = true;
+        }
+        (self.waiting_commits, self.waiting_bytes) = (0, 0);
+        Ok(())
+    }
+
+    /// Lets the next commit go to a new segment.
+    pub(super) fn seal(&mut self, shared: &Shared) -> Result<()> {
+        self.sync(shared)?;
+        if let Some(segment) = self.segment.take() {
+            let current = shared.current();
+            self.sealed.push(Sealed {
+                number: segment.segment.number,
+                bytes: segment.position(),
+                sequence: current.sequence,
+                state: Arc::clone(&current.state),
+            });
+        }
+        Ok(())
+    }
+
+    /// Brings the counts that others may ask for up to date.
+    pub(super) fn publish_counts(&self, shared: &Shared) {
+        let counters = &shared.counters;
+        counters.log_bytes.store(self.log_bytes(), Ordering::Relaxed);
+        counters.free_pages.store(self.space.free_pages(), Ordering::Relaxed);
+        counters.page_count.store(u64::from(self.space.page_count), Ordering::Relaxed);
+        counters.checkpointed.store(self.header.sequence, Ordering::Relaxed);
+        let parts = self.places.parts.iter().filter(|place| place.0 != 0).count();
+        counters.map_pages.store((parts + self.places.directory.len()) as u64, Ordering::Relaxed);
+    }
+}
