@@ -25,7 +25,7 @@ pub(crate) enum Command {
     /// Print a key set, one key a line, or write it to a SOSD file, or describe it
     Keys(KeysArguments),
     /// Run an experiment
-    Run(RunArguments),
+    Run(Box<RunArguments>),
 }
 
 #[derive(Debug, Args)]

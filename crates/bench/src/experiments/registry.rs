@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{Resident, airindex, disk, generators};
+use ogive::io::Profile;
+
+use super::{Resident, airindex, aulid, disk, generators};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 use crate::workload::{Mix, Requests};
@@ -87,6 +89,15 @@ impl Context {
         if self.key_sets.is_empty() { default.iter().map(ToString::to_string).collect() } else { self.key_sets.clone() }
     }
 
+    /// The profiles that were asked for, or else `default`.
+    pub(super) fn profiles_or(&self, default: &[&str]) -> anyhow::Result<Vec<Profile>> {
+        let open = |name: &str| Ok(Profile::by_name_or_file(name)?);
+        match self.profiles.as_slice() {
+            [] => default.iter().map(|name| open(name)).collect(),
+            asked => asked.iter().map(|name| open(name)).collect(),
+        }
+    }
+
     /// A key set under one of the seeds; a seed in its name goes first.
     ///
     /// # Errors
@@ -130,6 +141,20 @@ pub fn experiments() -> &'static [Experiment] {
         airindex::TOP_K,
         airindex::BREAKDOWN,
         airindex::BUILDERS,
+        aulid::BLOCKS,
+        aulid::THROUGHPUT,
+        aulid::REQUESTS,
+        aulid::BULK_LOAD,
+        aulid::TAIL,
+        aulid::SCALING,
+        aulid::LIPP_BTREE,
+        aulid::INSERT,
+        aulid::ENDURANCE,
         disk::PROFILING,
+        disk::LOOKUPS,
+        disk::HYBRIDS,
+        disk::STORAGE,
+        disk::BLOCK_SIZE,
+        disk::BUFFER,
     ]
 }

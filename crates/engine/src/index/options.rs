@@ -1,5 +1,6 @@
 //! Which structure, and what it is told.
 
+use super::alex::AlexOptions;
 use super::fiting::FitingOptions;
 use super::key::KeyType;
 use crate::page::PageOptions;
@@ -145,6 +146,8 @@ pub struct IndexOptions {
     pub pages: PageOptions,
     /// The choices of a FITing-tree, and of its hybrid.
     pub fiting: FitingOptions,
+    /// The choices of ALEX, and of its hybrid.
+    pub alex: AlexOptions,
 }
 
 impl Default for IndexOptions {
@@ -158,6 +161,7 @@ impl Default for IndexOptions {
             duplicates,
             pages: PageOptions::default(),
             fiting: FitingOptions::default(),
+            alex: AlexOptions::default(),
         }
     }
 }

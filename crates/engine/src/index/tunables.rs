@@ -1,5 +1,6 @@
 //! What single structures can be told beyond the layout, and its stored form: a tag and eight bytes for each choice.
 
+use super::alex::AlexOptions;
 use super::fiting::FitingOptions;
 use super::options::{IndexOptions, Kind};
 use crate::error::{Error, Result};
@@ -8,6 +9,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tunables {
     pub(super) fiting: FitingOptions,
+    pub(super) alex: AlexOptions,
 }
 
 /// Which choices a kind has.
@@ -16,12 +18,14 @@ enum Family {
     /// None.
     Plain,
     Fiting,
+    Alex,
 }
 
 impl Family {
     fn of(kind: Kind) -> Self {
         match kind {
             Kind::Fiting | Kind::FitingBtree => Self::Fiting,
+            Kind::Alex | Kind::AlexBtree => Self::Alex,
             _ => Self::Plain,
         }
     }
@@ -33,7 +37,7 @@ impl Tunables {
     /// # Errors
     /// [`Error::InvalidArgument`] for values that make no sense.
     pub(super) fn new(options: &IndexOptions) -> Result<Self> {
-        let tunables = Self { fiting: options.fiting };
+        let tunables = Self { fiting: options.fiting, alex: options.alex };
         match tunables.nonsense(options.kind) {
             None => Ok(tunables),
             Some(detail) => Err(Error::InvalidArgument(format!("an index of kind {} takes {detail}", options.kind))),
@@ -45,6 +49,7 @@ impl Tunables {
         match Family::of(kind) {
             Family::Plain => Vec::new(),
             Family::Fiting => stored::fiting(&self.fiting),
+            Family::Alex => stored::alex(&self.alex),
         }
     }
 
@@ -55,6 +60,7 @@ impl Tunables {
             match Family::of(kind) {
                 Family::Plain => return None,
                 Family::Fiting => stored::set_fiting(&mut tunables.fiting, tag, value)?,
+                Family::Alex => stored::set_alex(&mut tunables.alex, tag, value)?,
             }
         }
         tunables.nonsense(kind).is_none().then_some(tunables)
@@ -65,6 +71,7 @@ impl Tunables {
         match Family::of(kind) {
             Family::Plain => None,
             Family::Fiting => fiting_nonsense(&self.fiting),
+            Family::Alex => alex_nonsense(&self.alex),
         }
     }
 }
@@ -73,9 +80,20 @@ fn fiting_nonsense(options: &FitingOptions) -> Option<&'static str> {
     (!(1..=1 << 20).contains(&options.error)).then_some("an error from 1 to 1,048,576 positions")
 }
 
+fn alex_nonsense(options: &AlexOptions) -> Option<&'static str> {
+    let percents = [10, options.min_percent, options.initial_percent, options.max_percent, 100];
+    if !percents.is_sorted() {
+        return Some("percents that ascend: min, initial, max, from 10 to 100");
+    }
+    if !(1..=4096).contains(&options.max_node_pages) {
+        return Some("data nodes of 1 to 4,096 pages");
+    }
+    (!(1..=24).contains(&options.max_fanout_bits)).then_some("inner nodes of 2^1 to 2^24 children")
+}
+
 /// The stored forms.
 mod stored {
-    use super::FitingOptions;
+    use super::{AlexOptions, FitingOptions};
 
     /// A choice as eight bytes.
     trait Stored: Sized {
@@ -97,7 +115,7 @@ mod stored {
         )*};
     }
 
-    integers!(u32 usize);
+    integers!(u8 u16 u32 usize);
 
     /// One function that lists the choices of a structure, and one that sets a choice by its tag.
     macro_rules! choices {
@@ -117,6 +135,10 @@ mod stored {
     }
 
     choices! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }
+    choices! {
+        alex, set_alex, AlexOptions:
+        1 initial_percent, 2 max_percent, 3 min_percent, 4 max_node_pages, 5 max_fanout_bits, 6 page_weight,
+    }
 }
 
 #[cfg(test)]
