@@ -132,6 +132,9 @@ impl Window<'_> {
     /// At most `wanted` bytes from `position` on, fewer only at the end of the file.
     fn at(&mut self, position: u64, wanted: usize) -> Result<&[u8]> {
         let available = self.length_bytes.saturating_sub(position).min(wanted as u64) as usize;
+        if available == 0 {
+            return Ok(&[]);
+        }
         let held = self.start + self.bytes.len() as u64;
         if position < self.start || position + available as u64 > held {
             let length = self.length_bytes.saturating_sub(position).min(CHUNK_BYTES.max(wanted) as u64) as usize;

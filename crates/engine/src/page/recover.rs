@@ -110,7 +110,11 @@ impl Recovery {
                     return Err(nonsense(segment, commit.first));
                 }
                 self.sequence = commit.sequence;
-                for (position, record) in pending.drain(..).filter(|&(position, _)| position >= commit.first) {
+                // Pages last: what was allocated for them is logged behind those that had no room in memory.
+                let records = pending.drain(..).filter(|&(position, _)| position >= commit.first);
+                let (pages, others): (Vec<_>, Vec<_>) =
+                    records.partition(|(_, record)| matches!(record, Pending::Page { .. }));
+                for (position, record) in others.into_iter().chain(pages) {
                     self.take(segment, commit, record).ok_or_else(|| nonsense(segment, position))?;
                 }
                 // What lies behind may be in the middle of being written.

@@ -18,7 +18,6 @@ pub(crate) type MakeRouter<W> = dyn Fn() -> Box<dyn Router<W>>;
 macro_rules! router_tests {
     ($name:ident, $word:ty, $make:expr) => {
         mod $name {
-            #[expect(unused_imports, reason = "what the caller's expression names")]
             use super::*;
 
             #[test]
@@ -271,7 +270,7 @@ pub(crate) fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
             let place = |i: usize, random: &mut Random| match order {
                 0 => i,
                 1 => n - 1 - i,
-                2 if i % 2 == 0 => i / 2,
+                2 if i.is_multiple_of(2) => i / 2,
                 2 => n - 1 - i / 2,
                 _ => random.below(n as u64) as usize,
             };
