@@ -13,7 +13,7 @@ use super::verify::VerifyReport;
 use super::write::WriteTransaction;
 use crate::error::Result;
 use crate::io::Storage;
-use crate::page::{PageFile, Pages};
+use crate::page::{PageFile, PageStatistics, Pages};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -145,6 +145,20 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// As for [`Self::checkpoint`].
     pub fn sync(&self) -> Result<()> {
         self.shared.file.sync()
+    }
+
+    /// Makes a last checkpoint, as dropping the last handle does, and tells whether it succeeded. Other clones and transactions are
+    /// refused from then on.
+    ///
+    /// # Errors
+    /// As for [`Self::checkpoint`].
+    pub fn close(self) -> Result<()> {
+        self.shared.file.clone().close()
+    }
+
+    /// Counts of the file: its size, its log, what was written since it was opened.
+    pub fn page_statistics(&self) -> PageStatistics {
+        self.shared.file.statistics()
     }
 
     /// [`Reader::get`] at the last commit.

@@ -1,14 +1,18 @@
 //! What single structures can be told beyond the layout, and its stored form: a tag and eight bytes for each choice.
 
 use super::alex::AlexOptions;
+use super::aulid::AulidOptions;
 use super::fiting::FitingOptions;
 use super::options::{IndexOptions, Kind};
+use super::pgm::PgmOptions;
 use crate::error::{Error, Result};
 
 /// The options of single structures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tunables {
+    pub(super) aulid: AulidOptions,
     pub(super) fiting: FitingOptions,
+    pub(super) pgm: PgmOptions,
     pub(super) alex: AlexOptions,
 }
 
@@ -17,14 +21,18 @@ pub(super) struct Tunables {
 enum Family {
     /// None.
     Plain,
+    Aulid,
     Fiting,
+    Pgm,
     Alex,
 }
 
 impl Family {
     fn of(kind: Kind) -> Self {
         match kind {
+            Kind::Aulid => Self::Aulid,
             Kind::Fiting | Kind::FitingBtree => Self::Fiting,
+            Kind::Pgm | Kind::PgmBtree => Self::Pgm,
             Kind::Alex | Kind::AlexBtree => Self::Alex,
             _ => Self::Plain,
         }
@@ -37,7 +45,8 @@ impl Tunables {
     /// # Errors
     /// [`Error::InvalidArgument`] for values that make no sense.
     pub(super) fn new(options: &IndexOptions) -> Result<Self> {
-        let tunables = Self { fiting: options.fiting, alex: options.alex };
+        let IndexOptions { aulid, fiting, pgm, alex, .. } = *options;
+        let tunables = Self { aulid, fiting, pgm, alex };
         match tunables.nonsense(options.kind) {
             None => Ok(tunables),
             Some(detail) => Err(Error::InvalidArgument(format!("an index of kind {} takes {detail}", options.kind))),
@@ -48,7 +57,9 @@ impl Tunables {
     pub(super) fn list(&self, kind: Kind) -> Vec<(u8, u64)> {
         match Family::of(kind) {
             Family::Plain => Vec::new(),
+            Family::Aulid => stored::aulid(&self.aulid),
             Family::Fiting => stored::fiting(&self.fiting),
+            Family::Pgm => stored::pgm(&self.pgm),
             Family::Alex => stored::alex(&self.alex),
         }
     }
@@ -59,6 +70,8 @@ impl Tunables {
         for &(tag, value) in list {
             match Family::of(kind) {
                 Family::Plain => return None,
+                Family::Aulid => stored::set_aulid(&mut tunables.aulid, tag, value)?,
+                Family::Pgm => stored::set_pgm(&mut tunables.pgm, tag, value)?,
                 Family::Fiting => stored::set_fiting(&mut tunables.fiting, tag, value)?,
                 Family::Alex => stored::set_alex(&mut tunables.alex, tag, value)?,
             }
@@ -70,14 +83,42 @@ impl Tunables {
     fn nonsense(&self, kind: Kind) -> Option<&'static str> {
         match Family::of(kind) {
             Family::Plain => None,
+            Family::Aulid => aulid_nonsense(&self.aulid),
             Family::Fiting => fiting_nonsense(&self.fiting),
+            Family::Pgm => pgm_nonsense(&self.pgm),
             Family::Alex => alex_nonsense(&self.alex),
         }
     }
 }
 
+/// Greatest error of a line, in positions.
+const ERROR_MAX: u32 = 1 << 20;
+/// Greatest growth from level to level of PGM's logarithmic method.
+const BASE_MAX: u32 = 1 << 10;
+/// Greatest number of slots for each leaf.
+const SLOTS_MAX: u8 = 64;
+const ERROR_WANTED: &str = "an error from 1 to 1,048,576 positions";
+
+fn aulid_nonsense(options: &AulidOptions) -> Option<&'static str> {
+    if !(0.0..=1.0).contains(&options.alpha) {
+        return Some("an alpha from 0 to 1");
+    }
+    if !(options.beta >= 1.0 && options.beta.is_finite()) {
+        return Some("a beta of at least 1");
+    }
+    let mut slots = options.slots_per_leaf.into_iter().chain([options.slots_per_leaf_rebuilt]);
+    slots.any(|slots| !(1..=SLOTS_MAX).contains(&slots)).then_some("1 to 64 slots for each leaf")
+}
+
 fn fiting_nonsense(options: &FitingOptions) -> Option<&'static str> {
-    (!(1..=1 << 20).contains(&options.error)).then_some("an error from 1 to 1,048,576 positions")
+    (!(1..=ERROR_MAX).contains(&options.error)).then_some(ERROR_WANTED)
+}
+
+fn pgm_nonsense(options: &PgmOptions) -> Option<&'static str> {
+    if !(1..=ERROR_MAX).contains(&options.error) {
+        return Some(ERROR_WANTED);
+    }
+    (!(2..=BASE_MAX).contains(&options.base)).then_some("a base from 2 to 1,024")
 }
 
 fn alex_nonsense(options: &AlexOptions) -> Option<&'static str> {
@@ -93,7 +134,7 @@ fn alex_nonsense(options: &AlexOptions) -> Option<&'static str> {
 
 /// The stored forms.
 mod stored {
-    use super::{AlexOptions, FitingOptions};
+    use super::{AlexOptions, AulidOptions, FitingOptions, PgmOptions};
 
     /// A choice as eight bytes.
     trait Stored: Sized {
@@ -117,6 +158,38 @@ mod stored {
 
     integers!(u8 u16 u32 usize);
 
+    impl Stored for bool {
+        fn to_stored(self) -> u64 {
+            u64::from(self)
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            (value <= 1).then_some(value == 1)
+        }
+    }
+
+    impl Stored for f64 {
+        fn to_stored(self) -> u64 {
+            self.to_bits()
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            Some(Self::from_bits(value))
+        }
+    }
+
+    /// 0 stands for none.
+    impl Stored for Option<u8> {
+        fn to_stored(self) -> u64 {
+            u64::from(self.unwrap_or(0))
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            let value = u8::try_from(value).ok()?;
+            Some((value > 0).then_some(value))
+        }
+    }
+
     /// One function that lists the choices of a structure, and one that sets a choice by its tag.
     macro_rules! choices {
         ($list:ident, $set:ident, $options:ty: $($tag:literal $field:ident,)*) => {
@@ -134,6 +207,12 @@ mod stored {
         };
     }
 
+    choices! {
+        aulid, set_aulid, AulidOptions:
+        1 packed_arrays, 2 two_layer_nodes, 3 scan_forward, 4 fulfill, 5 statistics, 6 adjust, 7 alpha, 8 beta, 9 slots_per_leaf,
+        10 slots_per_leaf_rebuilt,
+    }
+    choices! { pgm, set_pgm, PgmOptions: 1 error, 2 base, 3 buffer_entries, }
     choices! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }
     choices! {
         alex, set_alex, AlexOptions:
@@ -158,5 +237,12 @@ mod tests {
         assert!(Tunables::new(&IndexOptions { kind: Kind::Fiting, fiting, ..IndexOptions::default() }).is_err());
         assert!(Tunables::new(&IndexOptions { kind: Kind::Ogive, fiting, ..IndexOptions::default() }).is_ok());
         assert_eq!(Tunables::from_list(Kind::Fiting, &[(1, 0)]), None);
+        let mut aulid = AulidOptions { slots_per_leaf: Some(3), alpha: 0.2, fulfill: true, ..AulidOptions::default() };
+        let tunables = Tunables { aulid, ..Tunables::default() };
+        assert_eq!(Tunables::from_list(Kind::Aulid, &tunables.list(Kind::Aulid)), Some(tunables));
+        for (alpha, beta) in [(-0.1, 1.2), (1.1, 1.2), (f64::NAN, 1.2), (0.1, 0.9), (0.1, f64::INFINITY)] {
+            (aulid.alpha, aulid.beta) = (alpha, beta);
+            assert!(Tunables::new(&IndexOptions { kind: Kind::Aulid, aulid, ..IndexOptions::default() }).is_err());
+        }
     }
 }

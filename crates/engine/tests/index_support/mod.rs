@@ -141,4 +141,6 @@ pub fn assert_same_at(index: &Numbers, map: &Map, keys: &[u64], what: &str) {
 }
 
 /// No memory for pages, so that each read reaches the storage.
-pub fn without_memory(_pages: &mut ogive::page::PageOptions) {}
+pub fn without_memory(pages: &mut ogive::page::PageOptions) {
+    pages.budget_bytes = 0;
+}
