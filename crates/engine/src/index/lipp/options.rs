@@ -3,12 +3,8 @@
 /// Options of a [`Lipp`](super::Lipp) index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LippOptions {
-    /// Slots for each key of a node of a million keys or more.
-    pub slots_a_key_large: u8,
-    /// The same from 100,000 keys on.
-    pub slots_a_key_medium: u8,
-    /// The same of fewer keys.
-    pub slots_a_key_small: u8,
+    /// Slots for each key of a node of a million keys or more, of one of 100,000 or more, and of a smaller one.
+    pub slots_a_key: [u8; 3],
     /// A node is built anew when it holds this many times the keys that it was built of...
     pub rebuild_growth: u8,
     /// ...and at least this many keys...
@@ -23,9 +19,7 @@ impl Default for LippOptions {
     /// What the authors' code does; and six levels, one more than their figures need.
     fn default() -> Self {
         Self {
-            slots_a_key_large: 2,
-            slots_a_key_medium: 3,
-            slots_a_key_small: 6,
+            slots_a_key: [2, 3, 6],
             rebuild_growth: 4,
             rebuild_least: 64,
             rebuild_conflict_percent: 10,
@@ -41,9 +35,7 @@ impl LippOptions {
     /// The same with every value where it makes sense.
     pub(super) fn sound(self) -> Self {
         Self {
-            slots_a_key_large: self.slots_a_key_large.clamp(1, 32),
-            slots_a_key_medium: self.slots_a_key_medium.clamp(1, 32),
-            slots_a_key_small: self.slots_a_key_small.clamp(1, 32),
+            slots_a_key: self.slots_a_key.map(|slots| slots.clamp(1, 32)),
             rebuild_growth: self.rebuild_growth.max(2),
             rebuild_least: self.rebuild_least.max(4),
             rebuild_conflict_percent: self.rebuild_conflict_percent.min(100),
@@ -53,12 +45,12 @@ impl LippOptions {
 
     /// Slots of a node of so many keys.
     pub(super) fn slots(&self, keys: usize) -> usize {
-        let a_key = match keys {
-            0..=2 => return SLOTS_OF_PAIR,
-            1_000_000.. => self.slots_a_key_large,
-            100_000.. => self.slots_a_key_medium,
-            _ => self.slots_a_key_small,
-        };
-        keys.saturating_mul(usize::from(a_key))
+        let [many, some, few] = self.slots_a_key.map(usize::from);
+        match keys {
+            0..=2 => SLOTS_OF_PAIR,
+            1_000_000.. => keys.saturating_mul(many),
+            100_000.. => keys * some,
+            _ => keys * few,
+        }
     }
 }

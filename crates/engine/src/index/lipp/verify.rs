@@ -42,7 +42,8 @@ impl Lipp {
         let state: State<W> = State::load(pages, &shape, state)?;
         let nodes_left = u64::from(pages.page_count()) * shape.cells_in_page(0) as u64;
         let recent = RecentPages::new(pages);
-        let mut verifier = Verifier { pages: &recent, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
+        let mut verifier =
+            Verifier { pages: &recent, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
         let (entries, _) = match &state.root {
             Some(root) => verifier.node(root, 0)?,
             None => (0, None),
