@@ -4,7 +4,7 @@
 //! from wherever the data lives. It fits itself to three things: the keys, the storage (a [`Profile`](io::Profile)), and the
 //! memory it may use.
 //!
-//! What there is today is the immutable sorted [`Table`](table::Table): one file, opened by one read, with an index whose
+//! One half is the immutable sorted [`Table`](table::Table): one file, opened by one read, with an index whose
 //! layers are searched for by [`tune`]. A look-up in an open table is one read for each layer below the root, and one of data.
 //!
 //! ```
@@ -42,12 +42,32 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
+//! The other half is the updatable [`Index`](index::Index): fixed-width keys and payloads in a file that is changed in place, survives crashes,
+//! and is read by many beside one writer.
+//!
+//! ```
+//! use ogive::index::{Index, IndexOptions, Kind};
+//! use ogive::io::{MemoryStorage, Storage};
+//! use std::sync::Arc;
+//!
+//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+//! let options = IndexOptions { kind: Kind::Btree, ..IndexOptions::default() };
+//! let index: Index<u64, u64> = Index::create(&storage, "ages", &options)?;
+//! let mut transaction = index.write()?;
+//! transaction.insert(1815, 36)?;
+//! transaction.commit()?;
+//! assert_eq!(index.get(1815)?, Some(36));
+//! # Ok::<(), ogive::Error>(())
+//! ```
+//!
 //! | module | what it is |
 //! |---|---|
 //! | [`io`] | the one seam to the outside: storages, meters, a modelled clock, profiles T(n) |
 //! | [`mod@block`] | checksums that know their place, compression, the block cache |
 //! | [`tune`] | the search for the fastest index design |
 //! | [`table`] | the table's format, its writers, its reader |
+//! | [`page`] | pages that survive crashes |
+//! | [`index`] | ordered indexes that are updated in place |
 //!
 //! Features: `lz4` (on unless turned off) and `zstd` compress blocks.
 

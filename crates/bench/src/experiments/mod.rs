@@ -1,9 +1,11 @@
 //! What `ogive-bench run NAME` can run: one file for each experiment, and the list of them all.
 
 mod airindex;
+mod aulid;
 mod disk;
 mod generators;
 mod indexes;
+mod progress;
 mod registry;
 mod resident;
 

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use super::{Resident, airindex, disk, generators};
+use ogive::io::Profile;
+
+use super::{Resident, airindex, aulid, disk, generators};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 use crate::workload::{Mix, Requests};
@@ -27,6 +29,8 @@ pub struct Context {
     pub structures: Vec<String>,
     /// Bytes of inner nodes that stay in memory; empty for those of the experiment.
     pub resident: Vec<Resident>,
+    /// `bulk` or `grown`; empty for both.
+    pub phases: Vec<String>,
     /// Workloads of an index; empty for those of the experiment.
     pub workloads: Vec<Mix>,
     /// Which keys an index is asked for; empty for those of the experiment.
@@ -68,6 +72,7 @@ impl Default for Context {
             designs: Vec::new(),
             structures: Vec::new(),
             resident: Vec::new(),
+            phases: Vec::new(),
             workloads: Vec::new(),
             requests: Vec::new(),
             lookups: None,
@@ -85,6 +90,15 @@ impl Context {
     /// The key sets that were asked for, or else `default`.
     pub fn specs(&self, default: &[&str]) -> Vec<String> {
         if self.key_sets.is_empty() { default.iter().map(ToString::to_string).collect() } else { self.key_sets.clone() }
+    }
+
+    /// The profiles that were asked for, or else `default`.
+    pub(super) fn profiles_or(&self, default: &[&str]) -> anyhow::Result<Vec<Profile>> {
+        let open = |name: &str| Ok(Profile::by_name_or_file(name)?);
+        match self.profiles.as_slice() {
+            [] => default.iter().map(|name| open(name)).collect(),
+            asked => asked.iter().map(|name| open(name)).collect(),
+        }
     }
 
     /// A key set under one of the seeds; a seed in its name goes first.
@@ -130,6 +144,24 @@ pub fn experiments() -> &'static [Experiment] {
         airindex::TOP_K,
         airindex::BREAKDOWN,
         airindex::BUILDERS,
+        aulid::BLOCKS,
+        aulid::THROUGHPUT,
+        aulid::REQUESTS,
+        aulid::BULK_LOAD,
+        aulid::TAIL,
+        aulid::SCALING,
+        aulid::LIPP_BTREE,
+        aulid::READ_OPTIMISATIONS,
+        aulid::ABLATION,
+        aulid::SLOTS,
+        aulid::INSERT,
+        aulid::ADJUST,
+        aulid::ENDURANCE,
         disk::PROFILING,
+        disk::LOOKUPS,
+        disk::HYBRIDS,
+        disk::STORAGE,
+        disk::BLOCK_SIZE,
+        disk::BUFFER,
     ]
 }

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
+use crate::output::Figure;
 
 /// Bytes of inner nodes that stay in memory: upper levels first, whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +42,16 @@ impl FromStr for Resident {
             return Ok(Self::All);
         }
         bytes().map(Self::Bytes).ok_or_else(|| Error::spec(text, "give bytes, such as 0, 4096 or 16KiB, or all"))
+    }
+}
+
+impl From<Resident> for Figure {
+    /// A count of bytes, or the word `all`.
+    fn from(resident: Resident) -> Self {
+        match resident {
+            Resident::Bytes(bytes) => bytes.into(),
+            Resident::All => "all".into(),
+        }
     }
 }
 

@@ -10,6 +10,9 @@ use crate::random::Random;
 /// Entries that one scan passes.
 pub const SCAN_ENTRIES: usize = 100;
 
+/// Operations between two commits.
+pub const COMMIT_OPERATIONS: usize = 1_000;
+
 /// One operation on an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
@@ -85,7 +88,8 @@ impl Mix {
         }
     }
 
-    /// The operations in turn; fewer than `most` where the keys that come in run out.
+    /// The operations in turn; fewer than `most` where the keys that come in run out. What came in is asked for once it is
+    /// committed, after each [`COMMIT_OPERATIONS`].
     ///
     /// # Errors
     /// As for [`Chooser::new`].
@@ -98,14 +102,19 @@ impl Mix {
     ) -> Result<impl Iterator<Item = Operation> + use<'p>> {
         let mut chooser = Chooser::new(population, requests, seed)?;
         let mut random = Random::new(seed, "operations");
-        let mut inserted = 0;
+        let (mut inserted, mut committed) = (0, 0);
+        let mut count: usize = 0;
         let stream = std::iter::from_fn(move || {
+            if count.is_multiple_of(COMMIT_OPERATIONS) {
+                committed = inserted;
+            }
+            count += 1;
             if random.below(100) < self.insert_percent() {
                 let key = *population.coming().get(inserted)?;
                 inserted += 1;
                 return Some(Operation::Insert(key));
             }
-            let key = chooser.next_key(inserted);
+            let key = chooser.next_key(committed);
             Some(if self == Self::ScanOnly { Operation::Scan(key) } else { Operation::Get(key) })
         });
         Ok(stream.take(most))

@@ -19,7 +19,7 @@ mod requests;
 mod trace;
 mod zipf;
 
-pub use mix::{Mix, Operation, SCAN_ENTRIES};
+pub use mix::{COMMIT_OPERATIONS, Mix, Operation, SCAN_ENTRIES};
 pub use population::Population;
 pub use positions::Workload;
 pub use requests::{Chooser, Requests};

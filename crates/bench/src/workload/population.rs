@@ -17,13 +17,19 @@ impl Population {
 
     /// A random half is bulk-loaded, the rest comes in random order (AULID, Section 5.1.3). Of repeated keys only one is
     /// kept, so that what comes in is new.
-    pub fn halves(mut keys: Vec<u64>, seed: u64) -> Self {
+    pub fn halves(keys: Vec<u64>, seed: u64) -> Self {
+        Self::split(keys, 1, 2, seed)
+    }
+
+    /// As [`Self::halves`] for a random share of the keys, `loaded` in `of`.
+    pub fn split(mut keys: Vec<u64>, loaded: u64, of: u64, seed: u64) -> Self {
         keys.dedup();
         let mut random = Random::new(seed, "halves");
-        let (mut loaded, mut coming) = (Vec::with_capacity(keys.len() / 2), Vec::with_capacity(keys.len() / 2 + 1));
-        let (mut left, mut wanted) = (keys.len() as u64, keys.len() as u64 / 2);
+        let mut left = keys.len() as u64;
+        let mut wanted = (u128::from(left) * u128::from(loaded) / u128::from(of.max(1))) as u64;
+        let (mut loaded, mut coming) = (Vec::with_capacity(wanted as usize), Vec::new());
         for key in keys {
-            // Selection sampling: each half of the set is as likely as any other.
+            // Selection sampling: each part of that size is as likely as any other.
             if random.below(left) < wanted {
                 loaded.push(key);
                 wanted -= 1;

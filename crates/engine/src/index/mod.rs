@@ -1,8 +1,41 @@
 //! Ordered indexes that are updated in place on disk.
 //!
-//! An index maps keys of a fixed width to payloads of a fixed size. What it is made of is a [`Structure`]: its nodes are pages of a
-//! [`PageFile`](crate::page::PageFile), which makes commits atomic, so that a structure need not think of crashes, readers or durability. Most
-//! structures are B+-tree leaves under an inner structure that finds the leaf, a [`Router`].
+//! An [`Index`] maps keys of a fixed width to payloads of a fixed size, survives crashes, and is read by many threads beside one writer.
+//!
+//! ```
+//! use ogive::index::{Index, IndexOptions, Kind};
+//! use ogive::io::{MemoryStorage, Storage};
+//! use std::sync::Arc;
+//!
+//! // `LocalStorage::new(folder)` keeps indexes as files.
+//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+//! let options = IndexOptions { kind: Kind::Btree, ..IndexOptions::default() };
+//! let index: Index<u64, u32> = Index::create(&storage, "squares", &options)?;
+//! index.bulk_load((0..10_000).map(|i| (u64::from(i) * u64::from(i), i)))?;
+//!
+//! let mut transaction = index.write()?;
+//! transaction.insert(7, 0)?;
+//! transaction.remove(9)?;
+//! // Until the commit, everybody else sees what was there before.
+//! assert_eq!(index.get(9)?, Some(3));
+//! transaction.commit()?;
+//! assert_eq!(index.get(9)?, None);
+//!
+//! let reader = index.reader()?; // one commit, for as long as it is held
+//! let keys: Result<Vec<u64>, _> = reader.range(5..20).map(|entry| entry.map(|(key, _)| key)).collect();
+//! assert_eq!(keys?, [7, 16]);
+//! assert_eq!(reader.iter().next_back().transpose()?, Some((9999 * 9999, 9999)));
+//! println!("{:?}", reader.explain(16)?);
+//! # Ok::<(), ogive::Error>(())
+//! ```
+//!
+//! Keys are integers and byte arrays of up to 16 bytes ([`Key`]), payloads anything of one size ([`Payload`]). Byte strings of other
+//! lengths are the business of a [`Table`](crate::table::Table). Where keys may repeat, `duplicates` in [`IndexOptions`] says so, and
+//! `get_all` finds all entries of one.
+//!
+//! What an index is made of is a [`Structure`], chosen by [`Kind`]: its nodes are pages of a [`PageFile`](crate::page::PageFile), which
+//! makes commits atomic, so that a structure need not think of crashes, readers or durability. Most structures are B+-tree leaves under
+//! an inner structure that finds the leaf, a [`Router`].
 
 pub mod alex;
 pub mod aulid;

@@ -82,6 +82,17 @@ pub trait Structure<W: Word>: Debug + Send + Sync {
     /// [`crate::Error::Damaged`] where the state makes no sense.
     fn cursor(&self, state: &[u8]) -> Result<Box<dyn Cursor<W>>>;
 
+    /// The first entry whose key is not below `key`: its key, and its payload in `payload`. What a structure does that serves as a map
+    /// from separators to leaves; one that knows a cheaper way than its cursor goes it here.
+    ///
+    /// # Errors
+    /// As for [`Self::get`].
+    fn successor(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<Option<W>> {
+        let mut cursor = self.cursor(state)?;
+        cursor.seek(pages, key)?;
+        cursor.next(pages, payload)
+    }
+
     /// Counts nodes, by walking over all of them.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::structure::{Amount, Entries};
 use super::view::{State, View};
 use super::word::Word;
 use crate::error::{Error, Result};
-use crate::page::{Tally, Transaction};
+use crate::page::{Tally, Touched, Transaction};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::sync::Arc;
@@ -207,6 +207,21 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         self.transaction.tally()
     }
 
+    /// Measures the time of phases from now on, or no longer; see [`PhaseTally::time_ns`](crate::page::PhaseTally::time_ns).
+    pub fn set_timed(&mut self, timed: bool) {
+        self.transaction.set_timed(timed);
+    }
+
+    /// Begins to note which pages are touched, or ends it: for evaluations that count blocks.
+    pub fn watch(&mut self, on: bool) {
+        self.transaction.watch(on);
+    }
+
+    /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
+    pub fn take_touched(&mut self) -> Vec<Touched> {
+        self.transaction.take_touched()
+    }
+
     fn view(&self) -> View<'_, K> {
         let state = self.state.as_ref();
         let state = state.map(|state| State { entries: state.entries, structure: &state.structure });
@@ -224,6 +239,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     ) -> Result<T> {
         self.check_whole()?;
         self.failed = true;
+        self.transaction.begin_operation();
         let state = match &mut self.state {
             Some(state) => state,
             none => {
@@ -231,6 +247,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
                 none.insert(Changing { entries: 0, structure })
             }
         };
+        self.transaction.begin_operation();
         let done = change(&self.shared, &mut self.transaction, state)?;
         self.failed = false;
         Ok(done)

@@ -43,5 +43,5 @@ pub use options::{Durability, PageOptions};
 pub use pages::{Page, PageNumber, Pages};
 pub use snapshot::Snapshot;
 pub use statistics::PageStatistics;
-pub use tally::{Phase, PhaseTally, Tally};
+pub use tally::{Phase, PhaseTally, Tally, Touched};
 pub use transaction::Transaction;

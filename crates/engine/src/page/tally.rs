@@ -1,7 +1,7 @@
 //! What a transaction did, by phase: the breakdown that the evaluations print.
 
 use super::pages::{Page, PageNumber};
-use crate::io::Timer;
+use crate::io::{Purpose, Timer};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,6 +17,19 @@ pub enum Phase {
     Structure,
     /// Statistics that guide structure modifications.
     Statistics,
+}
+
+/// A page that an operation of a watched transaction touched, for evaluations that count blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touched {
+    /// The page.
+    pub page: PageNumber,
+    /// What it was asked for.
+    pub purpose: Purpose,
+    /// Whether it was read, cached or not; pages that are new are not.
+    pub read: bool,
+    /// Whether it was changed.
+    pub changed: bool,
 }
 
 /// Work of one phase.
@@ -54,6 +67,8 @@ pub(super) struct TallyKeeper {
     timer: Option<Timer>,
     structure_modifications: BTreeMap<&'static str, u64>,
     touched: RefCell<HashMap<PageNumber, Option<Page>>>,
+    /// What was touched since it was last taken, where somebody watches.
+    watched: RefCell<Option<Vec<Touched>>>,
 }
 
 impl TallyKeeper {
@@ -62,8 +77,29 @@ impl TallyKeeper {
         self.touched.borrow().get(&page).cloned().flatten()
     }
 
+    /// Begins to note what is touched, or ends it.
+    pub(super) fn watch(&mut self, on: bool) {
+        self.watched = RefCell::new(on.then(Vec::new));
+    }
+
+    /// What was touched since the last call, in order.
+    pub(super) fn take_touched(&mut self) -> Vec<Touched> {
+        self.watched.get_mut().as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Notes a read or a change for those who watch.
+    fn note(&self, page: PageNumber, purpose: Purpose, changed: bool) {
+        let mut watched = self.watched.borrow_mut();
+        let Some(watched) = watched.as_mut() else { return };
+        match watched.iter_mut().find(|touched| touched.page == page) {
+            Some(touched) => touched.changed |= changed,
+            None => watched.push(Touched { page, purpose, read: !changed, changed }),
+        }
+    }
+
     /// Counts a page that the operation asks for; `page` is kept for it.
-    pub(super) fn touch(&self, number: PageNumber, page: Option<&Page>) {
+    pub(super) fn touch(&self, number: PageNumber, purpose: Purpose, page: Option<&Page>) {
+        self.note(number, purpose, false);
         let mut touched = self.touched.borrow_mut();
         if touched.len() >= KEPT_PAGES_MAX {
             touched.clear();
@@ -81,7 +117,8 @@ impl TallyKeeper {
         }
     }
 
-    pub(super) fn count_change(&mut self) {
+    pub(super) fn count_change(&mut self, page: PageNumber, purpose: Purpose) {
+        self.note(page, purpose, true);
         self.pages_changed[self.phase as usize] += 1;
     }
 

@@ -9,7 +9,7 @@ use super::records::Changes;
 use super::shared::Shared;
 use super::snapshot::View;
 use super::space::Taken;
-use super::tally::{Phase, Tally, TallyKeeper};
+use super::tally::{Phase, Tally, TallyKeeper, Touched};
 use super::writer::Writer;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
@@ -82,7 +82,7 @@ impl Transaction {
         self.make_room()?;
         let dirty = match self.dirty.remove(&page) {
             Some(dirty) => {
-                self.keeper.touch(page, None);
+                self.keeper.touch(page, purpose, None);
                 Dirty { purpose, ..dirty }
             }
             None => {
@@ -91,7 +91,7 @@ impl Transaction {
                 Dirty { page: content, changes: Changes::default(), whole: false, purpose }
             }
         };
-        self.keeper.count_change();
+        self.keeper.count_change(page, purpose);
         Ok(PageEdit { transaction: self, number: page, dirty })
     }
 
@@ -119,8 +119,8 @@ impl Transaction {
         let content = Page::zeros(self.shared.store.page_bytes);
         let dirty = Dirty { page: content, changes: Changes::default(), whole: true, purpose: Purpose::Leaf };
         self.dirty.insert(page, dirty);
-        self.keeper.touch(page, None);
-        self.keeper.count_change();
+        self.keeper.count_change(page, Purpose::Leaf);
+        self.keeper.touch(page, Purpose::Leaf, None);
         Ok(page)
     }
 
@@ -165,7 +165,7 @@ impl Transaction {
         shared.pool.remove(page, super::pool::IN_FILE);
         self.fresh.insert(page, 1);
         self.keeper.forget(page);
-        self.keeper.count_change();
+        self.keeper.count_change(page, purpose);
         let (file, epoch) = self.writer_mut().map(|writer| (Arc::clone(&writer.file), writer.epoch))?;
         let outcome = self.combiner.write(&shared.store, &*file, (page, epoch), payload, purpose);
         shared.poison_on_error(outcome)
@@ -198,6 +198,16 @@ impl Transaction {
     /// Measures the time of phases from now on, or no longer.
     pub fn set_timed(&mut self, timed: bool) {
         self.keeper.set_timed(timed);
+    }
+
+    /// Begins to note which pages are touched, or ends it.
+    pub fn watch(&mut self, on: bool) {
+        self.keeper.watch(on);
+    }
+
+    /// The distinct pages touched since the last call, in order, where [`Self::watch`] began it.
+    pub fn take_touched(&mut self) -> Vec<Touched> {
+        self.keeper.take_touched()
     }
 
     /// Counts a structure modification.
@@ -278,7 +288,7 @@ impl Pages for Transaction {
 
     fn read(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
         if let Some(dirty) = self.dirty.get(&page) {
-            self.keeper.touch(page, None);
+            self.keeper.touch(page, purpose, None);
             return Ok(dirty.page.clone());
         }
         if let Some(found) = self.keeper.kept(page) {
@@ -288,7 +298,7 @@ impl Pages for Transaction {
             return Err(self.damaged(page, "there is no such page: whatever led here is damaged"));
         }
         let found = self.read_unchanged(page, purpose)?;
-        self.keeper.touch(page, Some(&found));
+        self.keeper.touch(page, purpose, Some(&found));
         Ok(found)
     }
 
@@ -301,7 +311,7 @@ impl Pages for Transaction {
             Some(view) if !pages.iter().any(own) => {
                 let found = view.read_many(pages, self.page_count(), purpose)?;
                 for (&page, content) in pages.iter().zip(&found) {
-                    self.keeper.touch(page, Some(content));
+                    self.keeper.touch(page, purpose, Some(content));
                 }
                 Ok(found)
             }

@@ -51,7 +51,7 @@ fn cut(separators: &[u128], pages: &[u32], entry_bytes: usize, fits: &mut Vec<Fi
         return 0;
     }
     let whole = (children <= MOST_IN_GROUP).then(|| fit::fit(separators, pages));
-    let header_bytes = entry_bytes + super::group::ONE_CLASS_BYTES;
+    let header_bytes = entry_bytes + super::group::PARAMETER_BYTES;
     let whole_bytes = whole.map_or(usize::MAX, |fit| fit.stored_bytes + entry_bytes);
     if let Some(fit) = whole
         && (children < LEAST_TO_CUT || whole_bytes <= 2 * header_bytes)

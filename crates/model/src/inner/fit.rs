@@ -1,6 +1,8 @@
 //! Choosing the parameters of a group, and storing it.
 
-use super::group::{Line, MOST_IN_GROUP, PageCode, Parameters, SeparatorCode, TWO_CLASS_BYTES, WIDEST_PAGE};
+use super::group::{
+    Line, MOST_IN_GROUP, OTHERS_BYTES, PageCode, Parameters, ROUND_BYTES, RoundCode, SeparatorCode, WIDEST_PAGE,
+};
 use crate::bits::BitWriter;
 
 /// Bits of the bias, which is stored in units of as many bits fewer than the width.
@@ -23,7 +25,10 @@ pub(super) fn fit(separators: &[u128], pages: &[u32]) -> Fit {
     let coded = fit_separators(separators);
     let PageFit { run, others, window, bits: page_bits } = fit_pages(pages);
     let parameters = Parameters { children: separators.len() as u32, separators: coded, run, others };
-    let separator_bits = separators.len().saturating_sub(1) * coded.width as usize;
+    let round = coded.round.map(|round| (round, round_ones(separators, round.shift)));
+    let separator_bits = round.map_or(coded.width as usize * (separators.len() - 1), |(round, count)| {
+        separators.len() + count * round.width as usize + (separators.len() - 1 - count) * coded.width as usize
+    });
     Fit { parameters, window, stored_bytes: parameters.stored_bytes() + (separator_bits + page_bits).div_ceil(8) }
 }
 
@@ -38,12 +43,7 @@ pub(super) fn store(fit: &Fit, separators: &[u128], pages: &[u32], bytes: &mut V
             writer.push(u64::from(in_run(page)), 1);
         }
     }
-    let code = parameters.separators;
-    for (j, quotient) in (0..).zip(quotients(separators, code.shift)).skip(1) {
-        let residual = quotient.wrapping_sub(code.line.rise(j)).wrapping_add(code.bias_units());
-        writer.push(residual as u64, code.width.min(64));
-        writer.push((residual >> 64) as u64, code.width.saturating_sub(64));
-    }
+    store_separators(parameters.separators, separators, &mut writer);
     let mut place = 0_u32;
     for &page in pages {
         match parameters.others {
@@ -60,6 +60,34 @@ pub(super) fn store(fit: &Fit, separators: &[u128], pages: &[u32], bytes: &mut V
     bytes.extend_from_slice(writer.as_bytes());
 }
 
+fn store_separators(code: SeparatorCode, separators: &[u128], writer: &mut BitWriter) {
+    let start = separators.first().copied().unwrap_or(0);
+    let is_round = |separator: u128| code.round.is_some_and(|round| is_multiple(separator, round.shift));
+    if code.round.is_some() {
+        for (place, &separator) in separators.iter().enumerate() {
+            writer.push(u64::from(place > 0 && is_round(separator)), 1);
+        }
+    }
+    for (j, &separator) in (0..).zip(separators).skip(1) {
+        let (shift, width) = match code.round {
+            Some(round) if is_round(separator) => (round.shift, round.width),
+            _ => (code.shift, code.width),
+        };
+        let residual = code.residual(start, j, separator, shift);
+        writer.push(residual as u64, width.min(64));
+        writer.push((residual >> 64) as u64, width.saturating_sub(64));
+    }
+}
+
+fn is_multiple(separator: u128, shift: u32) -> bool {
+    separator.trailing_zeros() >= shift
+}
+
+/// How many of the separators that are stored, all but the first, are multiples of `2^shift`.
+fn round_ones(separators: &[u128], shift: u32) -> usize {
+    separators.iter().skip(1).filter(|&&separator| is_multiple(separator, shift)).count()
+}
+
 /// How far each separator lies above the first, in units of `2^shift`.
 fn quotients(separators: &[u128], shift: u32) -> impl Iterator<Item = u128> {
     let start = separators.first().copied().unwrap_or(0);
@@ -72,7 +100,7 @@ fn fit_separators(separators: &[u128]) -> SeparatorCode {
     let last = quotients(separators, shift).last().unwrap_or(0);
     // The greatest is the last one, unless the separators come from a damaged node.
     let greatest = quotients(separators, shift).max().unwrap_or(0);
-    let flat = SeparatorCode { shift, width: bit_length(greatest), bias: 0, line: Line::default() };
+    let flat = SeparatorCode { shift, width: bit_length(greatest), ..SeparatorCode::default() };
     if flat.width > SIGNED_BITS || last == 0 {
         return flat;
     }
@@ -84,7 +112,40 @@ fn fit_separators(separators: &[u128]) -> SeparatorCode {
         greatest = greatest.max(distance);
     }
     let (width, bias) = width_and_bias(least.unsigned_abs(), greatest.unsigned_abs());
-    if width < flat.width { SeparatorCode { shift, width, bias, line } } else { flat }
+    let sloped = SeparatorCode { shift, width, bias, line, round: None };
+    let mut best = if width < flat.width { sloped } else { flat };
+    best.round = fit_round(separators, best);
+    best
+}
+
+/// Codes those separators apart that are multiples of a higher power of two, where that saves more than the bits that tell them apart.
+fn fit_round(separators: &[u128], code: SeparatorCode) -> Option<RoundCode> {
+    if code.width < 3 {
+        return None;
+    }
+    let mut exactly = [0_usize; 129];
+    for separator in separators.iter().skip(1) {
+        let zeros = separator.trailing_zeros().saturating_sub(code.shift).min(code.width - 1);
+        if let Some(count) = exactly.get_mut(zeros as usize) {
+            *count += 1;
+        }
+    }
+    // From the roundest down: how many are at least so round, and what each saves.
+    let (mut count, mut best) = (0, (0, 0));
+    for zeros in (1..code.width as usize).rev() {
+        count += exactly.get(zeros).copied().unwrap_or(0);
+        best = best.max((count * zeros, zeros));
+    }
+    if best.0 <= separators.len() + 8 * ROUND_BYTES {
+        return None;
+    }
+    let shift = code.shift + best.1 as u32;
+    let start = separators.first().copied().unwrap_or(0);
+    let residuals = (0..).zip(separators).skip(1).filter(|&(_, &separator)| is_multiple(separator, shift));
+    let greatest = residuals.map(|(j, &separator)| code.residual(start, j, separator, shift)).max().unwrap_or(0);
+    let round = RoundCode { shift, width: bit_length(greatest) };
+    let saved = round_ones(separators, shift) * code.width.saturating_sub(round.width) as usize;
+    (shift < 128 && saved > separators.len() + 8 * ROUND_BYTES).then_some(round)
 }
 
 /// The least width, and its bias, for residuals from `-below` to `above`.
@@ -115,7 +176,7 @@ fn fit_pages(pages: &[u32]) -> PageFit {
     let run = code_run(pages.iter().copied());
     let single = PageFit { run, others: None, window: 0, bits: pages.len() * run.width as usize };
     // Two classes cost a bit a child and one more class: they cannot win where one is as narrow as that.
-    let class_bits = 8 * (TWO_CLASS_BYTES - super::group::ONE_CLASS_BYTES);
+    let class_bits = 8 * OTHERS_BYTES;
     if single.bits <= pages.len() + class_bits {
         return single;
     }

@@ -4,12 +4,13 @@
 //!
 //! ```text
 //!  0  parameters u64, from the low bit up: children - 1 (7 bits), shift (7), width (8), bias (8), exponent (7), mantissa (24),
-//!                                          two classes (1), 0 (2)
-//!  8  run base u32
-//! 12  run width u8
-//! 13  other base u32, other width u8        only with two classes
-//!     bits, packed without gaps: with two classes a bit a child (1: in the run); the residuals of separators 1 .. children - 1,
-//!     `width` bits each; the residuals of pages, each as wide as its class
+//!                                          others (1), round ones (1), 0 (1)
+//!  8  base of the run u32
+//! 12  width of the run u8
+//!     base of the others u32, their width u8       only if there are others: pages that are not in the run
+//!     shift of the round ones u8, their width u8   only if some separators are coded as rounder than the rest
+//!     bits, packed without gaps: a bit a child (1: in the run), if there are others; a bit a child (1: round), if there are round ones;
+//!     the residuals of separators 1 .. children - 1, each as wide as its class; the residuals of pages, each as wide as its class
 //! ```
 
 use crate::bits;
@@ -17,10 +18,12 @@ use crate::bits;
 /// Most children in one group.
 pub const MOST_IN_GROUP: usize = 128;
 
-/// Stored bytes of the parameters, and of the addresses where all are of one class.
-pub(super) const ONE_CLASS_BYTES: usize = 13;
-/// The same with two classes.
-pub(super) const TWO_CLASS_BYTES: usize = 18;
+/// Stored bytes of the parameters with one class of pages and one of separators.
+pub(super) const PARAMETER_BYTES: usize = 13;
+/// What a second class of pages adds.
+pub(super) const OTHERS_BYTES: usize = 5;
+/// What a second class of separators adds.
+pub(super) const ROUND_BYTES: usize = 2;
 /// Widest residual of a page: pages are counted modulo 2^32.
 pub(super) const WIDEST_PAGE: u32 = 32;
 
@@ -59,6 +62,15 @@ impl Line {
     }
 }
 
+/// How the separators are coded that are multiples of a higher power of two than all are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct RoundCode {
+    /// Low bits that are zero in all of these.
+    pub(super) shift: u32,
+    /// Bits of a residual, which counts multiples of `2^shift` from the line.
+    pub(super) width: u32,
+}
+
 /// How the separators of a group are coded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct SeparatorCode {
@@ -69,9 +81,34 @@ pub(super) struct SeparatorCode {
     /// See [`Self::bias_units`].
     pub(super) bias: u32,
     pub(super) line: Line,
+    /// Present if there are round ones.
+    pub(super) round: Option<RoundCode>,
 }
 
 impl SeparatorCode {
+    /// The line at child `j` of a group that begins with separator `start`.
+    fn at(self, start: u128, j: u32) -> u128 {
+        start.wrapping_add(self.line.rise(j) << self.shift)
+    }
+
+    /// What is stored for separator `j` in a class of that shift: how many multiples of `2^shift` it lies above the line.
+    pub(super) fn residual(self, start: u128, j: u32, separator: u128, shift: u32) -> u128 {
+        (separator >> shift).wrapping_sub(self.at(start, j) >> shift).wrapping_add(self.bias_of(shift))
+    }
+
+    /// The separator of a stored residual.
+    fn separator(self, start: u128, j: u32, residual: u128, shift: u32) -> u128 {
+        (self.at(start, j) >> shift).wrapping_add(residual).wrapping_sub(self.bias_of(shift)) << shift
+    }
+
+    /// The bias in multiples of `2^shift`, rounded up so that no residual is negative.
+    fn bias_of(self, shift: u32) -> u128 {
+        match shift.saturating_sub(self.shift) {
+            0 => self.bias_units(),
+            rounder => (self.bias_units() >> rounder.min(127)) + 1,
+        }
+    }
+
     /// What is taken from each residual.
     pub(super) fn bias_units(self) -> u128 {
         u128::from(self.bias) << self.width.saturating_sub(BIAS_BITS).min(120)
@@ -98,22 +135,28 @@ pub(super) struct Parameters {
 
 impl Parameters {
     pub(super) fn stored_bytes(&self) -> usize {
-        if self.others.is_some() { TWO_CLASS_BYTES } else { ONE_CLASS_BYTES }
+        let others = if self.others.is_some() { OTHERS_BYTES } else { 0 };
+        let round = if self.separators.round.is_some() { ROUND_BYTES } else { 0 };
+        PARAMETER_BYTES + others + round
     }
 
     pub(super) fn store(&self, bytes: &mut Vec<u8>) {
-        let SeparatorCode { shift, width, bias, line } = self.separators;
+        let SeparatorCode { shift, width, bias, line, round } = self.separators;
         let packed = u64::from(self.children - 1)
             | u64::from(shift) << 7
             | u64::from(width) << 14
             | u64::from(bias) << 22
             | u64::from(line.exponent) << 30
             | u64::from(line.mantissa) << 37
-            | u64::from(self.others.is_some()) << 61;
+            | u64::from(self.others.is_some()) << 61
+            | u64::from(round.is_some()) << 62;
         bytes.extend_from_slice(&packed.to_le_bytes());
         for class in std::iter::once(self.run).chain(self.others) {
             bytes.extend_from_slice(&class.base.to_le_bytes());
             bytes.push(class.width as u8);
+        }
+        if let Some(round) = round {
+            bytes.extend_from_slice(&[round.shift as u8, round.width as u8]);
         }
     }
 
@@ -125,14 +168,24 @@ impl Parameters {
             let width = u32::from(*bytes.get(at + 4)?);
             (width <= WIDEST_PAGE).then_some(PageCode { base, width })
         };
-        let (two_classes, reserved) = (field(61, 1) == 1, field(62, 2));
+        let (has_others, has_round, reserved) = (field(61, 1) == 1, field(62, 1) == 1, field(63, 1));
+        let others = if has_others { Some(class(PARAMETER_BYTES)?) } else { None };
+        let round = if has_round {
+            let at = PARAMETER_BYTES + if has_others { OTHERS_BYTES } else { 0 };
+            let [shift, width] = *bytes.get(at..)?.first_chunk()?;
+            Some(RoundCode { shift: u32::from(shift), width: u32::from(width) })
+        } else {
+            None
+        };
         let line = Line { exponent: field(30, 7), mantissa: field(37, MANTISSA_BITS) };
-        let separators = SeparatorCode { shift: field(7, 7), width: field(14, 8), bias: field(22, 8), line };
-        if separators.width > WIDEST_SEPARATOR || reserved != 0 {
-            return None;
-        }
-        let others = if two_classes { Some(class(ONE_CLASS_BYTES)?) } else { None };
-        Some(Self { children: field(0, 7) + 1, separators, run: class(8)?, others })
+        let separators = SeparatorCode { shift: field(7, 7), width: field(14, 8), bias: field(22, 8), line, round };
+        let sound = round.is_none_or(|round| round.width <= WIDEST_SEPARATOR && round.shift < 128);
+        (separators.width <= WIDEST_SEPARATOR && sound && reserved == 0).then_some(Self {
+            children: field(0, 7) + 1,
+            separators,
+            run: class(8)?,
+            others,
+        })
     }
 }
 
@@ -142,6 +195,8 @@ pub struct GroupView<'a> {
     start: u128,
     parameters: Parameters,
     bits: &'a [u8],
+    /// Where the bits of round separators begin.
+    round_at: u64,
     /// Where the residuals of separators begin, in bits.
     separators_at: u64,
     /// Where those of pages begin.
@@ -153,9 +208,26 @@ impl<'a> GroupView<'a> {
     pub fn new(start: u128, bytes: &'a [u8]) -> Option<Self> {
         let parameters = Parameters::load(bytes)?;
         let bits = bytes.get(parameters.stored_bytes()..)?;
-        let separators_at = if parameters.others.is_some() { u64::from(parameters.children) } else { 0 };
-        let pages_at = separators_at + u64::from(parameters.children - 1) * u64::from(parameters.separators.width);
-        Some(Self { start, parameters, bits, separators_at, pages_at })
+        let children = u64::from(parameters.children);
+        let round_at = if parameters.others.is_some() { children } else { 0 };
+        let mut view = Self { start, parameters, bits, round_at, separators_at: round_at, pages_at: 0 };
+        if parameters.separators.round.is_some() {
+            view.separators_at += children;
+        }
+        view.pages_at = view.separator_at(parameters.children)?;
+        Some(view)
+    }
+
+    /// Where the residual of separator `j > 0` begins.
+    fn separator_at(&self, j: u32) -> Option<u64> {
+        let code = self.parameters.separators;
+        let round = match code.round {
+            Some(_) => self.ones(self.round_at, j)?,
+            None => 0,
+        };
+        let round_width = code.round.map_or(0, |round| round.width);
+        let narrow = u64::from(round) * u64::from(round_width);
+        Some(self.separators_at + narrow + u64::from((j - 1).saturating_sub(round)) * u64::from(code.width))
     }
 
     /// Children of the group, 1 to [`MOST_IN_GROUP`].
@@ -168,31 +240,29 @@ impl<'a> GroupView<'a> {
         (self.parameters.separators.shift, self.parameters.separators.width)
     }
 
-    /// How far separator `j` lies above the first, in units of `2^shift`.
-    fn quotient(&self, j: u32) -> Option<u128> {
-        if j == 0 {
-            return Some(0);
-        }
-        let code = self.parameters.separators;
-        let at = self.separators_at + u64::from(j - 1) * u64::from(code.width);
-        let residual = read_wide(self.bits, at, code.width)?;
-        Some(residual.wrapping_sub(code.bias_units()).wrapping_add(code.line.rise(j)))
-    }
-
     /// Separator `j`; `None` beyond the stored bytes.
     pub fn separator(&self, j: u32) -> Option<u128> {
-        Some(self.start.wrapping_add(self.quotient(j)? << self.parameters.separators.shift))
+        if j == 0 {
+            return Some(self.start);
+        }
+        let code = self.parameters.separators;
+        let at = self.separator_at(j)?;
+        let (shift, width) = match code.round {
+            Some(round) if bits::read(self.bits, self.round_at + u64::from(j), 1)? == 1 => (round.shift, round.width),
+            _ => (code.shift, code.width),
+        };
+        Some(code.separator(self.start, j, read_wide(self.bits, at, width)?, shift))
     }
 
     /// How many separators lie below `key`.
     pub fn below(&self, key: u128) -> Option<u32> {
-        let Some(apart) = key.checked_sub(self.start).and_then(|apart| apart.checked_sub(1)) else { return Some(0) };
-        // A quotient reaches the key if it exceeds this one.
-        let short = apart >> self.parameters.separators.shift;
+        if key <= self.start {
+            return Some(0);
+        }
         let (mut low, mut high) = (1, self.parameters.children);
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.quotient(middle)? <= short {
+            if self.separator(middle)? < key {
                 low = middle + 1;
             } else {
                 high = middle;
@@ -208,7 +278,7 @@ impl<'a> GroupView<'a> {
             let residual = bits::read(self.bits, self.pages_at + u64::from(j) * u64::from(run.width), run.width)?;
             return Some(run.base.wrapping_add(j).wrapping_add(residual as u32));
         };
-        let place = self.in_run_before(j)?;
+        let place = self.ones(0, j)?;
         let at = self.pages_at
             + u64::from(place) * u64::from(run.width)
             + u64::from(j.saturating_sub(place)) * u64::from(others.width);
@@ -219,13 +289,13 @@ impl<'a> GroupView<'a> {
         }
     }
 
-    /// Children before `j` that are in the run.
-    fn in_run_before(&self, j: u32) -> Option<u32> {
+    /// How many of the `j` bits from bit `first` on are ones.
+    fn ones(&self, first: u64, j: u32) -> Option<u32> {
         let mut count = 0;
         let mut at = 0;
         while at < j {
             let taken = (j - at).min(64);
-            count += bits::read(self.bits, u64::from(at), taken)?.count_ones();
+            count += bits::read(self.bits, first + u64::from(at), taken)?.count_ones();
             at += taken;
         }
         Some(count)
@@ -254,6 +324,7 @@ mod tests {
                 width: 128,
                 bias: 255,
                 line: Line { exponent: 127, mantissa: (1 << 24) - 1 },
+                round: Some(RoundCode { shift: 127, width: 128 }),
             },
             run: PageCode { base: u32::MAX, width: 32 },
             others: Some(PageCode { base: u32::MAX, width: 32 }),

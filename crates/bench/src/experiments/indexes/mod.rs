@@ -1,5 +1,7 @@
 //! What the experiments with indexes that are updated in place share: how one is made, driven, watched and priced.
 
+mod inserts;
+mod loaded;
 mod memory;
 mod observed;
 mod run;
@@ -8,10 +10,11 @@ mod store;
 mod subjects;
 mod touches;
 
+pub(super) use inserts::InsertWatch;
+pub(super) use loaded::{Loaded, load_and_count, present};
 pub(super) use memory::{LOAD_BUDGET_BYTES, pages, pool_bytes};
-pub(super) use observed::Written;
-pub(super) use run::{Outcome, Plan, run};
+pub(super) use run::{Outcome, Plan, run_in_memory, run_on_device, run_plan};
 pub(super) use sets::{GENERATED, distinct, growing};
-pub(super) use store::Store;
+pub(super) use store::{Store, payload};
 pub(super) use subjects::{Subject, or_report, subjects};
 pub(super) use touches::Touches;

@@ -1,9 +1,10 @@
 //! One run of a workload on one structure, and what it took.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Result;
-use ogive::io::{Profile, Storage, Timer};
+use anyhow::{Context as _, Result};
+use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, Timer};
 use ogive::page::PageOptions;
 
 use super::memory::{LOAD_BUDGET_BYTES, pages};
@@ -64,8 +65,22 @@ impl Mark {
     }
 }
 
+/// Runs a plan on storage in memory: its counts and modelled times are those of any device, its wall time is the processor's.
+pub(in crate::experiments) fn run_in_memory(plan: &Plan<'_>) -> Result<Outcome> {
+    run_plan(Arc::new(MemoryStorage::new()), plan)
+}
+
+/// Runs a plan on a device, in a folder of its own, past the system's cache; says whether that was granted.
+pub(in crate::experiments) fn run_on_device(device: &Path, plan: &Plan<'_>) -> Result<(Outcome, bool)> {
+    let folder =
+        tempfile::tempdir_in(device).with_context(|| format!("no folder can be made under {}", device.display()))?;
+    let storage = LocalStorage::direct(folder.path());
+    let outcome = run_plan(Arc::new(storage.clone()), plan)?;
+    Ok((outcome, !storage.refused_direct()))
+}
+
 /// Loads an index into `inner`, and runs the plan on it.
-pub(in crate::experiments) fn run(inner: Arc<dyn Storage>, plan: &Plan<'_>) -> Result<Outcome> {
+pub(in crate::experiments) fn run_plan(inner: Arc<dyn Storage>, plan: &Plan<'_>) -> Result<Outcome> {
     let mut options = plan.subject.options.clone();
     options.pages = pages(plan.memory.page_bytes, LOAD_BUDGET_BYTES);
     let keys = plan.population.loaded().iter().copied().map(Ok);

@@ -9,13 +9,10 @@ use ogive::page::PageOptions;
 
 use super::observed::Observed;
 use super::touches::Touches;
-use crate::workload::{Operation, SCAN_ENTRIES};
+use crate::workload::{COMMIT_OPERATIONS, Operation, SCAN_ENTRIES};
 
 /// Name of the one index of a storage.
 pub(in crate::experiments) const NAME: &str = "index";
-/// Operations between two commits.
-pub(in crate::experiments) const COMMIT_OPERATIONS: usize = 1_000;
-
 /// The payload of a key: the key plus one, as in the AULID paper (Section 5.1.2).
 pub(in crate::experiments) fn payload(key: u64) -> u64 {
     key.wrapping_add(1)
@@ -26,7 +23,6 @@ pub(in crate::experiments) fn payload(key: u64) -> u64 {
 pub(in crate::experiments) struct Store {
     pub(in crate::experiments) storage: Observed,
     pub(in crate::experiments) index: Index<u64, u64>,
-    page_bytes: u64,
 }
 
 impl Store {
@@ -49,21 +45,16 @@ impl Store {
         if let Some(error) = failed {
             return Err(error);
         }
-        Ok((Self { storage, index, page_bytes }, timer.elapsed_s()))
+        Ok((Self { storage, index }, timer.elapsed_s()))
     }
 
     /// Closes the index and opens it again with other memory.
     pub(in crate::experiments) fn reopen(self, pages: PageOptions) -> Result<Self> {
-        let Self { storage, index, page_bytes } = self;
+        let Self { storage, index } = self;
         drop(index);
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
         let index = Index::open(&shared, NAME, &OpenOptions { pages })?;
-        Ok(Self { storage, index, page_bytes })
-    }
-
-    /// Size of a page.
-    pub(in crate::experiments) fn page_bytes(&self) -> u64 {
-        self.page_bytes
+        Ok(Self { storage, index })
     }
 
     /// Length of the file of pages, after a checkpoint; the log is left out.
@@ -96,7 +87,7 @@ impl Store {
     }
 
     /// Runs operations in turn, with a commit after each [`COMMIT_OPERATIONS`] and at the end, and tells `done` of each with its
-    /// number. Look-ups see what was put in before, committed or not.
+    /// number. Look-ups see the last commit, as those of readers beside a writer do.
     pub(in crate::experiments) fn drive(
         &self,
         operations: impl IntoIterator<Item = Operation>,
@@ -105,20 +96,25 @@ impl Store {
         let mut operations = operations.into_iter().peekable();
         let mut count = 0;
         while operations.peek().is_some() {
+            let reader = self.index.reader()?;
             let mut transaction = self.index.write()?;
-            for operation in operations.by_ref().take(COMMIT_OPERATIONS - 1) {
-                apply(&mut transaction, operation)?;
+            for _ in 1..COMMIT_OPERATIONS {
+                let Some(operation) = operations.next() else { break };
+                apply(&reader, &mut transaction, operation)?;
                 done(count);
                 count += 1;
             }
-            if let Some(operation) = operations.next() {
-                // The last one of the batch pays for the commit.
-                apply(&mut transaction, operation)?;
-                transaction.commit()?;
+            let last = operations.next();
+            if let Some(operation) = last {
+                apply(&reader, &mut transaction, operation)?;
+            }
+            // A checkpoint that the commit makes stops at the oldest reader.
+            drop(reader);
+            transaction.commit()?;
+            // The last operation of a batch pays for the commit.
+            if last.is_some() {
                 done(count);
                 count += 1;
-            } else {
-                transaction.commit()?;
             }
         }
         Ok(count)
@@ -151,14 +147,10 @@ fn get(reader: &Reader<u64, u64>, key: u64, present: bool) -> Result<()> {
     Ok(())
 }
 
+/// Passes the entries from a key that is there, and checks them.
 fn scan(reader: &Reader<u64, u64>, key: u64) -> Result<()> {
-    passed(key, reader.range(key..).take(SCAN_ENTRIES))
-}
-
-/// Checks the entries of a scan that began at a key which is there.
-fn passed(key: u64, entries: impl Iterator<Item = ogive::Result<(u64, u64)>>) -> Result<()> {
     let mut last = None;
-    for entry in entries {
+    for entry in reader.range(key..).take(SCAN_ENTRIES) {
         let (found, value) = entry?;
         let follows = last.map_or(found == key, |last| last < found);
         ensure!(follows && value == payload(found), "a scan from {key} found ({found}, {value}) after {last:?}");
@@ -167,13 +159,10 @@ fn passed(key: u64, entries: impl Iterator<Item = ogive::Result<(u64, u64)>>) ->
     last.map(|_| ()).with_context(|| format!("a scan from {key} found nothing"))
 }
 
-fn apply(transaction: &mut WriteTransaction<u64, u64>, operation: Operation) -> Result<()> {
+fn apply(reader: &Reader<u64, u64>, transaction: &mut WriteTransaction<u64, u64>, operation: Operation) -> Result<()> {
     match operation {
-        Operation::Get(key) => {
-            let (found, expected) = (transaction.get(key)?, payload(key));
-            ensure!(found == Some(expected), "a look-up of {key} found {found:?} instead of {expected}");
-        }
-        Operation::Scan(key) => passed(key, transaction.range(key..).take(SCAN_ENTRIES))?,
+        Operation::Get(key) => get(reader, key, true)?,
+        Operation::Scan(key) => scan(reader, key)?,
         Operation::Insert(key) => {
             ensure!(transaction.insert(key, payload(key))?, "the new key {key} did not add an entry");
         }

@@ -60,7 +60,7 @@ impl Alex {
                 true
             }
         };
-        state.entries += 1;
+        state.entries = state.entries.saturating_add(1);
         state.peak = state.peak.max(state.entries);
         *bytes = state.stored(&rules.shape);
         Ok(grew)

@@ -1,1 +1,22 @@
-//! AULID's inner nodes.
+//! AULID's inner nodes: a tree of learned nodes that stays shallow.
+
+mod adjust;
+mod arrays;
+mod build;
+mod edit;
+mod inner;
+mod insert;
+mod layers;
+mod node;
+mod options;
+mod remove;
+mod run;
+mod search;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod view;
+mod walk;
+
+pub use inner::AulidRouter;
+pub use options::AulidOptions;

@@ -59,7 +59,7 @@ impl<W: Word> Place<W> {
         Ok(())
     }
 
-    fn to_end(&mut self) {
+    fn pass_all(&mut self) {
         self.data_before = self.data.as_ref().map_or(0, |data| data.packed().count);
         self.delta_before = self.delta.packed().count;
     }
@@ -160,7 +160,7 @@ impl<W: Word> FitingCursor<W> {
             let state = State::load(&self.state, pages)?;
             Place::head(pages, &state, &self.tree.geometry::<W>(pages))?
         };
-        place.to_end();
+        place.pass_all();
         Ok(true)
     }
 }

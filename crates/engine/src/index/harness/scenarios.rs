@@ -16,7 +16,6 @@ pub(crate) type Make<W> = dyn Fn(IndexLayout) -> Box<dyn Structure<W>>;
 macro_rules! structure_tests {
     ($name:ident, $word:ty, $make:expr, duplicates) => {
         mod $name {
-            #[expect(unused_imports, reason = "what the caller's expression names")]
             use super::*;
             $crate::index::harness::structure_tests!(@common $word, $make);
 
@@ -33,7 +32,6 @@ macro_rules! structure_tests {
     };
     ($name:ident, $word:ty, $make:expr) => {
         mod $name {
-            #[expect(unused_imports, reason = "what the caller's expression names")]
             use super::*;
             $crate::index::harness::structure_tests!(@common $word, $make);
         }

@@ -200,8 +200,12 @@ impl<'a, W: Word> Loader<'a, W> {
     }
 }
 
-/// The next leaf's part of a run of equal keys: an even share of what is seen of it.
+/// The next leaf's part of a run of equal keys: its fill, or an even share of what is left for the last two.
 fn run_part<W: Word>(ahead: &[W], run: W, fill: usize) -> usize {
     let length = ahead.partition_point(|&key| key <= run);
-    length.div_ceil(length.div_ceil(fill).max(1))
+    match length.div_ceil(fill) {
+        0 | 1 => length,
+        2 => length.div_ceil(2),
+        _ => fill,
+    }
 }

@@ -22,6 +22,8 @@ mod pending;
 mod remove;
 mod search;
 mod split;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod walk;
 

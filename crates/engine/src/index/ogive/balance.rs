@@ -31,20 +31,68 @@ struct Family {
 }
 
 impl<W: Word> Tree<'_, W> {
-    /// Writes the changed children of the last node of `path`, in as many nodes as that takes. `changed` is the index of the child that
-    /// came in last.
-    pub(super) fn settle(&mut self, path: &[Step], children: Children, changed: usize) -> Result<()> {
-        let Some(step) = path.last() else { return Ok(()) };
+    /// Writes the changed children of the node at a depth of `path`, in as many nodes as that takes. `changed` is the index of the child
+    /// that came in last.
+    pub(super) fn settle(&mut self, path: &[Step], depth: usize, children: Children, changed: usize) -> Result<()> {
         self.tx.enter(Phase::Structure);
-        let Some(bytes) = self.encode(&children) else { return self.overflow(path, children, changed) };
-        if path.len() == 1 && children.separators.is_empty() {
-            return self.lower_root(step.page, &children);
+        let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
+            return self.settle_top(children);
+        };
+        if depth == 1 && self.state.top.pages.is_empty() && self.takes_the_place_of_the_top(&children) {
+            self.tx.free(step.page, 1);
+            return self.lower_top(children);
         }
+        let Some(bytes) = self.encode(&children) else { return self.overflow(path, depth, children, changed) };
         let before = self.view(step, children.level)?.stored_bytes();
-        if path.len() > 1 && self.is_worth_a_merge(before, bytes.len()) && self.merge(path, &children)? {
+        if self.is_worth_a_merge(before, bytes.len()) && self.merge(path, depth, &children)? {
             return Ok(());
         }
         self.write(step.page, children.level, &bytes)
+    }
+
+    /// The topmost node stays in the state while it is small; else it gets a page, below a new one.
+    fn settle_top(&mut self, children: Children) -> Result<()> {
+        if children.pages.len() < State::most_children::<W>() {
+            return self.lower_top(children);
+        }
+        self.tx.count("inner root");
+        let bytes = self.encode(&children).ok_or_else(|| self.nonsense(0))?;
+        let root = self.tx.allocate()?;
+        self.state = State::of_root(root, children.level + 1);
+        self.write(root, children.level, &bytes)
+    }
+
+    /// Whether the only page of its level, with these children, is needed no more: it has few, or none.
+    fn takes_the_place_of_the_top(&self, children: &Children) -> bool {
+        if children.level == 0 {
+            return children.separators.is_empty();
+        }
+        // One fewer than may be there, so that a tree that grows and shrinks does not make a page and free it by turns.
+        children.pages.len() + 1 < State::most_children::<W>()
+    }
+
+    /// Makes a node the topmost one, or its only child's children where that will do.
+    fn lower_top(&mut self, children: Children) -> Result<()> {
+        let mut top = children;
+        while top.pages.is_empty()
+            && let Some(level) = top.level.checked_sub(1)
+            && let Some(page) = top.last
+        {
+            let content = node::read(self.tx, &State::of_root(page, top.level), page, level)?;
+            let view = node::view::<W>(self.tx, page, &content, level)?;
+            if view.separators() + 1 >= State::most_children::<W>() {
+                break;
+            }
+            let children = view.children().ok_or_else(|| self.nonsense(page))?;
+            if !self.takes_the_place_of_the_top(&children) {
+                break;
+            }
+            self.tx.free(page, 1);
+            top = children;
+        }
+        let is_empty = top.level == 0;
+        self.state = if is_empty { State::default() } else { State::of_top(top) };
+        Ok(())
     }
 
     /// The stored form of a node; `None` where it does not fit or would be full again after the next change.
@@ -61,40 +109,17 @@ impl<W: Word> Tree<'_, W> {
         now < before && eighths(now) < 6 && eighths(now) < eighths(before)
     }
 
-    /// Without a separator, the root gives way to its only child, and that to its own.
-    fn lower_root(&mut self, root: PageNumber, children: &Children) -> Result<()> {
-        self.tx.free(root, 1);
-        let Some(mut child) = children.last else {
-            self.state = State::default();
-            return Ok(());
-        };
-        self.state = State { root: child, height: children.level };
-        while self.state.height > 1 {
-            let level = self.state.height - 1;
-            let content = node::read(self.tx, &self.state, child, level)?;
-            let view = node::view::<W>(self.tx, child, &content, level)?;
-            let (0, Some(below)) = (view.separators(), view.last()) else { break };
-            self.tx.free(child, 1);
-            child = below;
-            self.state = State { root: child, height: level };
-        }
-        Ok(())
-    }
-
-    fn overflow(&mut self, path: &[Step], children: Children, changed: usize) -> Result<()> {
-        let Some((step, above)) = path.split_last() else { return Ok(()) };
-        let Some(parent) = above.last() else { return self.raise_root(step.page, &children, changed) };
-        let index = self.index(parent, children.level + 1)?;
-        let bytes = coded_bytes(&children, key_width::<W>());
-        let mut family = Family { first: index, pages: vec![step.page], row: children, bytes };
-        let parent_children = self.children(parent, family.row.level + 1)?;
-        if self.is_at_the_end(above)? && changed + 1 >= family.row.separators.len() {
+    fn overflow(&mut self, path: &[Step], depth: usize, children: Children, changed: usize) -> Result<()> {
+        let (parent, mut family) = self.family(path, depth, children)?;
+        let index = family.first;
+        if self.is_at_the_end(path, depth - 1)? && changed + 1 >= family.row.separators.len() {
             let parts = append(&family.row, key_width::<W>(), self.room());
             if let Some((nodes, between)) = parts {
-                return self.resettle(above, parent_children, family, nodes, between);
+                self.tx.count("inner node appended");
+                return self.resettle((path, depth - 1), parent, family, nodes, between);
             }
         }
-        while family.pages.len() < FAMILY && self.join_neighbour(&parent_children, &mut family, index)? {
+        while family.pages.len() < FAMILY && self.join_neighbour(&parent, &mut family, index)? {
             if family.bytes <= self.room_of(family.pages.len(), 15) {
                 break;
             }
@@ -103,7 +128,16 @@ impl<W: Word> Tree<'_, W> {
         self.tx.count(if shared { "inner nodes share" } else { "inner node split" });
         let least = family.pages.len() + usize::from(!shared);
         let (nodes, between) = self.spread(&family.row, least)?;
-        self.resettle(above, parent_children, family, nodes, between)
+        self.resettle((path, depth - 1), parent, family, nodes, between)
+    }
+
+    /// The children of the node above that at a depth of `path`, and the family that this one begins with the children that it has now.
+    fn family(&self, path: &[Step], depth: usize, row: Children) -> Result<(Children, Family)> {
+        let Some(above) = depth.checked_sub(1) else { return Err(self.nonsense(0)) };
+        let Some(step) = path.get(above) else { return Err(self.nonsense(0)) };
+        let (parent, first) = self.children(path, above)?;
+        let bytes = coded_bytes(&row, key_width::<W>());
+        Ok((parent, Family { first, pages: vec![step.page], row, bytes }))
     }
 
     /// `sixteenths` of the room of some nodes.
@@ -115,13 +149,14 @@ impl<W: Word> Tree<'_, W> {
     fn spread(&self, row: &Children, least: usize) -> Result<(Vec<Vec<u8>>, Vec<u128>)> {
         (least..=row.separators.len())
             .find_map(|nodes| spread(row, nodes, key_width::<W>(), self.room()))
-            .ok_or_else(|| self.nonsense(self.state.root))
+            .ok_or_else(|| self.nonsense(0))
     }
 
-    /// Whether a path leads to the last child at every node.
-    fn is_at_the_end(&self, path: &[Step]) -> Result<bool> {
-        for (step, level) in path.iter().zip((0..self.state.height).rev()) {
-            if self.index(step, level)? < self.view(step, level)?.separators() {
+    /// Whether a path leads to the last child from the topmost node down to that at a depth.
+    fn is_at_the_end(&self, path: &[Step], depth: usize) -> Result<bool> {
+        for depth in 0..=depth {
+            let (children, index) = self.children(path, depth)?;
+            if index < children.separators.len() {
                 return Ok(false);
             }
         }
@@ -154,10 +189,10 @@ impl<W: Word> Tree<'_, W> {
         Ok(true)
     }
 
-    /// Writes the nodes that a family has become, and their parent.
+    /// Writes the nodes that a family has become, and their parent, which stands at the depth `above` of `path`.
     fn resettle(
         &mut self,
-        above: &[Step],
+        (path, above): (&[Step], usize),
         mut parent: Children,
         family: Family,
         nodes: Vec<Vec<u8>>,
@@ -166,15 +201,15 @@ impl<W: Word> Tree<'_, W> {
         let pages = self.write_nodes(&family.pages, family.row.level, &nodes)?;
         let before = family.first..family.first + family.pages.len();
         let changed = family.first + pages.len() - 1;
-        let Some(last) = parent.last else { return Err(self.nonsense(self.state.root)) };
+        let Some(last) = parent.last else { return Err(self.nonsense(0)) };
         parent.pages.push(last);
         if before.end > parent.pages.len() {
-            return Err(self.nonsense(self.state.root));
+            return Err(self.nonsense(0));
         }
         parent.separators.splice(before.start..before.end - 1, between);
         parent.pages.splice(before, pages);
         parent.last = parent.pages.pop();
-        self.settle(above, parent, changed.saturating_sub(1))
+        self.settle(path, above, parent, changed.saturating_sub(1))
     }
 
     /// Writes nodes into the pages of others, new ones where there are too few; the rest is freed. Returns their pages.
@@ -194,40 +229,18 @@ impl<W: Word> Tree<'_, W> {
         Ok(pages)
     }
 
-    /// A root that overflows becomes the first of the nodes below a new one.
-    fn raise_root(&mut self, root: PageNumber, children: &Children, changed: usize) -> Result<()> {
-        self.tx.count("inner root split");
-        let width = key_width::<W>();
-        let at_end = changed + 1 >= children.separators.len();
-        let appended = if at_end { append(children, width, self.room()) } else { None };
-        let (nodes, between) = match appended {
-            Some(parts) => parts,
-            None => self.spread(children, 2)?,
-        };
-        let mut pages = self.write_nodes(&[root], children.level, &nodes)?;
-        let last = pages.pop();
-        let above = Children { level: children.level + 1, separators: between, pages, last };
-        let bytes = encode(&above, width, self.room()).ok_or_else(|| self.nonsense(root))?;
-        self.state = State { root: self.tx.allocate()?, height: self.state.height + 1 };
-        self.write(self.state.root, above.level, &bytes)
-    }
-
     /// Lays a node out among siblings in fewer nodes, if they have room; false where they have not.
-    fn merge(&mut self, path: &[Step], children: &Children) -> Result<bool> {
-        let Some((step, above)) = path.split_last() else { return Ok(false) };
-        let Some(parent) = above.last() else { return Ok(false) };
-        let index = self.index(parent, children.level + 1)?;
-        let parent_children = self.children(parent, children.level + 1)?;
-        let bytes = coded_bytes(children, key_width::<W>());
-        let mut family = Family { first: index, pages: vec![step.page], row: children.clone(), bytes };
-        while family.pages.len() < FAMILY && self.join_neighbour(&parent_children, &mut family, index)? {
+    fn merge(&mut self, path: &[Step], depth: usize, children: &Children) -> Result<bool> {
+        let (parent, mut family) = self.family(path, depth, children.clone())?;
+        let index = family.first;
+        while family.pages.len() < FAMILY && self.join_neighbour(&parent, &mut family, index)? {
             let fewer = family.pages.len() - 1;
             if family.bytes > self.room_of(fewer, 14) {
                 continue;
             }
             if let Some((nodes, between)) = spread(&family.row, fewer, key_width::<W>(), self.room()) {
                 self.tx.count("inner nodes merge");
-                self.resettle(above, parent_children, family, nodes, between)?;
+                self.resettle((path, depth - 1), parent, family, nodes, between)?;
                 return Ok(true);
             }
         }

@@ -163,13 +163,14 @@ impl<W: Word> RouterBuilder<W> for CodedBuilder<W> {
             self.fill(tx, level)?;
             let top = level + 1 == self.levels.len();
             let Some(open) = self.levels.get_mut(level) else { break };
-            if let (true, true, Some(root)) = (top, open.taken.separators.is_empty(), last) {
-                return Ok(State { root, height: level as u8 }.store());
+            if top && level > 0 && open.taken.separators.len() < State::most_children::<W>() {
+                return Ok(State::of_top(Children { last, ..open.taken.clone() }).store::<W>());
             }
             let bytes = open.close(last, key_width::<W>(), self.room);
             last = Some(write(tx, level, &bytes)?);
             level += 1;
         }
-        Ok(last.map_or(State::default(), |root| State { root, height: level as u8 }).store())
+        let state = last.map(|root| State::of_root(root, level as u8));
+        Ok(state.unwrap_or_default().store::<W>())
     }
 }

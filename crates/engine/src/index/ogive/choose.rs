@@ -7,7 +7,7 @@ use ogive_model::inner::roundest;
 /// A split may lie this part of the leaf from its middle: on leaves of 255 entries 8 to either side, which costs a leaf in 600.
 const SPLIT_PART: usize = 32;
 /// A bulk-loaded leaf may end this part of its entries from where the fill says; on average it ends there.
-const END_PART: usize = 12;
+const END_PART: usize = 24;
 
 /// The separator in a gap.
 pub(super) fn separator<W: Word>(gap: Gap<W>) -> u128 {

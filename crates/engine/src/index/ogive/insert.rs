@@ -2,7 +2,7 @@
 
 use super::node;
 use super::search::{self, Step};
-use super::state::Tree;
+use super::state::{State, Tree};
 use super::{choose, node::key_width};
 use crate::error::{Error, Result};
 use crate::index::router::Gap;
@@ -24,18 +24,16 @@ impl<W: Word> Tree<'_, W> {
         if let Some(change) = put_in_group(&node, step.found.position, separator, leaf, self.room()) {
             return self.apply(step.page, 0, &change);
         }
-        let mut children = self.children(step, 0)?;
-        let index = self.index(step, 0)?;
+        let (mut children, index) = self.children(&path, path.len())?;
         children.separators.insert(index, separator);
         children.pages.insert(index, leaf);
-        self.settle(&path, children, index)
+        self.settle(&path, path.len(), children, index)
     }
 
     /// A tree of one node.
     fn plant(&mut self, separator: u128, leaf: PageNumber) -> Result<()> {
         let root = self.tx.allocate()?;
-        self.state.root = root;
-        self.state.height = 1;
+        self.state = State::of_root(root, 1);
         let children = Children { level: 0, separators: vec![separator], pages: vec![leaf], last: None };
         let bytes = encode(&children, key_width::<W>(), self.room());
         self.write(root, 0, &bytes.unwrap_or_default())
@@ -58,13 +56,12 @@ impl<W: Word> Tree<'_, W> {
                 return Ok(true);
             }
         }
-        let mut children = self.children(step, 0)?;
-        let index = self.index(step, 0)?;
+        let (mut children, index) = self.children(&path, path.len())?;
         match children.pages.get_mut(index) {
             Some(page) => *page = leaf,
             None => children.last = Some(leaf),
         }
-        self.settle(&path, children, index)?;
+        self.settle(&path, path.len(), children, index)?;
         Ok(true)
     }
 
@@ -77,14 +74,22 @@ impl<W: Word> Tree<'_, W> {
         node::view::<W>(self.tx, step.page, &step.content, level)
     }
 
-    /// The children of a node, proved.
-    pub(super) fn children(&self, step: &Step, level: u8) -> Result<Children> {
-        self.view(step, level)?.children().ok_or_else(|| self.nonsense(step.page))
+    /// The children of the node at a depth of `path`, proved, and which of them the path leads to. Depth 0 is the topmost node, in the
+    /// state; at depth `d` stands the page `d - 1` of the path.
+    pub(super) fn children(&self, path: &[Step], depth: usize) -> Result<(Children, usize)> {
+        let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
+            let top = &self.state.top;
+            let root = path.first().map_or(0, |step| step.page);
+            let index = top.pages.iter().position(|&page| page == root).unwrap_or(top.pages.len());
+            return Ok((top.clone(), index));
+        };
+        let view = self.view(step, self.level(depth))?;
+        view.children().zip(view.index_of(step.found.position)).ok_or_else(|| self.nonsense(step.page))
     }
 
-    /// Which child of its node a step leads to.
-    pub(super) fn index(&self, step: &Step, level: u8) -> Result<usize> {
-        self.view(step, level)?.index_of(step.found.position).ok_or_else(|| self.nonsense(step.page))
+    /// The level of the nodes at a depth of a path.
+    pub(super) fn level(&self, depth: usize) -> u8 {
+        self.state.height.saturating_sub(depth as u8)
     }
 
     pub(super) fn nonsense(&self, page: PageNumber) -> Error {

@@ -14,7 +14,7 @@ impl<W: Word> Tree<'_, W> {
         let Some(step) = path.last() else { return Ok(None) };
         let Some(leaf) = step.found.page else { return Ok(None) };
         if !self.remove_in_place(step)? {
-            self.remove_child(&path)?;
+            self.remove_child(&path, path.len())?;
         }
         Ok(Some(leaf))
     }
@@ -40,45 +40,47 @@ impl<W: Word> Tree<'_, W> {
         Ok(true)
     }
 
-    /// Takes out the child that the last node of `path` leads to: its range falls to the next one.
-    fn remove_child(&mut self, path: &[Step]) -> Result<()> {
-        let Some((step, above)) = path.split_last() else { return Ok(()) };
-        let level = self.state.height - path.len() as u8;
-        let mut children = self.children(step, level)?;
-        let index = self.index(step, level)?;
+    /// Takes out the child that the node at a depth of `path` leads to: its range falls to the next one.
+    fn remove_child(&mut self, path: &[Step], depth: usize) -> Result<()> {
+        let (mut children, index) = self.children(path, depth)?;
         if index < children.separators.len() {
             children.separators.remove(index);
             children.pages.remove(index);
-            return self.settle(path, children, 0);
+            return self.settle(path, depth, children, 0);
         }
+        let Some(step) = depth.checked_sub(1).and_then(|index| path.get(index)) else {
+            return Err(self.nonsense(0));
+        };
         // The separator of a last child lies above. It is lowered to that of the child before, which becomes the last one.
         self.tx.enter(Phase::Structure);
+        let level = self.level(depth);
         let Some(&separator) = children.separators.last() else {
             self.tx.free(step.page, 1);
-            return self.remove_child(above);
+            return self.remove_child(path, depth - 1);
         };
-        self.lower_separator(above, separator)?;
+        self.lower_separator(path, depth - 1, separator)?;
         // That may have moved nodes; the separator still leads here.
         let path = search::path(self.tx, &self.state, W::from_u128(separator))?;
-        let path = path.get(..usize::from(self.state.height - level)).unwrap_or(&[]);
-        let Some(step) = path.last() else { return Ok(()) };
-        let mut children = self.children(step, level)?;
-        if children.separators.pop() != Some(separator) {
-            return Err(self.nonsense(step.page));
+        let depth = usize::from(self.state.height.saturating_sub(level));
+        let (mut children, _) = self.children(&path, depth)?;
+        if children.level != level || children.separators.pop() != Some(separator) {
+            return Err(self.nonsense(0));
         }
         children.last = children.pages.pop();
-        self.settle(path, children, 0)
+        self.settle(&path, depth, children, 0)
     }
 
-    /// Gives the separator above the last child of the last node of `path` another value: it lies in the lowest node above of which
-    /// the path does not take the last child.
-    fn lower_separator(&mut self, path: &[Step], separator: u128) -> Result<()> {
-        let Some((step, above)) = path.split_last() else { return Err(self.nonsense(self.state.root)) };
-        let level = self.state.height - path.len() as u8;
-        let mut children = self.children(step, level)?;
-        let index = self.index(step, level)?;
-        let Some(place) = children.separators.get_mut(index) else { return self.lower_separator(above, separator) };
-        *place = separator;
-        self.settle(path, children, index)
+    /// Gives the separator above the last child of the node below a depth of `path` another value: it lies in the lowest node from
+    /// there up of which the path does not take the last child.
+    fn lower_separator(&mut self, path: &[Step], depth: usize, separator: u128) -> Result<()> {
+        let (mut children, index) = self.children(path, depth)?;
+        if let Some(place) = children.separators.get_mut(index) {
+            *place = separator;
+            return self.settle(path, depth, children, index);
+        }
+        match depth.checked_sub(1) {
+            Some(above) => self.lower_separator(path, above, separator),
+            None => Err(self.nonsense(0)),
+        }
     }
 }

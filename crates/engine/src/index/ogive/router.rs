@@ -31,11 +31,11 @@ impl<W: Word> Router<W> for CodedRouter {
     }
 
     fn find(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Option<PageNumber>> {
-        search::find(pages, &State::load(pages, state)?, key)
+        search::find(pages, &State::load::<W>(pages, state)?, key)
     }
 
     fn find_many(&self, pages: &dyn Pages, state: &[u8], keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
-        search::find_many(pages, &State::load(pages, state)?, keys)
+        search::find_many(pages, &State::load::<W>(pages, state)?, keys)
     }
 
     fn choose_split(&self, _pages: &dyn Pages, _state: &[u8], gaps: &[Gap<W>]) -> Result<usize> {
@@ -61,14 +61,14 @@ impl<W: Word> Router<W> for CodedRouter {
         claim: &mut dyn FnMut(PageNumber, u32) -> Result<()>,
         leaf: &mut dyn FnMut(W, PageNumber) -> Result<()>,
     ) -> Result<()> {
-        verify::walk(pages, &State::load(pages, state)?, claim, leaf)
+        verify::walk(pages, &State::load::<W>(pages, state)?, claim, leaf)
     }
 
     fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
-        verify::statistics::<W>(pages, &State::load(pages, state)?)
+        verify::statistics::<W>(pages, &State::load::<W>(pages, state)?)
     }
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        search::explain(pages, &State::load(pages, state)?, key)
+        search::explain(pages, &State::load::<W>(pages, state)?, key)
     }
 }

@@ -18,24 +18,25 @@ pub(super) struct Step {
 }
 
 pub(super) fn find<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Option<PageNumber>> {
-    let mut page = Some(state.root);
+    let mut page = state.root_of(key);
     for level in (0..state.height).rev() {
         let Some(here) = page else { return Ok(None) };
         let content = node::read(pages, state, here, level)?;
         page = step::<W>(pages, here, &content, level, key)?.page;
     }
-    Ok(page.filter(|_| state.height > 0))
+    Ok(page)
 }
 
-/// The nodes on the way to the leaf of `key`, the root first.
+/// The pages on the way to the leaf of `key`, the topmost first.
 pub(super) fn path<W: Word>(pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Step>> {
     let mut steps = Vec::with_capacity(usize::from(state.height));
-    let mut page = state.root;
+    let mut page = state.root_of(key);
     for level in (0..state.height).rev() {
-        let content = node::read(pages, state, page, level)?;
-        let found = step::<W>(pages, page, &content, level, key)?;
-        steps.push(Step { page, content, found });
-        page = found.page.unwrap_or_default();
+        let Some(here) = page else { break };
+        let content = node::read(pages, state, here, level)?;
+        let found = step::<W>(pages, here, &content, level, key)?;
+        steps.push(Step { page: here, content, found });
+        page = found.page;
     }
     Ok(steps)
 }
@@ -53,10 +54,7 @@ fn step<W: Word>(pages: &dyn Pages, page: PageNumber, content: &Page, level: u8,
 
 /// One level at a time, each of its nodes read once.
 pub(super) fn find_many<W: Word>(pages: &dyn Pages, state: &State, keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
-    if state.height == 0 {
-        return Ok(vec![None; keys.len()]);
-    }
-    let mut at = vec![Some(state.root); keys.len()];
+    let mut at: Vec<Option<PageNumber>> = keys.iter().map(|&key| state.root_of(key)).collect();
     for level in (0..state.height).rev() {
         let mut wanted: Vec<PageNumber> = at.iter().copied().flatten().collect();
         wanted.dedup();

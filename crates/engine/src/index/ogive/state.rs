@@ -1,50 +1,101 @@
-//! What a coded tree keeps outside its pages.
+//! What a coded tree keeps outside its pages: its topmost node, as long as that is small.
 
-use crate::error::{Error, Result};
+use super::node::key_width;
+use crate::error::Result;
+use crate::index::word::Word;
 use crate::page::{PageNumber, Pages, Transaction};
+use ogive_model::inner::Children;
 use std::marker::PhantomData;
 
-/// Bytes of the state.
-const STATE_BYTES: usize = 5;
+/// Most bytes of the topmost node: 5 children with keys of 8 bytes, 3 with keys of 16. With what the leaves add, 80 bytes.
+const MOST_TOP_BYTES: usize = 52;
+/// Height and number of children.
+const HEADER_BYTES: usize = 2;
+const PAGE_BYTES: usize = 4;
 
 /// More levels than any tree can have whose nodes have two children, with fewer than 2^32 pages.
 const MOST_LEVELS: u8 = 64;
 
-/// Where the tree begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Where the tree begins: a node of few children that stands above all pages, so that a small map needs no page for a root, nor a read.
+///
+/// ```text
+/// height u8, children u8, separators (one fewer than children), pages u32     a map without leaves: height 0, no children
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) root: PageNumber,
-    /// Levels of inner nodes; 0 for an empty map.
+    /// Levels of pages; 0 for an empty map.
     pub(super) height: u8,
+    /// The topmost node, whose level is `height`. Of an empty map it has no last child.
+    pub(super) top: Children,
 }
 
 impl State {
-    pub(super) fn load(pages: &dyn Pages, bytes: &[u8]) -> Result<Self> {
-        let damaged = |detail: &str| -> Error { pages.damaged(0, detail) };
-        let Ok(&[a, b, c, d, height]) = <&[u8; STATE_BYTES]>::try_from(bytes) else {
-            return Err(damaged("the state of coded inner nodes has another length"));
-        };
-        if height > MOST_LEVELS {
-            return Err(damaged("coded inner nodes of too many levels"));
-        }
-        Ok(Self { root: u32::from_le_bytes([a, b, c, d]), height })
+    /// A tree of one root page.
+    pub(super) fn of_root(root: PageNumber, height: u8) -> Self {
+        Self { height, top: Children { level: height, last: Some(root), ..Children::default() } }
     }
 
-    pub(super) fn store(self) -> Vec<u8> {
-        let [a, b, c, d] = self.root.to_le_bytes();
-        vec![a, b, c, d, self.height]
+    /// A tree below a node that is small enough.
+    pub(super) fn of_top(top: Children) -> Self {
+        Self { height: top.level, top }
+    }
+
+    /// How many children the topmost node may have.
+    pub(super) fn most_children<W: Word>() -> usize {
+        1 + (MOST_TOP_BYTES - PAGE_BYTES) / (W::BYTES + PAGE_BYTES)
+    }
+
+    pub(super) fn load<W: Word>(pages: &dyn Pages, bytes: &[u8]) -> Result<Self> {
+        Self::parse::<W>(bytes).ok_or_else(|| pages.damaged(0, "the state of coded inner nodes makes no sense"))
+    }
+
+    fn parse<W: Word>(bytes: &[u8]) -> Option<Self> {
+        let (&[height, count], rest) = bytes.split_first_chunk::<HEADER_BYTES>()?;
+        let separators = usize::from(count).saturating_sub(1);
+        let (keys, rest) = rest.split_at_checked(separators * W::BYTES)?;
+        let (pages, rest) = rest.as_chunks::<PAGE_BYTES>();
+        let sound = pages.len() == usize::from(count)
+            && rest.is_empty()
+            && height <= MOST_LEVELS
+            && pages.len() <= Self::most_children::<W>()
+            && (height > 0) == (count > 0);
+        let mut top = Children {
+            level: height,
+            separators: keys.chunks_exact(W::BYTES).map(|key| W::load(key).to_u128()).collect(),
+            pages: pages.iter().map(|page| u32::from_le_bytes(*page)).collect(),
+            last: None,
+        };
+        top.last = top.pages.pop();
+        let ascending = top.separators.windows(2).all(|pair| pair[0] < pair[1]);
+        (sound && ascending).then_some(Self { height, top })
+    }
+
+    pub(super) fn store<W: Word>(&self) -> Vec<u8> {
+        let pages = self.top.pages.iter().chain(&self.top.last);
+        let mut bytes = vec![self.height, self.top.pages.len() as u8 + u8::from(self.top.last.is_some())];
+        for &separator in &self.top.separators {
+            bytes.extend_from_slice(separator.to_le_bytes().get(..key_width::<W>().bytes()).unwrap_or(&[]));
+        }
+        bytes.extend(pages.flat_map(|page| page.to_le_bytes()));
+        bytes
+    }
+
+    /// The topmost page on the way to `key`; `None` in an empty map.
+    pub(super) fn root_of<W: Word>(&self, key: W) -> Option<PageNumber> {
+        let index = self.top.separators.partition_point(|&separator| separator < key.to_u128());
+        self.top.pages.get(index).copied().or(self.top.last)
     }
 
     /// Changes the tree that begins at `bytes`, and `bytes` with it; they stay as they were after an error.
-    pub(super) fn change<W, T>(
+    pub(super) fn change<W: Word, T>(
         tx: &mut Transaction,
         bytes: &mut Vec<u8>,
         call: impl FnOnce(&mut Tree<'_, W>) -> Result<T>,
     ) -> Result<T> {
-        let state = Self::load(tx, bytes)?;
+        let state = Self::load::<W>(tx, bytes)?;
         let mut tree = Tree { tx, state, word: PhantomData };
         let result = call(&mut tree)?;
-        *bytes = tree.state.store();
+        *bytes = tree.state.store::<W>();
         Ok(result)
     }
 

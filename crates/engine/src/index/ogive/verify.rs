@@ -93,8 +93,9 @@ struct Pending {
 /// Walks over all nodes, in the order of their keys, each before its children: levels, order, ranges, and that only the node at the end
 /// of the lowest level lacks its last child.
 fn nodes<W: Word>(pages: &dyn Pages, state: &State, tell: &mut Tell<'_>) -> Result<()> {
-    let Some(top) = state.height.checked_sub(1) else { return Ok(()) };
-    let mut pending = vec![Pending { page: state.root, level: top, low: None, high: None }];
+    let Some(level) = state.height.checked_sub(1) else { return Ok(()) };
+    let mut pending = Vec::new();
+    push_below(&mut pending, (None, None), level, &state.top);
     let mut left = pages.page_count();
     while let Some(here) = pending.pop() {
         let damaged = |detail: &str| pages.damaged(here.page, detail);
@@ -113,18 +114,18 @@ fn nodes<W: Word>(pages: &dyn Pages, state: &State, tell: &mut Tell<'_>) -> Resu
         }
         tell(here.page, &node, &children, here.high)?;
         if let Some(level) = here.level.checked_sub(1) {
-            push_below(&mut pending, here, level, &children);
+            push_below(&mut pending, (here.low, here.high), level, &children);
         }
     }
     Ok(())
 }
 
-fn push_below(pending: &mut Vec<Pending>, here: Pending, level: u8, children: &Children) {
+/// Puts the children of a node between two separators on the pile, the last one first: the first is walked over next.
+fn push_below(pending: &mut Vec<Pending>, around: (Option<u128>, Option<u128>), level: u8, children: &Children) {
     let separator = |index: usize| children.separators.get(index).copied();
-    let low = |index: usize| index.checked_sub(1).and_then(separator).or(here.low);
-    // The last one goes in first: the first one is walked over next.
+    let low = |index: usize| index.checked_sub(1).and_then(separator).or(around.0);
     let count = children.pages.len();
-    pending.extend(children.last.map(|page| Pending { page, level, low: low(count), high: here.high }));
+    pending.extend(children.last.map(|page| Pending { page, level, low: low(count), high: around.1 }));
     for (index, &page) in children.pages.iter().enumerate().rev() {
         pending.push(Pending { page, level, low: low(index), high: separator(index) });
     }

@@ -45,11 +45,6 @@ impl Shape {
         self.per_page
     }
 
-    /// Whether each entry has a flag.
-    pub(in crate::index) fn has_flags(&self) -> bool {
-        self.flagged
-    }
-
     /// Pages that `count` entries take.
     pub(in crate::index) fn pages(&self, count: u64) -> u64 {
         count.div_ceil(self.per_page as u64)

@@ -1,0 +1,99 @@
+//! Figures 8 and 12: time of a bulk load and the file that it makes, beside the B+-tree's; and the file after growth.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use ogive::index::Kind;
+use ogive::io::LocalStorage;
+
+use super::super::indexes::{GENERATED, Store, Subject, or_report, pages, subjects};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::keys::KeySet;
+use crate::output::{Record, Spread};
+
+pub(in crate::experiments) const BULK_LOAD: Experiment = Experiment {
+    name: "aulid/bulk-load",
+    about: "time, memory and file of a bulk load, syncs included, over the B+-tree's (AULID, Figures 8 and 12)",
+    run,
+};
+
+/// Rounds over all structures, in turn: a figure is the median.
+const ROUNDS: u64 = 3;
+/// Memory of the pool; a bulk load goes past it.
+const BUDGET_BYTES: u64 = 8 << 20;
+
+/// What one structure took, a value for each round.
+struct Loads<'s> {
+    subject: &'s Subject,
+    load_s: Vec<f64>,
+    memory_bytes: Vec<f64>,
+    file_bytes: u64,
+    failed: bool,
+}
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let subjects = subjects(context, &Kind::ALL)?;
+    for spec in context.specs(&GENERATED) {
+        let set = context.open(&spec, context.seed)?;
+        let start =
+            |subject| Loads { subject, load_s: Vec::new(), memory_bytes: Vec::new(), file_bytes: 0, failed: false };
+        let mut all: Vec<Loads<'_>> = subjects.iter().map(start).collect();
+        let rounds = ROUNDS.max(context.seeds);
+        let progress = Progress::new(all.len() * rounds as usize)?;
+        for _ in 0..rounds {
+            for loads in all.iter_mut().filter(|loads| !loads.failed) {
+                progress.on(format!("{} of {}", loads.subject.name, set.name()));
+                let failed = record(&set, loads.subject);
+                loads.failed = or_report(output, failed, |_| load(context, &set, loads))?.is_none();
+                progress.step();
+            }
+        }
+        report(&set, &all, output)?;
+    }
+    Ok(())
+}
+
+fn record(set: &KeySet, subject: &Subject) -> Record {
+    Record::new(BULK_LOAD.name).keys(set.name()).figure("structure", subject.name.as_str())
+}
+
+fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
+    let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
+    let folder =
+        tempfile::tempdir_in(&device).with_context(|| format!("no folder can be made under {}", device.display()))?;
+    let mut options = loads.subject.options.clone();
+    options.pages = pages(options.pages.page_bytes, BUDGET_BYTES);
+    let mut last = None;
+    // Made or read while the index is loaded, so that the memory is the load's; every structure pays the same for it.
+    let keys = set.stream()?.filter(|key| key.as_ref().map_or(true, |key| last.replace(*key) != Some(*key)));
+    let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
+    let storage = Arc::new(LocalStorage::new(folder.path()));
+    let (store, load_s) = Store::load(storage, &options, &[], keys.map(|key| Ok(key?)))?;
+    loads.memory_bytes.extend(memory.map(|(gauge, before)| (gauge.peak_bytes)().saturating_sub(before) as f64));
+    loads.load_s.push(load_s);
+    loads.file_bytes = store.file_bytes()?;
+    Ok(())
+}
+
+fn report(set: &KeySet, all: &[Loads<'_>], output: &mut Output<'_>) -> Result<()> {
+    let median_s = |loads: &Loads<'_>| Spread::of(&loads.load_s).median;
+    let btree = all.iter().find(|loads| loads.subject.options.kind == Kind::Btree && !loads.failed);
+    for loads in all.iter().filter(|loads| !loads.failed) {
+        let mut row = record(set, loads.subject)
+            .figure("keys_count", set.len())
+            .spread("load_s", &loads.load_s)
+            .figure("ns_per_key", 1e9 * median_s(loads) / set.len().max(1) as f64)
+            .figure("file_bytes", loads.file_bytes);
+        if let Some(btree) = btree {
+            row = row
+                .figure("load_ratio_to_btree", median_s(loads) / median_s(btree))
+                .figure("file_ratio_to_btree", loads.file_bytes as f64 / btree.file_bytes as f64);
+        }
+        if !loads.memory_bytes.is_empty() {
+            row = row.figure("peak_memory_bytes", Spread::of(&loads.memory_bytes).max as u64);
+        }
+        output.report(row)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Figures 11 and 12: large sets, beside the B+-tree; look-ups and scans over all keys, writes over three quarters of them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use ogive::index::Kind;
+use ogive::io::{LocalStorage, Profile};
+
+use super::super::indexes::{Outcome, Plan, Subject, distinct, or_report, pages, pool_bytes, run_plan, subjects};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+use crate::workload::{Mix, Population, Requests};
+
+pub(in crate::experiments) const SCALING: Experiment = Experiment {
+    name: "aulid/scaling",
+    about: "load, memory, file and throughput of large sets over the B+-tree's; say -n 200M (AULID, Figures 11 and 12)",
+    run,
+};
+
+const PROFILES: [&str; 1] = ["nvme"];
+/// As hard as the paper's: four times the segments of its sets for 200 million keys.
+const KEY_SETS: [&str; 2] = ["hardness:815,18", "lognormal"];
+const STRUCTURES: [Kind; 3] = [Kind::Btree, Kind::Aulid, Kind::Ogive];
+const MIXES: [Mix; 6] =
+    [Mix::LookupOnly, Mix::ScanOnly, Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
+const OPERATIONS: usize = 800_000;
+/// Of the keys of workloads that write, so many in four are loaded.
+const LOADED_IN_FOUR: u64 = 3;
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let subjects = subjects(context, &STRUCTURES)?;
+    let profiles = context.profiles_or(&PROFILES)?;
+    let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
+    let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
+    for spec in context.specs(&KEY_SETS) {
+        let set = context.open(&spec, context.seed)?;
+        for &mix in mixes {
+            let keys = distinct(&set)?;
+            let population = match mix.insert_percent() {
+                0 => Population::whole(keys),
+                _ => Population::split(keys, LOADED_IN_FOUR, 4, context.seed),
+            };
+            let progress = Progress::new(subjects.len())?;
+            let mut all = Vec::new();
+            for subject in &subjects {
+                progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
+                let plan = plan(context, subject, &population, mix, &profiles);
+                let measured =
+                    or_report(output, record(set.name(), mix, subject), |_| measure(context, &device, &plan))?;
+                all.extend(measured.map(|measured| (subject, measured)));
+                progress.step();
+            }
+            report(set.name(), mix, &all, &profiles, output)?;
+        }
+    }
+    Ok(())
+}
+
+/// The run, whether its reads were direct, and the most memory beyond the keys.
+type Measured = (Outcome, bool, Option<u64>);
+
+fn record(set: &str, mix: Mix, subject: &Subject) -> Record {
+    Record::new(SCALING.name).keys(set).figure("workload", mix.name()).figure("structure", subject.name.as_str())
+}
+
+fn plan<'a>(
+    context: &Context,
+    subject: &'a Subject,
+    population: &'a Population,
+    mix: Mix,
+    profiles: &'a [Profile],
+) -> Plan<'a> {
+    Plan {
+        subject,
+        population,
+        mix,
+        requests: &Requests::Uniform,
+        operations: context.lookups.unwrap_or(OPERATIONS),
+        seed: context.seed,
+        memory: pages(subject.options.pages.page_bytes, pool_bytes(population)),
+        profiles,
+        latencies: false,
+    }
+}
+
+/// Runs on the device, whose reads are direct unless only modelled times are wanted.
+fn measure(context: &Context, device: &Path, plan: &Plan<'_>) -> Result<Measured> {
+    let folder =
+        tempfile::tempdir_in(device).with_context(|| format!("no folder can be made under {}", device.display()))?;
+    let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
+    let storage = match context.modelled_only {
+        true => LocalStorage::new(folder.path()),
+        false => LocalStorage::direct(folder.path()),
+    };
+    let outcome = run_plan(Arc::new(storage.clone()), plan)?;
+    let peak_bytes = memory.map(|(gauge, before)| (gauge.peak_bytes)().saturating_sub(before));
+    Ok((outcome, !context.modelled_only && !storage.refused_direct(), peak_bytes))
+}
+
+fn report(
+    set: &str,
+    mix: Mix,
+    all: &[(&Subject, Measured)],
+    profiles: &[Profile],
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let btree = all.iter().find(|(subject, _)| subject.options.kind == Kind::Btree).map(|(_, (run, ..))| run);
+    for (subject, (run, direct, peak_bytes)) in all {
+        for (place, profile) in profiles.iter().enumerate() {
+            let mut row = record(set, mix, subject)
+                .profile(profile.name())
+                .figure("operations", run.operations as u64)
+                .figure("load_s", run.load_s)
+                .figure("file_bytes", run.file_bytes)
+                .figure("blocks_read_per_operation", run.blocks_per_operation())
+                .figure("modelled_ops_per_s", run.modelled_ops_per_s(place))
+                .figure("measured_ops_per_s", run.measured_ops_per_s())
+                .figure("direct", *direct);
+            if let Some(peak_bytes) = peak_bytes {
+                row = row.figure("peak_memory_bytes", *peak_bytes);
+            }
+            if let Some(btree) = btree {
+                row = row
+                    .figure("modelled_ratio_to_btree", run.modelled_ops_per_s(place) / btree.modelled_ops_per_s(place))
+                    .figure("measured_ratio_to_btree", run.measured_ops_per_s() / btree.measured_ops_per_s())
+                    .figure("load_ratio_to_btree", run.load_s / btree.load_s)
+                    .figure("file_ratio_to_btree", run.file_bytes as f64 / btree.file_bytes as f64);
+            }
+            output.report(row)?;
+        }
+    }
+    Ok(())
+}

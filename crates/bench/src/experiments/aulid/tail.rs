@@ -1,0 +1,120 @@
+//! Figure 10: the slowest of a hundred operations, and how far operations lie apart.
+
+use anyhow::Result;
+use ogive::index::Kind;
+
+use super::super::indexes::{
+    GENERATED, Plan, Subject, distinct, growing, or_report, pages, pool_bytes, run_in_memory, run_on_device, subjects,
+};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+use crate::workload::{Mix, Requests};
+
+pub(in crate::experiments) const TAIL: Experiment = Experiment {
+    name: "aulid/tail",
+    about: "99th percentile and deviation of the time of look-ups and inserts (AULID, Figure 10; slides, Q4)",
+    run,
+};
+
+const PROFILES: [&str; 1] = ["nvme"];
+const MIXES: [Mix; 2] = [Mix::LookupOnly, Mix::WriteOnly];
+const OPERATIONS: usize = 100_000;
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let subjects = subjects(context, &Kind::ALL)?;
+    let profiles = context.profiles_or(&PROFILES)?;
+    let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
+    for spec in context.specs(&GENERATED) {
+        for &mix in mixes {
+            let set =
+                if mix.insert_percent() == 0 { context.open(&spec, context.seed)? } else { growing(context, &spec)? };
+            let population = mix.population(distinct(&set)?, context.seed);
+            let progress = Progress::new(subjects.len())?;
+            for subject in &subjects {
+                progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
+                let plan = Plan {
+                    subject,
+                    population: &population,
+                    mix,
+                    requests: &Requests::Uniform,
+                    operations: context.lookups.unwrap_or(OPERATIONS),
+                    seed: context.seed,
+                    memory: pages(subject.options.pages.page_bytes, pool_bytes(&population)),
+                    profiles: &profiles,
+                    latencies: true,
+                };
+                let failed = record(set.name(), mix, subject);
+                or_report(output, failed, |output| measure(context, set.name(), &plan, output))?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn record(set: &str, mix: Mix, subject: &Subject) -> Record {
+    Record::new(TAIL.name).keys(set).figure("workload", mix.name()).figure("structure", subject.name.as_str())
+}
+
+fn measure(context: &Context, set: &str, plan: &Plan<'_>, output: &mut Output<'_>) -> Result<()> {
+    let modelled = run_in_memory(plan)?;
+    let measured = if context.modelled_only {
+        None
+    } else {
+        let device = context.device.clone().unwrap_or_else(std::env::temp_dir);
+        Some(run_on_device(&device, &Plan { profiles: &[], ..plan.clone() })?)
+    };
+    for (profile, latencies_us) in plan.profiles.iter().zip(&modelled.latencies_us) {
+        let modelled = Summary::of(latencies_us);
+        let mut row = record(set, plan.mix, plan.subject)
+            .profile(profile.name())
+            .figure("operations", latencies_us.len() as u64)
+            .figure("modelled_mean_us", modelled.mean_us)
+            .figure("modelled_p99_us", modelled.p99_us)
+            .figure("modelled_deviation_us", modelled.deviation_us);
+        if let Some((run, direct)) = &measured {
+            let measured = Summary::of(run.latencies_us.last().map_or(&[], Vec::as_slice));
+            row = row
+                .figure("measured_mean_us", measured.mean_us)
+                .figure("measured_p99_us", measured.p99_us)
+                .figure("measured_deviation_us", measured.deviation_us)
+                .figure("direct", *direct);
+        }
+        output.report(row)?;
+    }
+    Ok(())
+}
+
+/// Mean, 99th percentile and standard deviation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Summary {
+    mean_us: f64,
+    p99_us: f64,
+    deviation_us: f64,
+}
+
+impl Summary {
+    fn of(times_us: &[f64]) -> Self {
+        let count = times_us.len().max(1) as f64;
+        let mean_us = times_us.iter().sum::<f64>() / count;
+        let variance = times_us.iter().map(|time| (time - mean_us) * (time - mean_us)).sum::<f64>() / count;
+        let mut sorted = times_us.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = (sorted.len() * 99).div_ceil(100).saturating_sub(1);
+        Self { mean_us, p99_us: sorted.get(at).copied().unwrap_or(f64::NAN), deviation_us: variance.sqrt() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_in_a_hundred_lies_above_the_percentile() {
+        let times_us: Vec<f64> = (1..=200).rev().map(f64::from).collect();
+        let summary = Summary::of(&times_us);
+        assert_eq!((summary.mean_us, summary.p99_us), (100.5, 198.0));
+        assert!((summary.deviation_us - 57.734).abs() < 1e-3);
+    }
+}

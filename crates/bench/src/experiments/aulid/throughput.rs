@@ -1,0 +1,183 @@
+//! W1 to W6 and appends: operations a second, modelled and measured, beside their blocks, the log and the file.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use ogive::index::Kind;
+use ogive::io::Profile;
+
+use super::super::indexes::{
+    GENERATED, Outcome, Plan, Subject, distinct, growing, or_report, pages, pool_bytes, run_in_memory, run_on_device,
+    subjects,
+};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::keys::KeySet;
+use crate::output::Record;
+use crate::workload::{Mix, Population, Requests};
+
+pub(in crate::experiments) const THROUGHPUT: Experiment = Experiment {
+    name: "aulid/throughput",
+    about: "operations a second of W1 to W6 and appends, modelled and with direct reads (AULID, Figures 1, 5 to 7, 9)",
+    run,
+};
+
+pub(in crate::experiments) const REQUESTS: Experiment = Experiment {
+    name: "aulid/requests",
+    about: "operations a second of W1, W4 and W5 under uniform, Zipf, hot and latest requests, and a trace",
+    run: run_requests,
+};
+
+pub(in crate::experiments) const LIPP_BTREE: Experiment = Experiment {
+    name: "aulid/lipp-btree",
+    about: "AULID beside LIPP over B+-tree leaves: look-ups, inserts, appends (AULID, Tables 2, 5 and 6)",
+    run: run_lipp_btree,
+};
+
+const PROFILES: [&str; 1] = ["nvme"];
+/// Operations of each run unless said.
+const OPERATIONS: usize = 200_000;
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    each(context, THROUGHPUT.name, &Kind::ALL, &Mix::ALL, &[Requests::Uniform], output)
+}
+
+fn run_requests(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let mixes = [Mix::LookupOnly, Mix::ReadHeavy, Mix::Balanced];
+    let requests: Vec<Requests> = ["uniform", "zipf:0.99", "hotspot:0.01,0.9", "latest:0.99"]
+        .iter()
+        .filter_map(|name| name.parse().ok())
+        .collect();
+    each(context, REQUESTS.name, &Kind::ALL, &mixes, &requests, output)
+}
+
+fn run_lipp_btree(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let kinds = [Kind::Aulid, Kind::LippBtree, Kind::Lipp];
+    let mixes = [Mix::LookupOnly, Mix::WriteOnly, Mix::Append];
+    each(context, LIPP_BTREE.name, &kinds, &mixes, &[Requests::Uniform], output)
+}
+
+/// One comparison: the same operations on all structures.
+struct Comparison<'a> {
+    context: &'a Context,
+    experiment: &'a str,
+    set: &'a KeySet,
+    population: &'a Population,
+    mix: Mix,
+    requests: &'a Requests,
+    profiles: &'a [Profile],
+    device: Option<PathBuf>,
+}
+
+/// What one structure took, on storage in memory and on the device.
+struct Pair<'a> {
+    subject: &'a Subject,
+    modelled: Outcome,
+    /// With whether reads were direct.
+    measured: Option<(Outcome, bool)>,
+}
+
+fn each(
+    context: &Context,
+    experiment: &str,
+    kinds: &[Kind],
+    mixes: &[Mix],
+    requests: &[Requests],
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let subjects = subjects(context, kinds)?;
+    let profiles = context.profiles_or(&PROFILES)?;
+    let mixes = if context.workloads.is_empty() { mixes } else { &context.workloads };
+    let requests = if context.requests.is_empty() { requests } else { &context.requests };
+    let device = (!context.modelled_only).then(|| context.device.clone().unwrap_or_else(std::env::temp_dir));
+    for spec in context.specs(&GENERATED) {
+        for &mix in mixes {
+            let set =
+                if mix.insert_percent() == 0 { context.open(&spec, context.seed)? } else { growing(context, &spec)? };
+            let population = mix.population(distinct(&set)?, context.seed);
+            for requests in requests {
+                let (set, population, profiles, device) = (&set, &population, &profiles[..], device.clone());
+                Comparison { context, experiment, set, population, mix, requests, profiles, device }
+                    .run(&subjects, output)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Comparison<'_> {
+    fn run(&self, subjects: &[Subject], output: &mut Output<'_>) -> Result<()> {
+        let progress = Progress::new(subjects.len())?;
+        let mut pairs = Vec::new();
+        for subject in subjects {
+            progress.on(format!("{} of {}, {}", subject.name, self.set.name(), self.mix));
+            pairs.extend(or_report(output, self.record(subject), |_| self.pair(subject))?);
+            progress.step();
+        }
+        for pair in &pairs {
+            for place in 0..self.profiles.len() {
+                output.report(self.filled(pair, place, &pairs))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&self, subject: &Subject) -> Record {
+        Record::new(self.experiment)
+            .keys(self.set.name())
+            .figure("workload", self.mix.name())
+            .figure("requests", self.requests.to_string())
+            .figure("structure", subject.name.as_str())
+    }
+
+    fn plan<'p>(&'p self, subject: &'p Subject) -> Plan<'p> {
+        Plan {
+            subject,
+            population: self.population,
+            mix: self.mix,
+            requests: self.requests,
+            operations: self.context.lookups.unwrap_or(OPERATIONS),
+            seed: self.context.seed,
+            memory: pages(subject.options.pages.page_bytes, pool_bytes(self.population)),
+            profiles: self.profiles,
+            latencies: false,
+        }
+    }
+
+    fn pair<'s>(&self, subject: &'s Subject) -> Result<Pair<'s>> {
+        let modelled = run_in_memory(&self.plan(subject))?;
+        let on = |device: &PathBuf| run_on_device(device, &Plan { profiles: &[], ..self.plan(subject) });
+        Ok(Pair { subject, modelled, measured: self.device.as_ref().map(on).transpose()? })
+    }
+
+    fn filled(&self, pair: &Pair<'_>, place: usize, all: &[Pair<'_>]) -> Record {
+        let run = &pair.modelled;
+        let others = |figure: &dyn Fn(&Pair<'_>) -> Option<f64>| {
+            let others =
+                all.iter().filter(|other| other.subject.updates_in_place() && other.subject.name != pair.subject.name);
+            let best = others.filter_map(figure).fold(f64::NAN, f64::max);
+            figure(pair).unwrap_or(f64::NAN) / best
+        };
+        let record = self
+            .record(pair.subject)
+            .profile(self.profiles.get(place).map_or("", |profile| profile.name()))
+            .figure("operations", run.operations as u64)
+            .figure("pool_bytes", pool_bytes(self.population))
+            .figure("modelled_ops_per_s", run.modelled_ops_per_s(place))
+            .figure("modelled_ratio_to_best_other", others(&|pair| Some(pair.modelled.modelled_ops_per_s(place))))
+            .figure("blocks_read_per_operation", run.blocks_per_operation())
+            .figure("log_bytes_per_operation", run.per_operation(run.log.bytes as f64))
+            .figure("page_bytes_written_per_operation", run.per_operation(run.pages.bytes as f64))
+            .figure("syncs", run.log.syncs + run.pages.syncs)
+            .figure("cpu_us_per_operation", run.per_operation(1e6 * run.wall_s))
+            .figure("file_bytes", run.file_bytes);
+        let Some((measured, direct)) = &pair.measured else { return record };
+        record
+            .figure("measured_ops_per_s", measured.measured_ops_per_s())
+            .figure(
+                "measured_ratio_to_best_other",
+                others(&|pair| pair.measured.as_ref().map(|(run, _)| run.measured_ops_per_s())),
+            )
+            .figure("direct", *direct)
+    }
+}

@@ -1,0 +1,93 @@
+//! Q5 of the slides: blocks and throughput by the size of the buffer; and with all inner nodes in memory.
+
+use anyhow::Result;
+use ogive::index::Kind;
+use ogive::io::Profile;
+
+use super::super::indexes::{GENERATED, Plan, Subject, distinct, growing, or_report, pages, run_in_memory, subjects};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+use crate::workload::{Mix, Population, Requests};
+
+pub(in crate::experiments) const BUFFER: Experiment = Experiment {
+    name: "disk/buffer",
+    about: "blocks read and modelled operations a second by the size of the buffer, W1, W3 and W5 (slides, Q5)",
+    run,
+};
+
+const PROFILES: [&str; 1] = ["nvme"];
+const MIXES: [Mix; 3] = [Mix::LookupOnly, Mix::WriteOnly, Mix::Balanced];
+/// Sizes of the buffer in pages, nothing among them; the largest holds the inner nodes of any of the structures over leaves.
+const BUFFER_PAGES: [u64; 5] = [0, 16, 128, 1_024, 8_192];
+const OPERATIONS: usize = 100_000;
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let subjects = subjects(context, &Kind::ALL)?;
+    let profiles = context.profiles_or(&PROFILES)?;
+    let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
+    for spec in context.specs(&GENERATED) {
+        for &mix in mixes {
+            let set =
+                if mix.insert_percent() == 0 { context.open(&spec, context.seed)? } else { growing(context, &spec)? };
+            let population = mix.population(distinct(&set)?, context.seed);
+            let progress = Progress::new(subjects.len() * BUFFER_PAGES.len())?;
+            for buffer_pages in BUFFER_PAGES {
+                for subject in &subjects {
+                    progress.on(format!("{} of {}, {mix}, {buffer_pages} pages", subject.name, set.name()));
+                    let case = Case { context, population: &population, mix, profiles: &profiles, buffer_pages };
+                    let record = case.record(set.name(), subject);
+                    or_report(output, record.clone(), |output| case.measure(subject, &record, output))?;
+                    progress.step();
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Case<'a> {
+    context: &'a Context,
+    population: &'a Population,
+    mix: Mix,
+    profiles: &'a [Profile],
+    buffer_pages: u64,
+}
+
+impl Case<'_> {
+    fn buffer_bytes(&self, subject: &Subject) -> u64 {
+        self.buffer_pages * subject.options.pages.page_bytes as u64
+    }
+
+    fn record(&self, set: &str, subject: &Subject) -> Record {
+        Record::new(BUFFER.name)
+            .keys(set)
+            .figure("workload", self.mix.name())
+            .figure("structure", subject.name.as_str())
+            .figure("buffer_bytes", self.buffer_bytes(subject))
+    }
+
+    fn measure(&self, subject: &Subject, record: &Record, output: &mut Output<'_>) -> Result<()> {
+        let outcome = run_in_memory(&Plan {
+            subject,
+            population: self.population,
+            mix: self.mix,
+            requests: &Requests::Uniform,
+            operations: self.context.lookups.unwrap_or(OPERATIONS),
+            seed: self.context.seed,
+            memory: pages(subject.options.pages.page_bytes, self.buffer_bytes(subject)),
+            profiles: self.profiles,
+            latencies: false,
+        })?;
+        for (place, profile) in self.profiles.iter().enumerate() {
+            let row = record
+                .clone()
+                .profile(profile.name())
+                .figure("inner_blocks_read_per_operation", outcome.per_operation(outcome.inner_blocks as f64))
+                .figure("blocks_read_per_operation", outcome.blocks_per_operation())
+                .figure("modelled_ops_per_s", outcome.modelled_ops_per_s(place));
+            output.report(row)?;
+        }
+        Ok(())
+    }
+}

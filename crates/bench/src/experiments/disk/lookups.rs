@@ -1,0 +1,76 @@
+//! Q1 of the slides: blocks of look-ups and scans, by inner and leaf, of the structures and of their hybrids over B+-tree leaves.
+
+use anyhow::Result;
+use ogive::index::Kind;
+
+use super::super::indexes::{GENERATED, distinct, load_and_count, or_report, present, subjects};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+
+pub(in crate::experiments) const LOOKUPS: Experiment = Experiment {
+    name: "disk/lookups",
+    about: "blocks of look-ups and scans by inner and leaf nodes, nothing resident (slides, Q1)",
+    run: run_structures,
+};
+
+pub(in crate::experiments) const HYBRIDS: Experiment = Experiment {
+    name: "disk/hybrids",
+    about: "the same for learned inner nodes over B+-tree leaves (slides, Q1)",
+    run: run_hybrids,
+};
+
+pub(in crate::experiments) const BLOCK_SIZE: Experiment = Experiment {
+    name: "disk/block-size",
+    about: "the same for blocks of 1 to 16 KiB (slides, Q3)",
+    run: run_block_sizes,
+};
+
+const STRUCTURES: [Kind; 7] = [Kind::Btree, Kind::Fiting, Kind::Pgm, Kind::Alex, Kind::Lipp, Kind::Aulid, Kind::Ogive];
+const OVER_LEAVES: [Kind; 7] =
+    [Kind::Btree, Kind::FitingBtree, Kind::PgmBtree, Kind::AlexBtree, Kind::LippBtree, Kind::Aulid, Kind::Ogive];
+const BLOCK_BYTES: [usize; 5] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10];
+const COUNT: usize = 100_000;
+
+fn run_structures(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    each(context, LOOKUPS.name, &STRUCTURES, &[4 << 10], output)
+}
+
+fn run_hybrids(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    each(context, HYBRIDS.name, &OVER_LEAVES, &[4 << 10], output)
+}
+
+fn run_block_sizes(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    each(context, BLOCK_SIZE.name, &Kind::ALL, &BLOCK_BYTES, output)
+}
+
+fn each(
+    context: &Context,
+    experiment: &str,
+    kinds: &[Kind],
+    blocks_bytes: &[usize],
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let subjects = subjects(context, kinds)?;
+    for spec in context.specs(&GENERATED) {
+        let set = context.open(&spec, context.seed)?;
+        let keys = distinct(&set)?;
+        let asked = present(&keys, context.lookups.unwrap_or(COUNT), context.seed);
+        let progress = Progress::new(subjects.len() * blocks_bytes.len())?;
+        for &block_bytes in blocks_bytes {
+            for subject in &subjects {
+                progress.on(format!("{} of {}, blocks of {block_bytes} bytes", subject.name, set.name()));
+                let record = Record::new(experiment)
+                    .keys(set.name())
+                    .figure("structure", subject.name.as_str())
+                    .figure("block_bytes", block_bytes as u64);
+                or_report(output, record.clone(), |output| {
+                    output.report(load_and_count(subject, block_bytes, &keys, &asked)?.fill(record))?;
+                    Ok(())
+                })?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}

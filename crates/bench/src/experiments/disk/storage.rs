@@ -1,0 +1,62 @@
+//! Q2 of the slides: the file after a bulk load and after as many inserts again, beside the B+-tree's.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::index::Kind;
+use ogive::io::MemoryStorage;
+
+use super::super::indexes::{
+    GENERATED, LOAD_BUDGET_BYTES, Store, Subject, distinct, growing, or_report, pages, subjects,
+};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+use crate::workload::{Mix, Population, Requests};
+
+pub(in crate::experiments) const STORAGE: Experiment = Experiment {
+    name: "disk/storage",
+    about: "the file after a bulk load and after growth by random inserts, over the B+-tree's (slides, Q2; AULID, Figure 9)",
+    run,
+};
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let subjects = subjects(context, &Kind::ALL)?;
+    for spec in context.specs(&GENERATED) {
+        let set = growing(context, &spec)?;
+        let population = Mix::WriteOnly.population(distinct(&set)?, context.seed);
+        let progress = Progress::new(subjects.len())?;
+        let record =
+            |subject: &Subject| Record::new(STORAGE.name).keys(set.name()).figure("structure", subject.name.as_str());
+        let mut all = Vec::new();
+        for subject in &subjects {
+            progress.on(format!("{} of {}", subject.name, set.name()));
+            let sizes = or_report(output, record(subject), |_| sizes(context, subject, &population))?;
+            all.extend(sizes.map(|sizes| (subject, sizes)));
+            progress.step();
+        }
+        let btree = all.iter().find(|(subject, _)| subject.options.kind == Kind::Btree).map(|(_, sizes)| *sizes);
+        for (subject, (bulk, grown)) in &all {
+            let mut row = record(subject).figure("bulk_file_bytes", *bulk).figure("grown_file_bytes", *grown);
+            if let Some((btree_bulk, btree_grown)) = btree {
+                row = row
+                    .figure("bulk_ratio_to_btree", *bulk as f64 / btree_bulk as f64)
+                    .figure("grown_ratio_to_btree", *grown as f64 / btree_grown as f64);
+            }
+            output.report(row)?;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the file after the load, and after all inserts.
+fn sizes(context: &Context, subject: &Subject, population: &Population) -> Result<(u64, u64)> {
+    let mut options = subject.options.clone();
+    options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);
+    let keys = population.loaded().iter().copied().map(Ok);
+    let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], keys)?;
+    let bulk = store.file_bytes()?;
+    let most = context.lookups.unwrap_or(usize::MAX);
+    store.drive(Mix::WriteOnly.operations(population, &Requests::Uniform, most, context.seed)?, |_| {})?;
+    Ok((bulk, store.file_bytes()?))
+}

@@ -1,0 +1,93 @@
+//! Inserts under watch: the pages that each touches and changes, and what goes to the log.
+
+use anyhow::{Result, ensure};
+use ogive::page::Tally;
+
+use super::super::Resident;
+use super::store::{Store, payload};
+use super::touches::{Role, Touches};
+use crate::workload::COMMIT_OPERATIONS;
+
+/// What inserts took.
+#[derive(Debug, Clone, Default)]
+pub(in crate::experiments) struct InsertWatch {
+    /// The pages read by the inserts of each watched transaction: within one, hardly any node changes its place.
+    read: Vec<Touches>,
+    /// Distinct pages that the watched inserts changed, summed over the inserts.
+    changed: u64,
+    /// Inserts, watched or not, and what they wrote to the log.
+    inserts: u64,
+    log_bytes: u64,
+}
+
+impl Store {
+    /// Puts new keys in, with a commit after each [`COMMIT_OPERATIONS`]; of the transactions one in `one_in` is watched.
+    pub(in crate::experiments) fn watch_inserts(&self, keys: &[u64], one_in: usize) -> Result<InsertWatch> {
+        let mut watch = InsertWatch::default();
+        let log_bytes = self.storage.written().1.bytes;
+        for (number, batch) in keys.chunks(COMMIT_OPERATIONS).enumerate() {
+            let watched = number.is_multiple_of(one_in);
+            let mut transaction = self.index.write()?;
+            transaction.watch(watched);
+            let mut read = Touches::default();
+            for &key in batch {
+                ensure!(transaction.insert(key, payload(key))?, "the new key {key} did not add an entry");
+                if watched {
+                    let touched = transaction.take_touched();
+                    watch.changed += touched.iter().filter(|touched| touched.changed).count() as u64;
+                    let reads = touched.iter().filter(|touched| touched.read);
+                    read.push(reads.map(|touched| (u64::from(touched.page), Role::of(touched.purpose))));
+                }
+            }
+            transaction.commit()?;
+            if watched {
+                watch.read.push(read);
+            }
+        }
+        watch.inserts = keys.len() as u64;
+        watch.log_bytes = self.storage.written().1.bytes - log_bytes;
+        Ok(watch)
+    }
+
+    /// Puts new keys in by transactions that take the time, and hands out what each of them tells.
+    pub(in crate::experiments) fn insert_timed(&self, keys: &[u64], mut done: impl FnMut(&Tally)) -> Result<()> {
+        for batch in keys.chunks(COMMIT_OPERATIONS) {
+            let mut transaction = self.index.write()?;
+            transaction.set_timed(true);
+            for &key in batch {
+                ensure!(transaction.insert(key, payload(key))?, "the new key {key} did not add an entry");
+            }
+            done(&transaction.tally());
+            transaction.commit()?;
+        }
+        Ok(())
+    }
+}
+
+impl InsertWatch {
+    /// Pages that an insert reads beyond the resident ones, those included that it goes on to change.
+    pub(in crate::experiments) fn blocks_read(&self, limit: Resident, page_bytes: u64) -> f64 {
+        let total: f64 = self
+            .read
+            .iter()
+            .map(|touches| {
+                touches.per_operation(limit, &touches.resident(limit, page_bytes)) * touches.operations() as f64
+            })
+            .sum();
+        total / self.watched().max(1) as f64
+    }
+
+    /// Pages that an insert changes.
+    pub(in crate::experiments) fn blocks_written(&self) -> f64 {
+        self.changed as f64 / self.watched().max(1) as f64
+    }
+
+    /// Bytes that an insert adds to the log.
+    pub(in crate::experiments) fn log_bytes(&self) -> f64 {
+        self.log_bytes as f64 / self.inserts.max(1) as f64
+    }
+
+    fn watched(&self) -> usize {
+        self.read.iter().map(Touches::operations).sum()
+    }
+}

@@ -1,0 +1,74 @@
+//! An index that was only bulk-loaded: its blocks, its nodes, its file.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::index::Statistics;
+use ogive::io::MemoryStorage;
+
+use super::memory::{LOAD_BUDGET_BYTES, pages};
+use super::store::Store;
+use super::subjects::Subject;
+use crate::output::Record;
+use crate::random::Random;
+
+/// Scans for each so many look-ups.
+const LOOKUPS_A_SCAN: usize = 5;
+
+/// What is counted on an index with nothing resident.
+#[derive(Debug, Clone)]
+pub(in crate::experiments) struct Loaded {
+    /// Blocks of a look-up and of a scan of 100: of inner nodes, and of leaves.
+    pub(in crate::experiments) get: (f64, f64),
+    pub(in crate::experiments) scan: (f64, f64),
+    pub(in crate::experiments) file_bytes: u64,
+    pub(in crate::experiments) statistics: Statistics,
+    page_bytes: u64,
+}
+
+/// Random present keys to look up.
+pub(in crate::experiments) fn present(keys: &[u64], lookups: usize, seed: u64) -> Vec<u64> {
+    let mut random = Random::new(seed, "present keys");
+    (0..lookups.max(1)).map(|_| keys[random.below(keys.len() as u64) as usize]).collect()
+}
+
+/// Loads sorted keys, and looks up those `asked`.
+pub(in crate::experiments) fn load_and_count(
+    subject: &Subject,
+    page_bytes: usize,
+    keys: &[u64],
+    asked: &[u64],
+) -> Result<Loaded> {
+    let mut options = subject.options.clone();
+    options.pages = pages(page_bytes, LOAD_BUDGET_BYTES);
+    let (store, _) = Store::load(Arc::new(MemoryStorage::new()), &options, &[], keys.iter().copied().map(Ok))?;
+    let file_bytes = store.file_bytes()?;
+    let statistics = store.index.statistics()?;
+    let store = store.reopen(pages(page_bytes, 0))?;
+    let get = store.watch_gets(asked, true)?.inner_and_leaf();
+    let scan = store.watch_scans(&asked[..asked.len().div_ceil(LOOKUPS_A_SCAN)])?.inner_and_leaf();
+    Ok(Loaded { get, scan, file_bytes, statistics, page_bytes: page_bytes as u64 })
+}
+
+impl Loaded {
+    /// Blocks of a look-up.
+    pub(in crate::experiments) fn blocks_per_get(&self) -> f64 {
+        self.get.0 + self.get.1
+    }
+
+    /// Adds the counts to a record.
+    pub(in crate::experiments) fn fill(&self, record: Record) -> Record {
+        record
+            .figure("inner_blocks_per_get", self.get.0)
+            .figure("leaf_blocks_per_get", self.get.1)
+            .figure("blocks_per_get", self.blocks_per_get())
+            .figure("inner_blocks_per_scan100", self.scan.0)
+            .figure("leaf_blocks_per_scan100", self.scan.1)
+            .figure("blocks_per_scan100", self.scan.0 + self.scan.1)
+            .figure("mean_height", self.statistics.mean_height)
+            .figure("height", u64::from(self.statistics.height))
+            .figure("leaves", self.statistics.leaves)
+            .figure("inner_bytes", self.statistics.inner_pages * self.page_bytes)
+            .figure("file_bytes", self.file_bytes)
+    }
+}

@@ -1,0 +1,35 @@
+//! How far an experiment is.
+
+use std::fmt::Display;
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A bar on standard error, invisible where nobody watches.
+pub(in crate::experiments) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Of so many steps.
+    pub(in crate::experiments) fn new(steps: usize) -> Result<Self> {
+        let style = ProgressStyle::with_template("{pos}/{len} {wide_msg} {eta} left")?;
+        Ok(Self { bar: ProgressBar::new(steps as u64).with_style(style) })
+    }
+
+    /// Says what is done now.
+    pub(in crate::experiments) fn on(&self, what: impl Display) {
+        self.bar.set_message(what.to_string());
+    }
+
+    /// One step is done.
+    pub(in crate::experiments) fn step(&self) {
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
