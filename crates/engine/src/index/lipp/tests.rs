@@ -109,7 +109,7 @@ mod bounds {
             order.iter().skip(125).for_each(|&key| world.remove(key, Amount::One));
             world.check();
             let after = pages_of(&structure, &world);
-            assert!(after * 8 <= before, "{before} pages before, {after} after");
+            assert!(after * 4 <= before, "{before} pages before, {after} after");
         }
     }
 
