@@ -1,6 +1,6 @@
 //! The budget holds: a counting allocator sees what a file of pages takes while it is loaded, updated at random, read and checkpointed.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod page_support;
 

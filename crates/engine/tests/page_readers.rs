@@ -1,6 +1,6 @@
 //! Readers beside the writer: in threads, through a second handle as another process has it, and on old snapshots.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod page_support;
 
