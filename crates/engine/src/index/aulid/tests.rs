@@ -66,3 +66,24 @@ fn survives_damaged_pages_of_wide_keys() {
 fn survives_damaged_copies_of_slots() {
     router_survives_damage(&*with::<u64>(AulidOptions { fulfill: true, ..crowded() }));
 }
+
+/// As an index: over leaves, with and without repeated keys.
+mod over_leaves {
+    use super::crowded;
+    use crate::index::aulid::AulidRouter;
+    use crate::index::harness::structure_tests;
+    use crate::index::leaves::LeafTree;
+
+    structure_tests!(
+        keys_of_8_bytes,
+        u64,
+        |layout| Box::new(LeafTree::new(AulidRouter::new(crowded()), layout)),
+        duplicates
+    );
+    structure_tests!(
+        keys_of_16_bytes,
+        u128,
+        |layout| Box::new(LeafTree::new(AulidRouter::new(crowded()), layout)),
+        duplicates
+    );
+}
