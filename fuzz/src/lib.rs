@@ -7,6 +7,7 @@
 pub mod block;
 pub mod coded;
 pub mod filter;
+pub mod inner;
 mod input;
 pub mod nodes;
 pub mod profile;
@@ -33,6 +34,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "coded_strings", run: coded::strings, seeds: coded::string_seeds },
     Target { name: "design", run: text::design, seeds: text::design_seeds },
     Target { name: "filter", run: filter::unit, seeds: filter::unit_seeds },
+    Target { name: "inner_node", run: inner::node, seeds: inner::node_seeds },
+    Target { name: "inner_row", run: inner::row, seeds: inner::row_seeds },
     Target { name: "key", run: text::key, seeds: text::key_seeds },
     Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },

@@ -71,6 +71,9 @@ pub(crate) struct RunArguments {
     /// Bytes of inner nodes that stay in memory, upper levels first: a number, or all [default: those of the experiment]
     #[arg(long = "resident", num_args = 1.., value_name = "BYTES")]
     pub(crate) resident: Vec<Resident>,
+    /// Whether to look at indexes after a bulk load, after growth, or both: bulk, grown [default: both]
+    #[arg(long = "phase", num_args = 1.., value_name = "NAME", value_parser = ["bulk", "grown"])]
+    pub(crate) phases: Vec<String>,
     /// Workloads of an index: w1 to w6, append [default: those of the experiment]
     #[arg(long = "workload", num_args = 1.., value_name = "NAME")]
     pub(crate) workloads: Vec<Mix>,

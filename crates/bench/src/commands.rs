@@ -117,6 +117,7 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
         designs: arguments.designs.clone(),
         structures: arguments.structures.clone(),
         resident: arguments.resident.clone(),
+        phases: arguments.phases.clone(),
         workloads: arguments.workloads.clone(),
         requests: arguments.requests.clone(),
         lookups: arguments.lookups.map(|lookups| usize::try_from(lookups).unwrap_or(usize::MAX)),

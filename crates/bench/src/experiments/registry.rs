@@ -29,6 +29,8 @@ pub struct Context {
     pub structures: Vec<String>,
     /// Bytes of inner nodes that stay in memory; empty for those of the experiment.
     pub resident: Vec<Resident>,
+    /// `bulk` or `grown`; empty for both.
+    pub phases: Vec<String>,
     /// Workloads of an index; empty for those of the experiment.
     pub workloads: Vec<Mix>,
     /// Which keys an index is asked for; empty for those of the experiment.
@@ -70,6 +72,7 @@ impl Default for Context {
             designs: Vec::new(),
             structures: Vec::new(),
             resident: Vec::new(),
+            phases: Vec::new(),
             workloads: Vec::new(),
             requests: Vec::new(),
             lookups: None,
@@ -148,7 +151,11 @@ pub fn experiments() -> &'static [Experiment] {
         aulid::TAIL,
         aulid::SCALING,
         aulid::LIPP_BTREE,
+        aulid::READ_OPTIMISATIONS,
+        aulid::ABLATION,
+        aulid::SLOTS,
         aulid::INSERT,
+        aulid::ADJUST,
         aulid::ENDURANCE,
         disk::PROFILING,
         disk::LOOKUPS,

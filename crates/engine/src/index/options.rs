@@ -1,8 +1,11 @@
 //! Which structure, and what it is told.
 
 use super::alex::AlexOptions;
+use super::aulid::AulidOptions;
 use super::fiting::FitingOptions;
 use super::key::KeyType;
+use super::lipp::LippOptions;
+use super::pgm::PgmOptions;
 use crate::page::PageOptions;
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -144,10 +147,16 @@ pub struct IndexOptions {
     pub duplicates: bool,
     /// Sizes, memory and durability of the file.
     pub pages: PageOptions,
+    /// The choices of AULID.
+    pub aulid: AulidOptions,
     /// The choices of a FITing-tree, and of its hybrid.
     pub fiting: FitingOptions,
+    /// The choices of a PGM index, and of its hybrid.
+    pub pgm: PgmOptions,
     /// The choices of ALEX, and of its hybrid.
     pub alex: AlexOptions,
+    /// The choices of LIPP, and of its hybrid.
+    pub lipp: LippOptions,
 }
 
 impl Default for IndexOptions {
@@ -160,8 +169,11 @@ impl Default for IndexOptions {
             fill_percent,
             duplicates,
             pages: PageOptions::default(),
+            aulid: AulidOptions::default(),
             fiting: FitingOptions::default(),
+            pgm: PgmOptions::default(),
             alex: AlexOptions::default(),
+            lipp: LippOptions::default(),
         }
     }
 }

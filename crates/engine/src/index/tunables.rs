@@ -1,15 +1,21 @@
 //! What single structures can be told beyond the layout, and its stored form: a tag and eight bytes for each choice.
 
 use super::alex::AlexOptions;
+use super::aulid::AulidOptions;
 use super::fiting::FitingOptions;
+use super::lipp::LippOptions;
 use super::options::{IndexOptions, Kind};
+use super::pgm::PgmOptions;
 use crate::error::{Error, Result};
 
 /// The options of single structures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Tunables {
+    pub(super) aulid: AulidOptions,
     pub(super) fiting: FitingOptions,
+    pub(super) pgm: PgmOptions,
     pub(super) alex: AlexOptions,
+    pub(super) lipp: LippOptions,
 }
 
 /// Which choices a kind has.
@@ -17,16 +23,22 @@ pub(super) struct Tunables {
 enum Family {
     /// None.
     Plain,
+    Aulid,
     Fiting,
+    Pgm,
     Alex,
+    Lipp,
 }
 
 impl Family {
     fn of(kind: Kind) -> Self {
         match kind {
+            Kind::Aulid => Self::Aulid,
             Kind::Fiting | Kind::FitingBtree => Self::Fiting,
+            Kind::Pgm | Kind::PgmBtree => Self::Pgm,
             Kind::Alex | Kind::AlexBtree => Self::Alex,
-            _ => Self::Plain,
+            Kind::Lipp | Kind::LippBtree => Self::Lipp,
+            Kind::Ogive | Kind::Btree => Self::Plain,
         }
     }
 }
@@ -37,7 +49,8 @@ impl Tunables {
     /// # Errors
     /// [`Error::InvalidArgument`] for values that make no sense.
     pub(super) fn new(options: &IndexOptions) -> Result<Self> {
-        let tunables = Self { fiting: options.fiting, alex: options.alex };
+        let IndexOptions { aulid, fiting, pgm, alex, lipp, .. } = *options;
+        let tunables = Self { aulid, fiting, pgm, alex, lipp };
         match tunables.nonsense(options.kind) {
             None => Ok(tunables),
             Some(detail) => Err(Error::InvalidArgument(format!("an index of kind {} takes {detail}", options.kind))),
@@ -48,8 +61,11 @@ impl Tunables {
     pub(super) fn list(&self, kind: Kind) -> Vec<(u8, u64)> {
         match Family::of(kind) {
             Family::Plain => Vec::new(),
+            Family::Aulid => stored::aulid(&self.aulid),
             Family::Fiting => stored::fiting(&self.fiting),
+            Family::Pgm => stored::pgm(&self.pgm),
             Family::Alex => stored::alex(&self.alex),
+            Family::Lipp => stored::lipp(&self.lipp),
         }
     }
 
@@ -59,8 +75,11 @@ impl Tunables {
         for &(tag, value) in list {
             match Family::of(kind) {
                 Family::Plain => return None,
+                Family::Aulid => stored::set_aulid(&mut tunables.aulid, tag, value)?,
+                Family::Pgm => stored::set_pgm(&mut tunables.pgm, tag, value)?,
                 Family::Fiting => stored::set_fiting(&mut tunables.fiting, tag, value)?,
                 Family::Alex => stored::set_alex(&mut tunables.alex, tag, value)?,
+                Family::Lipp => stored::set_lipp(&mut tunables.lipp, tag, value)?,
             }
         }
         tunables.nonsense(kind).is_none().then_some(tunables)
@@ -70,14 +89,43 @@ impl Tunables {
     fn nonsense(&self, kind: Kind) -> Option<&'static str> {
         match Family::of(kind) {
             Family::Plain => None,
+            Family::Aulid => aulid_nonsense(&self.aulid),
             Family::Fiting => fiting_nonsense(&self.fiting),
+            Family::Pgm => pgm_nonsense(&self.pgm),
             Family::Alex => alex_nonsense(&self.alex),
+            Family::Lipp => lipp_nonsense(&self.lipp),
         }
     }
 }
 
+/// Greatest error of a line, in positions.
+const ERROR_MAX: u32 = 1 << 20;
+/// Greatest growth from level to level of PGM's logarithmic method.
+const BASE_MAX: u32 = 1 << 10;
+/// Greatest number of slots for each leaf.
+const SLOTS_MAX: u8 = 64;
+const ERROR_WANTED: &str = "an error from 1 to 1,048,576 positions";
+
+fn aulid_nonsense(options: &AulidOptions) -> Option<&'static str> {
+    if !(0.0..=1.0).contains(&options.alpha) {
+        return Some("an alpha from 0 to 1");
+    }
+    if !(options.beta >= 1.0 && options.beta.is_finite()) {
+        return Some("a beta of at least 1");
+    }
+    let mut slots = options.slots_per_leaf.into_iter().chain([options.slots_per_leaf_rebuilt]);
+    slots.any(|slots| !(1..=SLOTS_MAX).contains(&slots)).then_some("1 to 64 slots for each leaf")
+}
+
 fn fiting_nonsense(options: &FitingOptions) -> Option<&'static str> {
-    (!(1..=1 << 20).contains(&options.error)).then_some("an error from 1 to 1,048,576 positions")
+    (!(1..=ERROR_MAX).contains(&options.error)).then_some(ERROR_WANTED)
+}
+
+fn pgm_nonsense(options: &PgmOptions) -> Option<&'static str> {
+    if !(1..=ERROR_MAX).contains(&options.error) {
+        return Some(ERROR_WANTED);
+    }
+    (!(2..=BASE_MAX).contains(&options.base)).then_some("a base from 2 to 1,024")
 }
 
 fn alex_nonsense(options: &AlexOptions) -> Option<&'static str> {
@@ -91,9 +139,20 @@ fn alex_nonsense(options: &AlexOptions) -> Option<&'static str> {
     (!(1..=24).contains(&options.max_fanout_bits)).then_some("inner nodes of 2^1 to 2^24 children")
 }
 
+fn lipp_nonsense(options: &LippOptions) -> Option<&'static str> {
+    if !options.slots_a_key.iter().all(|slots| (1..=32).contains(slots)) {
+        return Some("1 to 32 slots for each key");
+    }
+    if options.rebuild_growth < 2 || options.rebuild_least < 4 {
+        return Some("a node that is built anew from twice its keys on, and from 4 keys on");
+    }
+    (options.rebuild_conflict_percent > 100 || options.model_levels > 16)
+        .then_some("up to 100 percent of conflicts, and up to 16 levels of models")
+}
+
 /// The stored forms.
 mod stored {
-    use super::{AlexOptions, FitingOptions};
+    use super::{AlexOptions, AulidOptions, FitingOptions, LippOptions, PgmOptions};
 
     /// A choice as eight bytes.
     trait Stored: Sized {
@@ -117,6 +176,51 @@ mod stored {
 
     integers!(u8 u16 u32 usize);
 
+    impl Stored for bool {
+        fn to_stored(self) -> u64 {
+            u64::from(self)
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            (value <= 1).then_some(value == 1)
+        }
+    }
+
+    impl Stored for f64 {
+        fn to_stored(self) -> u64 {
+            self.to_bits()
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            Some(Self::from_bits(value))
+        }
+    }
+
+    /// One byte each, the first one lowest.
+    impl Stored for [u8; 3] {
+        fn to_stored(self) -> u64 {
+            let [first, second, third] = self.map(u64::from);
+            first | second << 8 | third << 16
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            let [first, second, third, 0, 0, 0, 0, 0] = value.to_le_bytes() else { return None };
+            Some([first, second, third])
+        }
+    }
+
+    /// 0 stands for none.
+    impl Stored for Option<u8> {
+        fn to_stored(self) -> u64 {
+            u64::from(self.unwrap_or(0))
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            let value = u8::try_from(value).ok()?;
+            Some((value > 0).then_some(value))
+        }
+    }
+
     /// One function that lists the choices of a structure, and one that sets a choice by its tag.
     macro_rules! choices {
         ($list:ident, $set:ident, $options:ty: $($tag:literal $field:ident,)*) => {
@@ -134,6 +238,16 @@ mod stored {
         };
     }
 
+    choices! {
+        aulid, set_aulid, AulidOptions:
+        1 packed_arrays, 2 two_layer_nodes, 3 scan_forward, 4 fulfill, 5 statistics, 6 adjust, 7 alpha, 8 beta, 9 slots_per_leaf,
+        10 slots_per_leaf_rebuilt,
+    }
+    choices! {
+        lipp, set_lipp, LippOptions:
+        1 slots_a_key, 2 rebuild_growth, 3 rebuild_least, 4 rebuild_conflict_percent, 5 model_levels,
+    }
+    choices! { pgm, set_pgm, PgmOptions: 1 error, 2 base, 3 buffer_entries, }
     choices! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }
     choices! {
         alex, set_alex, AlexOptions:
@@ -158,5 +272,12 @@ mod tests {
         assert!(Tunables::new(&IndexOptions { kind: Kind::Fiting, fiting, ..IndexOptions::default() }).is_err());
         assert!(Tunables::new(&IndexOptions { kind: Kind::Ogive, fiting, ..IndexOptions::default() }).is_ok());
         assert_eq!(Tunables::from_list(Kind::Fiting, &[(1, 0)]), None);
+        let mut aulid = AulidOptions { slots_per_leaf: Some(3), alpha: 0.2, fulfill: true, ..AulidOptions::default() };
+        let tunables = Tunables { aulid, ..Tunables::default() };
+        assert_eq!(Tunables::from_list(Kind::Aulid, &tunables.list(Kind::Aulid)), Some(tunables));
+        for (alpha, beta) in [(-0.1, 1.2), (1.1, 1.2), (f64::NAN, 1.2), (0.1, 0.9), (0.1, f64::INFINITY)] {
+            (aulid.alpha, aulid.beta) = (alpha, beta);
+            assert!(Tunables::new(&IndexOptions { kind: Kind::Aulid, aulid, ..IndexOptions::default() }).is_err());
+        }
     }
 }

@@ -34,6 +34,22 @@ impl<'a, W: Word> Checker<'a, W> {
         Self { pages, claimed, claimed_pages: 0, entries: 0, last: None, duplicates }
     }
 
+    /// The pages that were told, as runs of neighbours.
+    fn runs(&self) -> Vec<(PageNumber, u32)> {
+        let mut runs: Vec<(PageNumber, u32)> = Vec::new();
+        for page in 0..self.pages.page_count() {
+            let word = self.claimed.get((page / u64::BITS) as usize).copied().unwrap_or(0);
+            if word & (1 << (page % u64::BITS)) == 0 {
+                continue;
+            }
+            match runs.last_mut() {
+                Some((first, pages)) if *first + *pages == page => *pages += 1,
+                _ => runs.push((page, 1)),
+            }
+        }
+        runs
+    }
+
     fn damaged(&self, page: PageNumber, detail: &str) -> Error {
         self.pages.damaged(page, detail)
     }
@@ -64,13 +80,19 @@ impl<W: Word> Visitor<W> for Checker<'_, W> {
     }
 }
 
-/// Verifies the index of a view.
-pub(super) fn verify<K: Key>(view: &View<'_, K>, state: State<'_>) -> Result<VerifyReport> {
+/// Verifies the index of a view; `file` is told the runs of pages that its nodes lie in, to check them against those in use.
+pub(super) fn verify<K: Key>(
+    view: &View<'_, K>,
+    file: impl FnOnce(&[(PageNumber, u32)]) -> Result<()>,
+) -> Result<VerifyReport> {
     let mut checker = Checker::new(view.pages, view.shared.header.layout.duplicates);
-    view.shared.structure.verify(view.pages, state.structure, &mut checker)?;
-    if checker.entries != state.entries {
-        let detail = format!("it holds {} entries but counts {}", checker.entries, state.entries);
-        return Err(view.pages.damaged(0, &detail));
+    if let Some(State { entries, structure }) = view.state {
+        view.shared.structure.verify(view.pages, structure, &mut checker)?;
+        if checker.entries != entries {
+            let detail = format!("it holds {} entries but counts {entries}", checker.entries);
+            return Err(view.pages.damaged(0, &detail));
+        }
     }
+    file(&checker.runs())?;
     Ok(VerifyReport { entries: checker.entries, pages: checker.claimed_pages })
 }

@@ -5,7 +5,6 @@ use super::payload::Payload;
 use super::range::{Bounds, Walk};
 use super::shared::Shared;
 use super::structure::{Statistics, Visit};
-use super::verify::{self, VerifyReport};
 use crate::error::Result;
 use crate::page::Pages;
 
@@ -116,13 +115,6 @@ impl<K: Key> View<'_, K> {
         match self.state {
             Some(state) => self.shared.structure.explain(self.pages, state.structure, key.to_word()),
             None => Ok(Vec::new()),
-        }
-    }
-
-    pub(super) fn verify(&self) -> Result<VerifyReport> {
-        match self.state {
-            Some(state) => verify::verify(self, state),
-            None => Ok(VerifyReport::default()),
         }
     }
 }

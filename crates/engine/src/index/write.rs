@@ -207,7 +207,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
         self.transaction.tally()
     }
 
-    /// Measures the time of phases from now on, or no longer.
+    /// Measures the time of phases from now on, or no longer; see [`PhaseTally::time_ns`](crate::page::PhaseTally::time_ns).
     pub fn set_timed(&mut self, timed: bool) {
         self.transaction.set_timed(timed);
     }
@@ -239,6 +239,7 @@ impl<K: Key, V: Payload> WriteTransaction<K, V> {
     ) -> Result<T> {
         self.check_whole()?;
         self.failed = true;
+        self.transaction.begin_operation();
         let state = match &mut self.state {
             Some(state) => state,
             none => {

@@ -5,6 +5,9 @@ use crate::io::{FileLock, Storage, random_u64};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+/// How often a reader tries again when the writer has removed its file.
+const ATTEMPTS: u32 = 100;
+
 /// A reader that the writer knows of. The name of the file states the commit that it reads.
 #[derive(Debug)]
 pub(super) struct Registration {
@@ -19,17 +22,24 @@ fn prefix(name: &str) -> String {
 
 impl Registration {
     /// Registers a reader of `sequence`; 0 keeps all checkpoints back. `None` where the medium takes no files.
-    pub(super) fn new(storage: &Arc<dyn Storage>, name: &str, sequence: u64) -> Result<Option<Self>> {
-        let name = format!("{}{sequence}-{:016x}", prefix(name), random_u64());
-        match storage.lock(&name) {
-            Ok(lock) => Ok(Some(Self { storage: Arc::clone(storage), name, lock: Some(lock) })),
-            Err(Error::Io { source, .. })
-                if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
-            {
-                Ok(None)
+    pub(super) fn new(storage: &Arc<dyn Storage>, file: &str, sequence: u64) -> Result<Option<Self>> {
+        for _ in 0..ATTEMPTS {
+            let name = format!("{}{sequence}-{:016x}", prefix(file), random_u64());
+            match storage.lock(&name) {
+                // Between its creation and its lock the writer may have taken the file for a dead reader's and removed it.
+                Ok(lock) if storage.exists(&name)? => {
+                    return Ok(Some(Self { storage: Arc::clone(storage), name, lock: Some(lock) }));
+                }
+                Ok(_) | Err(Error::Locked { .. }) => {}
+                Err(Error::Io { source, .. })
+                    if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+                {
+                    return Ok(None);
+                }
+                Err(error) => return Err(error),
             }
-            Err(error) => Err(error),
         }
+        Err(Error::Locked { path: storage.path(file) })
     }
 }
 

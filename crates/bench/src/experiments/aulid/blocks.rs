@@ -54,7 +54,7 @@ struct Questions {
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let subjects = subjects(context, &Kind::ALL)?;
     for spec in context.specs(&GENERATED) {
-        for phase in [Phase::Bulk, Phase::Grown] {
+        for phase in [Phase::Bulk, Phase::Grown].into_iter().filter(|phase| phase.is_wanted(context)) {
             let questions = Questions::draw(context, &spec, phase)?;
             let progress = Progress::new(subjects.len())?;
             for subject in &subjects {
@@ -69,6 +69,10 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 impl Phase {
+    fn is_wanted(self, context: &Context) -> bool {
+        context.phases.is_empty() || context.phases.iter().any(|name| name == self.name())
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Bulk => "bulk",

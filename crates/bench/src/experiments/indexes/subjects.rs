@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Result, anyhow};
+use ogive::index::aulid::AulidOptions;
 use ogive::index::{IndexOptions, Kind};
 
 use super::super::{Context, Output};
@@ -19,6 +20,14 @@ impl Subject {
     /// A kind as it is by default.
     pub(in crate::experiments) fn of(kind: Kind) -> Self {
         Self { name: kind.name().into(), options: IndexOptions { kind, ..IndexOptions::default() } }
+    }
+
+    /// AULID under another name, with some of its options changed.
+    pub(in crate::experiments) fn aulid(name: &str, change: impl FnOnce(&mut AulidOptions)) -> Self {
+        let mut subject = Self::of(Kind::Aulid);
+        subject.name = name.into();
+        change(&mut subject.options.aulid);
+        subject
     }
 
     /// Whether inserts change the structure where it is, rather than adding to a log of structures that are merged.

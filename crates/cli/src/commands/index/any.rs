@@ -4,6 +4,7 @@ use ogive::index::{
     Index, IndexLayout, IndexOptions, KeyType, Kind, OpenOptions, Range, Raw, Statistics, VerifyReport, Visit, Word,
 };
 use ogive::io::Storage;
+use ogive::page::PageStatistics;
 use ogive::{Error, Result};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -76,6 +77,15 @@ impl AnyIndex {
 
     pub(super) fn len(&self) -> Result<u64> {
         either!(self, index => index.len())
+    }
+
+    /// Writes everything into the file, and tells whether that succeeded.
+    pub(super) fn close(self) -> Result<()> {
+        either!(self, index => index.close())
+    }
+
+    pub(super) fn page_statistics(&self) -> PageStatistics {
+        either!(self, index => index.page_statistics())
     }
 
     pub(super) fn get(&self, word: u128) -> Result<Option<Vec<u8>>> {

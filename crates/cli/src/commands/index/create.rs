@@ -73,11 +73,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         ..IndexOptions::default()
     };
     let index = AnyIndex::create(&arguments.paging.storage(folder), &name, arguments.key, &options)?;
-    let layout = index.layout();
+    let (kind, key_type, layout) = (index.kind(), index.key_type(), index.layout());
+    index.close()?;
     if output.is_json() {
         output.json(&json!({
-            "kind": index.kind().name(),
-            "key_type": index.key_type().to_string(),
+            "kind": kind.name(),
+            "key_type": key_type.to_string(),
             "payload_bytes": layout.payload_bytes,
             "duplicates": layout.duplicates,
             "fill_percent": layout.fill_percent,
@@ -87,8 +88,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.line(format_args!(
             "{}: an empty index of kind {} for keys of type {} with payloads of {}, in pages of {}",
             arguments.path.display(),
-            index.kind(),
-            index.key_type(),
+            kind,
+            key_type,
             human_bytes(layout.payload_bytes as u64),
             human_bytes(options.pages.page_bytes as u64),
         ))?;

@@ -1,6 +1,6 @@
 //! `ogive index delete`: removes entries of one key.
 
-use super::file::IndexFile;
+use super::file::{DurabilityOptions, IndexFile};
 use super::text;
 use crate::args::Outcome;
 use crate::failure::Result;
@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     file: IndexFile,
 
+    #[command(flatten)]
+    durability: DurabilityOptions,
+
     /// Key of the entry
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
@@ -34,10 +37,11 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let index = arguments.file.write()?;
+    let index = arguments.file.write(&arguments.durability)?;
     let key_type = index.key_type();
     let word = text::key_from_argument(key_type, &arguments.key)?;
     let removed = index.delete(word, arguments.all)?;
+    index.close()?;
     let shown = text::key_shown(key_type, word);
     if output.is_json() {
         output.json(&json!({ "key": text::key_to_json(key_type, word), "removed": removed }))?;

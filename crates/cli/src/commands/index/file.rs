@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::size::ByteSize;
 use ogive::index::OpenOptions;
 use ogive::io::{LocalStorage, Storage};
-use ogive::page::PageOptions;
+use ogive::page::{Durability, PageOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,9 +28,45 @@ pub(super) struct Paging {
     #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Index")]
     memory: ByteSize,
 
+    /// The part of that memory that is for inner pages alone, those nearest to the root first
+    #[arg(long, value_name = "N", default_value = "0", help_heading = "Index")]
+    resident: ByteSize,
+
     /// Read and write past the page cache, where the file system allows it
     #[arg(long, help_heading = "Index")]
     direct: bool,
+}
+
+/// When changes are durable. Shared by all commands that make some.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct DurabilityOptions {
+    /// When a commit is durable; when the command is done, all are
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "commit", help_heading = "Index")]
+    durability: When,
+}
+
+/// When a commit is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum When {
+    /// At once
+    Commit,
+    /// In groups of up to 64 commits or 4 MiB
+    Grouped,
+    /// At the next checkpoint
+    Checkpoint,
+}
+
+/// Commits and bytes of log in a group.
+const GROUP: Durability = Durability::Grouped { commits: 64, bytes: 4 << 20 };
+
+impl DurabilityOptions {
+    fn durability(&self) -> Durability {
+        match self.durability {
+            When::Commit => Durability::EachCommit,
+            When::Grouped => GROUP,
+            When::Checkpoint => Durability::AtCheckpoint,
+        }
+    }
 }
 
 /// How payloads are written and shown. Shared by all commands that have to do with them.
@@ -43,7 +79,10 @@ pub(super) struct PayloadOptions {
 
 impl Paging {
     pub(super) fn options(&self) -> PageOptions {
-        PageOptions::default()
+        let mut pages = PageOptions::default();
+        pages.budget_bytes = self.memory.0;
+        pages.resident_bytes = self.resident.0.min(self.memory.0);
+        pages
     }
 
     pub(super) fn storage(&self, folder: PathBuf) -> Arc<dyn Storage> {
@@ -59,18 +98,20 @@ impl IndexFile {
 
     /// Opens the index for reading alone.
     pub(super) fn read(&self) -> Result<AnyIndex> {
-        self.open(true)
+        let (storage, name) = self.place()?;
+        Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages: self.paging.options() }, true)?)
     }
 
     /// Opens the index for changes.
-    pub(super) fn write(&self) -> Result<AnyIndex> {
-        self.open(false)
+    pub(super) fn write(&self, durability: &DurabilityOptions) -> Result<AnyIndex> {
+        let (storage, name) = self.place()?;
+        let mut pages = self.paging.options();
+        pages.durability = durability.durability();
+        Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages }, false)?)
     }
 
-    fn open(&self, read_only: bool) -> Result<AnyIndex> {
+    fn place(&self) -> Result<(Arc<dyn Storage>, String)> {
         let (folder, name) = LocalStorage::split_path(&self.file)?;
-        let storage = self.paging.storage(folder);
-        let options = OpenOptions { pages: self.paging.options() };
-        Ok(AnyIndex::open(&storage, &name, &options, read_only)?)
+        Ok((self.paging.storage(folder), name))
     }
 }

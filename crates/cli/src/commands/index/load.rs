@@ -1,7 +1,7 @@
 //! `ogive index load`: puts the records of a file in.
 
 use super::any::{WordIndex, either, raw};
-use super::file::{IndexFile, PayloadOptions};
+use super::file::{DurabilityOptions, IndexFile, PayloadOptions};
 use super::text;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -31,6 +31,9 @@ inserted one by one, in batches that are there at once. Records without values g
 pub(crate) struct Arguments {
     #[command(flatten)]
     file: IndexFile,
+
+    #[command(flatten)]
+    durability: DurabilityOptions,
 
     #[command(flatten)]
     input: InputOptions,
@@ -63,9 +66,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
-    let any = arguments.file.write()?;
+    let any = arguments.file.write(&arguments.durability)?;
     let loaded = either!(&any, index => load(index, arguments, &interrupt))?;
     let entries = any.len()?;
+    any.close()?;
     if output.is_json() {
         output.json(&json!({ "records": loaded.records, "bulk": loaded.bulk, "entries": entries }))?;
     } else {

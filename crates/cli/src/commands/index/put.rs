@@ -1,6 +1,6 @@
 //! `ogive index put`: puts one entry in.
 
-use super::file::{IndexFile, PayloadOptions};
+use super::file::{DurabilityOptions, IndexFile, PayloadOptions};
 use super::text;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     file: IndexFile,
 
+    #[command(flatten)]
+    durability: DurabilityOptions,
+
     /// Key of the entry
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
@@ -40,7 +43,7 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let index = arguments.file.write()?;
+    let index = arguments.file.write(&arguments.durability)?;
     let key_type = index.key_type();
     let word = text::key_from_argument(key_type, &arguments.key)?;
     let payload_bytes = index.layout().payload_bytes;
@@ -52,6 +55,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         })?,
     };
     let grew = index.put(word, payload)?;
+    index.close()?;
     if output.is_json() {
         output.json(&json!({ "key": text::key_to_json(key_type, word), "new": grew }))?;
     } else {

@@ -5,7 +5,7 @@ use super::file::IndexFile;
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
-use crate::size::grouped;
+use crate::size::{grouped, human_bytes};
 use crate::table_text::plain_table;
 use ogive::index::Statistics;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 }
 
 fn to_json(index: &AnyIndex, statistics: &Statistics) -> Result<Value> {
-    let layout = index.layout();
+    let (layout, file) = (index.layout(), index.page_statistics());
     let levels: Vec<Value> = statistics
         .levels
         .iter()
@@ -52,6 +52,10 @@ fn to_json(index: &AnyIndex, statistics: &Statistics) -> Result<Value> {
         "payload_bytes": layout.payload_bytes,
         "duplicates": layout.duplicates,
         "fill_percent": layout.fill_percent,
+        "page_bytes": file.page_bytes,
+        "file_bytes": file.file_bytes,
+        "free_pages": file.free_pages,
+        "log_bytes": file.log_bytes,
         "entries": index.len()?,
         "leaves": statistics.leaves,
         "leaf_pages": statistics.leaf_pages,
@@ -64,13 +68,20 @@ fn to_json(index: &AnyIndex, statistics: &Statistics) -> Result<Value> {
 }
 
 fn print(name: &str, index: &AnyIndex, statistics: &Statistics, output: &mut Output) -> Result<()> {
-    let layout = index.layout();
+    let (layout, file) = (index.layout(), index.page_statistics());
     output.line(format_args!(
         "{name}: an index of kind {} with keys of type {} and payloads of {} B{}",
         index.kind(),
         index.key_type(),
         grouped(layout.payload_bytes as u64),
         if layout.duplicates { ", duplicates allowed" } else { "" }
+    ))?;
+    output.line(format_args!(
+        "{} in pages of {}, {} of them free; log {}",
+        human_bytes(file.file_bytes),
+        human_bytes(file.page_bytes),
+        grouped(file.free_pages),
+        human_bytes(file.log_bytes)
     ))?;
     let counts = [
         ("entries", index.len()?),

@@ -10,8 +10,8 @@ use crate::index::{Entries, Word};
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Phase, Transaction};
 
-/// By how many pages an extent of unknown length grows at first, and at most.
-const GROWTH_PAGES: [u32; 2] = [64, 4096];
+/// By how many pages an extent of unknown length grows. What is left of the last ones may be the end of the file.
+const GROWTH_PAGES: u32 = 64;
 
 /// Makes the index of a sorted stream; returns the state.
 pub(super) fn bulk_load<W: Word>(tree: &Pgm, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
@@ -38,8 +38,7 @@ struct Extent {
 impl Extent {
     fn push(&mut self, tx: &mut Transaction, payload: &[u8]) -> Result<()> {
         if self.used == self.pages {
-            let [least, most] = GROWTH_PAGES;
-            self.grow(tx, self.pages.clamp(least, most))?;
+            self.grow(tx, GROWTH_PAGES)?;
         }
         tx.write_fresh(self.first + self.used, Purpose::Leaf, payload)?;
         self.used += 1;

@@ -1,0 +1,88 @@
+//! Figure 16: AULID's throughput by alpha and beta, and without adjustment.
+
+use anyhow::Result;
+
+use super::super::indexes::{Plan, Subject, distinct, growing, or_report, pages, pool_bytes, run_in_memory};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+use crate::workload::{Mix, Requests};
+
+pub(in crate::experiments) const ADJUST: Experiment = Experiment {
+    name: "aulid/adjust",
+    about: "modelled operations a second of W3 to W6 by alpha and beta, and without adjusting (AULID, Figure 16)",
+    run,
+};
+
+const PROFILES: [&str; 1] = ["nvme"];
+/// As hard as the set of the paper's figure: the conflict degree of OpenStreetMap's node ids.
+const KEY_SETS: [&str; 1] = ["hardness:5900,28"];
+const MIXES: [Mix; 4] = [Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
+const OPERATIONS: usize = 500_000;
+/// What one parameter is while the other changes: small, so that its own condition holds.
+const SMALL_ALPHA: f64 = 0.0025;
+const SMALL_BETA: f64 = 1.07;
+const ALPHAS: [f64; 5] = [SMALL_ALPHA, 0.005, 0.01, 0.05, 0.1];
+const BETAS: [f64; 4] = [1.2, 1.5, 2.0, 4.0];
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let profiles = context.profiles_or(&PROFILES)?;
+    let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
+    let cases = cases();
+    for spec in context.specs(&KEY_SETS) {
+        let set = growing(context, &spec)?;
+        for &mix in mixes {
+            let population = mix.population(distinct(&set)?, context.seed);
+            let progress = Progress::new(cases.len())?;
+            for (subject, alpha, beta) in &cases {
+                progress.on(format!("{} of {}, {mix}", subject.name, set.name()));
+                let record = Record::new(ADJUST.name)
+                    .keys(set.name())
+                    .figure("workload", mix.name())
+                    .figure("structure", subject.name.as_str())
+                    .figure("alpha", *alpha)
+                    .figure("beta", *beta);
+                or_report(output, record.clone(), |output| {
+                    let run = run_in_memory(&Plan {
+                        subject,
+                        population: &population,
+                        mix,
+                        requests: &Requests::Uniform,
+                        operations: context.lookups.unwrap_or(OPERATIONS),
+                        seed: context.seed,
+                        memory: pages(subject.options.pages.page_bytes, pool_bytes(&population)),
+                        profiles: &profiles,
+                        latencies: false,
+                    })?;
+                    for (place, profile) in profiles.iter().enumerate() {
+                        let row = record
+                            .clone()
+                            .profile(profile.name())
+                            .figure("operations", run.operations as u64)
+                            .figure("modelled_ops_per_s", run.modelled_ops_per_s(place))
+                            .figure("blocks_read_per_operation", run.blocks_per_operation())
+                            .figure("log_bytes_per_operation", run.per_operation(run.log.bytes as f64))
+                            .figure("file_bytes", run.file_bytes);
+                        output.report(row)?;
+                    }
+                    Ok(())
+                })?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// AULID without adjustment, with each alpha, and with each beta.
+fn cases() -> Vec<(Subject, f64, f64)> {
+    let adjusted = |alpha: f64, beta: f64| {
+        let subject = Subject::aulid("adjusted", |options| (options.alpha, options.beta) = (alpha, beta));
+        (subject, alpha, beta)
+    };
+    let never = Subject::aulid("never adjusted", |options| options.adjust = false);
+    let mut cases = vec![(never, f64::NAN, f64::NAN)];
+    cases.extend(ALPHAS.map(|alpha| adjusted(alpha, SMALL_BETA)));
+    cases.extend(BETAS.map(|beta| adjusted(SMALL_ALPHA, beta)));
+    cases
+}

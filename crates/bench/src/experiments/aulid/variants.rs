@@ -1,0 +1,96 @@
+//! Tables 3 and 4, and the trade of slots against bytes: AULID with its parts switched on and off, after a bulk load.
+
+use anyhow::Result;
+use ogive::index::Kind;
+use ogive::index::aulid::AulidOptions;
+
+use super::super::indexes::{GENERATED, Loaded, Subject, distinct, load_and_count, or_report, present};
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+
+pub(in crate::experiments) const READ_OPTIMISATIONS: Experiment = Experiment {
+    name: "aulid/read-optimisations",
+    about: "blocks beyond the path's nodes, with and without ScanForward and Fulfill (AULID, Table 3)",
+    run: run_read_optimisations,
+};
+
+pub(in crate::experiments) const ABLATION: Experiment = Experiment {
+    name: "aulid/ablation",
+    about: "mean height and file with and without packed arrays and two-layer nodes (AULID, Table 4)",
+    run: run_ablation,
+};
+
+pub(in crate::experiments) const SLOTS: Experiment =
+    Experiment { name: "aulid/slots", about: "blocks against bytes by the slots for each leaf", run: run_slots };
+
+const LOOKUPS: usize = 100_000;
+const SLOTS_PER_LEAF: [u8; 7] = [1, 2, 3, 4, 6, 8, 11];
+
+fn run_read_optimisations(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let variant = |name: &str, scan_forward, fulfill| {
+        Subject::aulid(name, |options| (options.scan_forward, options.fulfill) = (scan_forward, fulfill))
+    };
+    let subjects = [
+        variant("none", false, false),
+        variant("fulfill", false, true),
+        variant("scan-forward", true, false),
+        variant("both", true, true),
+    ];
+    each(context, READ_OPTIMISATIONS.name, &subjects, output)
+}
+
+fn run_ablation(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let variant = |name: &str, packed_arrays, two_layer_nodes| {
+        Subject::aulid(name, |options| {
+            (options.packed_arrays, options.two_layer_nodes) = (packed_arrays, two_layer_nodes);
+        })
+    };
+    let subjects = [
+        variant("aulid", true, true),
+        variant("without packed arrays", false, true),
+        variant("without two-layer nodes", true, false),
+        variant("without both", false, false),
+        Subject::of(Kind::LippBtree),
+    ];
+    each(context, ABLATION.name, &subjects, output)
+}
+
+fn run_slots(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let variant = |slots: u8| {
+        Subject::aulid(&format!("{slots} slots"), |options: &mut AulidOptions| options.slots_per_leaf = Some(slots))
+    };
+    let default = Subject::aulid("authors' choice", |_| {});
+    let mut subjects: Vec<Subject> = SLOTS_PER_LEAF.into_iter().map(variant).collect();
+    subjects.extend([default, Subject::of(Kind::Btree), Subject::of(Kind::Ogive)]);
+    each(context, SLOTS.name, &subjects, output)
+}
+
+fn each(context: &Context, experiment: &str, subjects: &[Subject], output: &mut Output<'_>) -> Result<()> {
+    for spec in context.specs(&GENERATED) {
+        let set = context.open(&spec, context.seed)?;
+        let keys = distinct(&set)?;
+        let asked = present(&keys, context.lookups.unwrap_or(LOOKUPS), context.seed);
+        let progress = Progress::new(subjects.len())?;
+        for subject in subjects {
+            progress.on(format!("{} of {}", subject.name, set.name()));
+            let record = Record::new(experiment).keys(set.name()).figure("structure", subject.name.as_str());
+            or_report(output, record.clone(), |output| {
+                let loaded = load_and_count(subject, subject.options.pages.page_bytes, &keys, &asked)?;
+                output.report(filled(record, &loaded))?;
+                Ok(())
+            })?;
+            progress.step();
+        }
+    }
+    Ok(())
+}
+
+/// The counts, and beside them the blocks that are no node on the path, and every count that only this structure has.
+fn filled(record: Record, loaded: &Loaded) -> Record {
+    let extra = loaded.blocks_per_get() - loaded.statistics.mean_height;
+    let record = loaded.fill(record).figure("extra_blocks_per_get", extra);
+    loaded.statistics.details.iter().fold(record, |record, (name, count)| {
+        record.figure(&format!("{}_count", name.replace([' ', '-'], "_")), *count)
+    })
+}
