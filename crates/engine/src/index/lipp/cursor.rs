@@ -205,7 +205,13 @@ impl<W: Word> Frame<W> {
         }
     }
 
-    fn occupied_in_page(&mut self, pages: &dyn Pages, mixed: &Mixed<W>, slot: u32, forward: bool) -> Result<Option<u32>> {
+    fn occupied_in_page(
+        &mut self,
+        pages: &dyn Pages,
+        mixed: &Mixed<W>,
+        slot: u32,
+        forward: bool,
+    ) -> Result<Option<u32>> {
         let start = slot - slot % mixed.a_page.max(1);
         let end = start.saturating_add(mixed.a_page).min(mixed.slots);
         let page = self.page(pages, mixed, slot)?;

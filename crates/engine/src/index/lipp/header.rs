@@ -33,11 +33,7 @@ pub(super) struct Counts {
 
 impl Counts {
     pub(super) fn load(bytes: &[u8], offset: usize) -> Self {
-        Self {
-            entries: u32_at(bytes, offset),
-            built: u32_at(bytes, offset + 4),
-            conflicts: u32_at(bytes, offset + 8),
-        }
+        Self { entries: u32_at(bytes, offset), built: u32_at(bytes, offset + 4), conflicts: u32_at(bytes, offset + 8) }
     }
 
     pub(super) fn stored(&self) -> [u8; 12] {

@@ -86,7 +86,8 @@ impl Lipp {
                     tx.enter(Phase::Structure);
                     tx.count("conflict node");
                     let mut pair = Batch::new(self.value_bytes);
-                    let both = if other < key { [(other, &*old), (key, value)] } else { [(key, value), (other, &*old)] };
+                    let both =
+                        if other < key { [(other, &*old), (key, value)] } else { [(key, value), (other, &*old)] };
                     both.into_iter().for_each(|(key, value)| pair.push(key, value));
                     let builder = Builder::new(shape, &self.options, &pair, &mut state.free_cells);
                     let link = builder.build(tx, path.len() as u8)?;

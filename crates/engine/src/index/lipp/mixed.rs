@@ -171,7 +171,8 @@ impl<W: Word> Mixed<W> {
     /// Whether another slot of the page of `slot` holds anything.
     fn others_in_page(&self, page: &[u8], slot: u32) -> bool {
         let start = slot - slot % self.a_page.max(1);
-        (start..start.saturating_add(self.a_page).min(self.slots)).any(|other| other != slot && self.kind(page, other) != NULL)
+        (start..start.saturating_add(self.a_page).min(self.slots))
+            .any(|other| other != slot && self.kind(page, other) != NULL)
     }
 }
 
@@ -190,7 +191,14 @@ pub(super) fn stored<W: Word>(shape: &Shape, content: &Slot<W>) -> (u8, Vec<u8>)
 }
 
 /// Writes a slot into memory: types begin at `types`, and `slots` slots follow them.
-pub(super) fn put<W: Word>(bytes: &mut [u8], shape: &Shape, types: usize, slots: usize, slot: usize, content: &Slot<W>) {
+pub(super) fn put<W: Word>(
+    bytes: &mut [u8],
+    shape: &Shape,
+    types: usize,
+    slots: usize,
+    slot: usize,
+    content: &Slot<W>,
+) {
     let (kind, stored) = stored(shape, content);
     bytes[types + slot / 4] |= kind << (slot % 4 * 2);
     let offset = types + types_bytes(slots) + slot * shape.slot();

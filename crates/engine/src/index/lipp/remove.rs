@@ -132,8 +132,10 @@ impl Lipp {
         }
         tx.count("packed node merge");
         let (first, second) = if beside < index { (&other, &mine) } else { (&mine, &other) };
-        let all = |packed: &Packed<W>| (0..packed.count).map(|at| (packed.key(at), packed.value(at).to_vec())).collect();
-        let both: Vec<(W, Vec<u8>)> = [first, second].into_iter().flat_map(|packed| -> Vec<_> { all(packed) }).collect();
+        let all =
+            |packed: &Packed<W>| (0..packed.count).map(|at| (packed.key(at), packed.value(at).to_vec())).collect();
+        let both: Vec<(W, Vec<u8>)> =
+            [first, second].into_iter().flat_map(|packed| -> Vec<_> { all(packed) }).collect();
         let class = shape.class_of_entries(entries).unwrap_or(CLASSES - 1);
         let content = packed::content(shape, both.iter().map(|(key, value)| (*key, &**value)));
         let merged = place_logged(tx, shape, &mut state.free_cells, class, &content)?;

@@ -126,7 +126,8 @@ impl<'a> WideWriter<'a> {
     /// A node of which `holds` tells, by bits, which pages hold anything.
     pub(super) fn new<W: Word>(shape: &'a Shape, node: &Mixed<W>, counts: Counts, holds: Vec<u8>) -> Self {
         let pages = node.wide.unwrap_or(1);
-        let writer = Self { shape, first: node.first, pages, purpose: node.purpose, counts, holds, open: (0, Vec::new()) };
+        let writer =
+            Self { shape, first: node.first, pages, purpose: node.purpose, counts, holds, open: (0, Vec::new()) };
         let open = (0, writer.blank(0));
         Self { open, ..writer }
     }
