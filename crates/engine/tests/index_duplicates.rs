@@ -5,7 +5,7 @@
 
 mod index_support;
 
-use index_support::{NAME, Numbers, kinds, memory, open, options};
+use index_support::{NAME, Numbers, memory, open, options};
 use ogive::index::{IndexOptions, Kind};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 type Lists = BTreeMap<u64, Vec<u64>>;
 
 fn able() -> impl Iterator<Item = Kind> {
-    kinds().into_iter().filter(|kind| kind.allows_duplicates())
+    Kind::ALL.into_iter().filter(|kind| kind.allows_duplicates())
 }
 
 fn with_duplicates(kind: Kind) -> IndexOptions {

@@ -7,7 +7,7 @@
 
 mod index_support;
 
-use index_support::{Change, Map, NAME, Numbers, entries, kinds, memory, open, options};
+use index_support::{Change, Map, NAME, Numbers, entries, memory, open, options};
 use ogive::index::Kind;
 use ogive::io::Storage;
 use ogive::{Error, Result};
@@ -82,42 +82,41 @@ fn refuses_further_writes(index: &Numbers, because: &Error) {
     assert!(again.is_err(), "after {because} the next commit was taken");
 }
 
-#[test]
-fn whatever_fails_while_an_index_is_written_acknowledged_entries_survive() {
+fn fail_every_call(kind: Kind) {
     let (transactions, states) = history();
-    for kind in kinds() {
-        for operation in Operation::ALL {
-            for fault in FAULTS {
-                let check = |at: u64, outcome: Outcome, storage: Arc<dyn Storage>| {
-                    let what = format!("{kind}: {operation:?} {at}, {fault:?}");
-                    let index = open(&storage).unwrap_or_else(|error| panic!("{what}: {error}"));
-                    let reader = index.reader().unwrap();
-                    let found = entries(&reader).unwrap_or_else(|error| panic!("{what}: {error}"));
-                    let Outcome { acknowledged, error } = outcome;
-                    let next = (acknowledged + 2).min(states.len());
-                    assert!(
-                        states[acknowledged..next].contains(&found),
-                        "{what}: {acknowledged} transactions were acknowledged; {error:?}"
-                    );
-                    reader.verify().unwrap_or_else(|error| panic!("{what}: {error}"));
-                };
-                enumerate_faults(
-                    operation,
-                    fault,
-                    || loaded(kind, &states[0]),
-                    |storage| change(&storage, &transactions),
-                    check,
+    for operation in Operation::ALL {
+        for fault in FAULTS {
+            let check = |at: u64, outcome: Outcome, storage: Arc<dyn Storage>| {
+                let what = format!("{kind}: {operation:?} {at}, {fault:?}");
+                let index = open(&storage).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let reader = index.reader().unwrap();
+                let found = entries(&reader).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let Outcome { acknowledged, error } = outcome;
+                let next = (acknowledged + 2).min(states.len());
+                assert!(
+                    states[acknowledged..next].contains(&found),
+                    "{what}: {acknowledged} transactions were acknowledged; {error:?}"
                 );
-            }
+                reader.verify().unwrap_or_else(|error| panic!("{what}: {error}"));
+            };
+            enumerate_faults(
+                operation,
+                fault,
+                || loaded(kind, &states[0]),
+                |storage| change(&storage, &transactions),
+                check,
+            );
         }
     }
 }
+
+index_support::every_kind!(whatever_fails_acknowledged_entries_survive, super::fail_every_call);
 
 #[test]
 fn a_read_that_fails_is_an_error_and_never_a_wrong_answer() {
     let (_, states) = history();
     let map = &states[0];
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let storage = loaded(kind, map);
         for fault in FAULTS {
             let read = |storage: Arc<dyn Storage>| -> Result<(Map, Vec<Option<u64>>)> {
@@ -140,7 +139,7 @@ fn a_read_that_fails_is_an_error_and_never_a_wrong_answer() {
 #[test]
 fn an_iterator_that_failed_stays_failed() {
     let map: Map = (0..2000).map(|i| (i, i)).collect();
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let storage = loaded(kind, &map);
         let injector = ogive_testkit::FaultInjector::new(storage);
         let storage: Arc<dyn Storage> = Arc::new(injector.clone());

@@ -6,14 +6,15 @@
 
 mod index_support;
 
-use index_support::{Change, Map, empty, entries, kinds, nasty};
+use index_support::{Change, Map, empty, entries, nasty};
 use ogive::Result;
+use ogive::index::Kind;
 use ogive_testkit::Random;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn a_reader_keeps_seeing_its_commit() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (_, index) = empty(kind);
         let keys = nasty(300).into_iter().find(|(name, _)| *name == "thousand_clusters").unwrap().1;
         let mut random = Random::new(3);
@@ -41,7 +42,7 @@ fn a_reader_keeps_seeing_its_commit() {
 
 #[test]
 fn an_aborted_transaction_leaves_no_trace() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (_, index) = empty(kind);
         index.bulk_load((0..500).map(|i| (i, i))).unwrap();
         for dropped in [false, true] {
@@ -63,7 +64,7 @@ fn an_aborted_transaction_leaves_no_trace() {
 
 #[test]
 fn eight_readers_beside_a_writer_see_only_what_was_committed() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (_, index) = empty(kind);
         index.bulk_load((0..400).map(|i| (i * 10, 0))).unwrap();
         let done = AtomicBool::new(false);

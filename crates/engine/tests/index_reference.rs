@@ -6,9 +6,7 @@
 
 mod index_support;
 
-use index_support::{
-    Change, Map, NAME, Numbers, assert_same, assert_same_at, empty, kinds, memory, nasty, open, options,
-};
+use index_support::{Change, Map, NAME, Numbers, assert_same, assert_same_at, empty, memory, nasty, open, options};
 use ogive::Error;
 use ogive::index::{Index, IndexOptions, Key, Kind, OpenOptions, Payload};
 use ogive::io::Storage;
@@ -61,19 +59,18 @@ fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool)
     assert_same(&index, &map, &what);
 }
 
-#[test]
-fn every_kind_agrees_with_a_map_on_nasty_keys() {
-    for kind in kinds() {
-        for (name, keys) in nasty(400) {
-            follow(kind, name, &keys, 12, true);
-        }
+fn follow_nasty_keys(kind: Kind) {
+    for (name, keys) in nasty(400) {
+        follow(kind, name, &keys, 12, true);
     }
 }
+
+index_support::every_kind!(every_kind_agrees_with_a_map_on_nasty_keys, super::follow_nasty_keys);
 
 #[test]
 #[ignore = "long: 10 minutes"]
 fn every_kind_agrees_with_a_map_on_many_nasty_keys() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         for (name, keys) in nasty(20_000) {
             follow(kind, name, &keys, 400, true);
         }
@@ -82,7 +79,7 @@ fn every_kind_agrees_with_a_map_on_many_nasty_keys() {
 
 #[test]
 fn removing_everything_leaves_an_empty_index_that_can_be_filled_again() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (_, index) = empty(kind);
         let map: Map = (0..2000).map(|i| (i * 7, i)).collect();
         for round in 0..3 {
@@ -102,7 +99,7 @@ fn removing_everything_leaves_an_empty_index_that_can_be_filled_again() {
 
 #[test]
 fn what_is_out_of_order_or_repeated_is_refused_and_leaves_nothing() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (_, index) = empty(kind);
         let mut entries: Vec<(u64, u64)> = (0..1000).map(|i| (i, i)).collect();
         entries[700] = (3, 3);
@@ -160,7 +157,7 @@ fn keys_and_payloads_may_have_any_width() {
     let wide: Vec<u128> = (0..600)
         .map(|i| (u128::from(random.next_u64()) << (64 - i % 40)) | u128::from(random.next_u64() >> (i % 60)))
         .collect();
-    for kind in kinds() {
+    for kind in Kind::ALL {
         keeps_keys_of::<u128, u64>(kind, &wide, |i| i as u64);
         keeps_keys_of::<i128, u128>(kind, &wide.iter().map(|&key| key as i128).collect::<Vec<_>>(), |i| i as u128);
         keeps_keys_of::<u64, ()>(kind, &wide.iter().map(|&key| key as u64).collect::<Vec<_>>(), |_| ());
@@ -179,7 +176,7 @@ fn keys_and_payloads_may_have_any_width() {
 
 #[test]
 fn both_ends_of_a_range_meet_wherever_they_are() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (_, index) = empty(kind);
         let map: Map = (0..500).map(|i| (i * 3, i)).collect();
         index.bulk_load(map.clone()).unwrap();
@@ -212,7 +209,7 @@ fn both_ends_of_a_range_meet_wherever_they_are() {
 
 #[test]
 fn an_index_that_was_never_written_to_is_empty() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (storage, index) = empty(kind);
         assert_same(&index, &Map::new(), kind.name());
         assert!(index.explain(5).unwrap().is_empty(), "{kind}");
@@ -227,7 +224,7 @@ fn an_index_that_was_never_written_to_is_empty() {
 
 #[test]
 fn explain_shows_a_path_and_statistics_count_what_is_there() {
-    for kind in kinds() {
+    for kind in Kind::ALL {
         let (_, index) = empty(kind);
         index.bulk_load((0..3000).map(|i| (i * 5, i))).unwrap();
         let path = index.explain(5000).unwrap();
@@ -241,7 +238,7 @@ fn explain_shows_a_path_and_statistics_count_what_is_there() {
 
 #[test]
 fn types_other_than_those_of_the_file_are_refused() {
-    let (storage, index) = empty(kinds().into_iter().next().unwrap_or_default());
+    let (storage, index) = empty(Kind::default());
     drop(index);
     fn refused<K: Key, V: Payload>(storage: &Arc<dyn Storage>) {
         match Index::<K, V>::open(storage, NAME, &OpenOptions::default()) {

@@ -16,6 +16,7 @@ use crate::io::Storage;
 use crate::page::{PageFile, PageStatistics, Pages};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and all threads may use it at once.
@@ -41,8 +42,8 @@ impl<K: Key, V: Payload> Index<K, V> {
     pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
         let (key_type, payload_bytes) = chosen::<K, V>(options)?;
         let header = Header::new(options, key_type, payload_bytes)?;
-        let create = |header: &Header| PageFile::create(storage, name, &options.pages, &header.encode());
-        Ok(Self::new(Shared::new(storage.path(name), header, create)?))
+        let file = PageFile::create(storage, name, &options.pages, &header.encode())?;
+        Ok(Self::new(storage.path(name), file, header))
     }
 
     /// Opens an index for reading and writing, and recovers it where its last writer did not close it. Its kind and its layout are
@@ -69,11 +70,11 @@ impl<K: Key, V: Payload> Index<K, V> {
         let path = storage.path(name);
         let header = Header::decode(file.header(), file.snapshot()?.payload_bytes(), &path)?;
         check_types::<K, V>(&header, &path)?;
-        Ok(Self::new(Shared::new(path, header, |_| Ok(file))?))
+        Ok(Self::new(path, file, header))
     }
 
-    fn new(shared: Shared<K>) -> Self {
-        Self { shared: Arc::new(shared), payload: PhantomData }
+    fn new(path: PathBuf, file: PageFile, header: Header) -> Self {
+        Self { shared: Arc::new(Shared::new(path, file, header)), payload: PhantomData }
     }
 
     /// What the index is made of.

@@ -4,6 +4,7 @@ use super::alex::AlexOptions;
 use super::aulid::AulidOptions;
 use super::fiting::FitingOptions;
 use super::key::KeyType;
+use super::lipp::LippOptions;
 use super::pgm::PgmOptions;
 use crate::page::PageOptions;
 use std::fmt::{self, Display};
@@ -154,6 +155,8 @@ pub struct IndexOptions {
     pub pgm: PgmOptions,
     /// The choices of ALEX, and of its hybrid.
     pub alex: AlexOptions,
+    /// The choices of LIPP, and of its hybrid.
+    pub lipp: LippOptions,
 }
 
 impl Default for IndexOptions {
@@ -170,6 +173,7 @@ impl Default for IndexOptions {
             fiting: FitingOptions::default(),
             pgm: PgmOptions::default(),
             alex: AlexOptions::default(),
+            lipp: LippOptions::default(),
         }
     }
 }

@@ -24,11 +24,10 @@ pub(super) struct Shared<K: Key> {
 }
 
 impl<K: Key> Shared<K> {
-    /// Puts together what is known of a file; `file` makes or opens it, once it is clear that its structure can be had.
-    pub(super) fn new(path: PathBuf, header: Header, file: impl FnOnce(&Header) -> Result<PageFile>) -> Result<Self> {
-        let structure = kinds::structure(&header)?;
-        let file = file(&header)?;
-        Ok(Self { path, file, header, structure })
+    /// Puts together what is known of a file.
+    pub(super) fn new(path: PathBuf, file: PageFile, header: Header) -> Self {
+        let structure = kinds::structure(&header);
+        Self { path, file, header, structure }
     }
 
     /// Room for one payload.

@@ -3,6 +3,7 @@
 use super::alex::AlexOptions;
 use super::aulid::AulidOptions;
 use super::fiting::FitingOptions;
+use super::lipp::LippOptions;
 use super::options::{IndexOptions, Kind};
 use super::pgm::PgmOptions;
 use crate::error::{Error, Result};
@@ -14,6 +15,7 @@ pub(super) struct Tunables {
     pub(super) fiting: FitingOptions,
     pub(super) pgm: PgmOptions,
     pub(super) alex: AlexOptions,
+    pub(super) lipp: LippOptions,
 }
 
 /// Which choices a kind has.
@@ -25,6 +27,7 @@ enum Family {
     Fiting,
     Pgm,
     Alex,
+    Lipp,
 }
 
 impl Family {
@@ -34,7 +37,8 @@ impl Family {
             Kind::Fiting | Kind::FitingBtree => Self::Fiting,
             Kind::Pgm | Kind::PgmBtree => Self::Pgm,
             Kind::Alex | Kind::AlexBtree => Self::Alex,
-            _ => Self::Plain,
+            Kind::Lipp | Kind::LippBtree => Self::Lipp,
+            Kind::Ogive | Kind::Btree => Self::Plain,
         }
     }
 }
@@ -45,8 +49,8 @@ impl Tunables {
     /// # Errors
     /// [`Error::InvalidArgument`] for values that make no sense.
     pub(super) fn new(options: &IndexOptions) -> Result<Self> {
-        let IndexOptions { aulid, fiting, pgm, alex, .. } = *options;
-        let tunables = Self { aulid, fiting, pgm, alex };
+        let IndexOptions { aulid, fiting, pgm, alex, lipp, .. } = *options;
+        let tunables = Self { aulid, fiting, pgm, alex, lipp };
         match tunables.nonsense(options.kind) {
             None => Ok(tunables),
             Some(detail) => Err(Error::InvalidArgument(format!("an index of kind {} takes {detail}", options.kind))),
@@ -61,6 +65,7 @@ impl Tunables {
             Family::Fiting => stored::fiting(&self.fiting),
             Family::Pgm => stored::pgm(&self.pgm),
             Family::Alex => stored::alex(&self.alex),
+            Family::Lipp => stored::lipp(&self.lipp),
         }
     }
 
@@ -74,6 +79,7 @@ impl Tunables {
                 Family::Pgm => stored::set_pgm(&mut tunables.pgm, tag, value)?,
                 Family::Fiting => stored::set_fiting(&mut tunables.fiting, tag, value)?,
                 Family::Alex => stored::set_alex(&mut tunables.alex, tag, value)?,
+                Family::Lipp => stored::set_lipp(&mut tunables.lipp, tag, value)?,
             }
         }
         tunables.nonsense(kind).is_none().then_some(tunables)
@@ -87,6 +93,7 @@ impl Tunables {
             Family::Fiting => fiting_nonsense(&self.fiting),
             Family::Pgm => pgm_nonsense(&self.pgm),
             Family::Alex => alex_nonsense(&self.alex),
+            Family::Lipp => lipp_nonsense(&self.lipp),
         }
     }
 }
@@ -132,9 +139,20 @@ fn alex_nonsense(options: &AlexOptions) -> Option<&'static str> {
     (!(1..=24).contains(&options.max_fanout_bits)).then_some("inner nodes of 2^1 to 2^24 children")
 }
 
+fn lipp_nonsense(options: &LippOptions) -> Option<&'static str> {
+    if !options.slots_a_key.iter().all(|slots| (1..=32).contains(slots)) {
+        return Some("1 to 32 slots for each key");
+    }
+    if options.rebuild_growth < 2 || options.rebuild_least < 4 {
+        return Some("a node that is built anew from twice its keys on, and from 4 keys on");
+    }
+    (options.rebuild_conflict_percent > 100 || options.model_levels > 16)
+        .then_some("up to 100 percent of conflicts, and up to 16 levels of models")
+}
+
 /// The stored forms.
 mod stored {
-    use super::{AlexOptions, AulidOptions, FitingOptions, PgmOptions};
+    use super::{AlexOptions, AulidOptions, FitingOptions, LippOptions, PgmOptions};
 
     /// A choice as eight bytes.
     trait Stored: Sized {
@@ -178,6 +196,19 @@ mod stored {
         }
     }
 
+    /// One byte each, the first one lowest.
+    impl Stored for [u8; 3] {
+        fn to_stored(self) -> u64 {
+            let [first, second, third] = self.map(u64::from);
+            first | second << 8 | third << 16
+        }
+
+        fn from_stored(value: u64) -> Option<Self> {
+            let [first, second, third, 0, 0, 0, 0, 0] = value.to_le_bytes() else { return None };
+            Some([first, second, third])
+        }
+    }
+
     /// 0 stands for none.
     impl Stored for Option<u8> {
         fn to_stored(self) -> u64 {
@@ -211,6 +242,10 @@ mod stored {
         aulid, set_aulid, AulidOptions:
         1 packed_arrays, 2 two_layer_nodes, 3 scan_forward, 4 fulfill, 5 statistics, 6 adjust, 7 alpha, 8 beta, 9 slots_per_leaf,
         10 slots_per_leaf_rebuilt,
+    }
+    choices! {
+        lipp, set_lipp, LippOptions:
+        1 slots_a_key, 2 rebuild_growth, 3 rebuild_least, 4 rebuild_conflict_percent, 5 model_levels,
     }
     choices! { pgm, set_pgm, PgmOptions: 1 error, 2 base, 3 buffer_entries, }
     choices! { fiting, set_fiting, FitingOptions: 1 error, 2 buffer_entries, }

@@ -1,13 +1,43 @@
 //! What the tests of indexes share: which kinds there are, small indexes of them, generated changes, and comparison with a map.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    dead_code,
+    unused_macros,
+    unused_imports,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
+use ogive::Result;
 use ogive::index::{Index, IndexOptions, Kind, OpenOptions, Reader, WriteTransaction};
 use ogive::io::{MemoryStorage, Storage};
-use ogive::{Error, Result};
 use ogive_testkit::{Random, key_sets};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// A test for each kind of index, each under the name of its kind, in a module that is named after the property.
+macro_rules! every_kind {
+    ($property:ident, $check:path) => {
+        mod $property {
+            use ogive::index::Kind;
+
+            index_support::every_kind!(@ $check; ogive Ogive, aulid Aulid, btree Btree, fiting Fiting, pgm Pgm, alex Alex,
+                lipp Lipp, fiting_btree FitingBtree, pgm_btree PgmBtree, alex_btree AlexBtree, lipp_btree LippBtree);
+
+            use super::index_support;
+        }
+    };
+    (@ $check:path; $($name:ident $kind:ident),*) => {$(
+        #[test]
+        fn $name() {
+            $check(Kind::$kind);
+        }
+    )*};
+}
+pub(crate) use every_kind;
 
 /// The index that most tests use.
 pub type Numbers = Index<u64, u64>;
@@ -16,19 +46,6 @@ pub type Map = BTreeMap<u64, u64>;
 
 /// The name under which indexes stand.
 pub const NAME: &str = "index";
-
-/// The kinds that this build has.
-pub fn kinds() -> Vec<Kind> {
-    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let exists = |kind: Kind| match Numbers::create(&storage, kind.name(), &options(kind)) {
-        Err(Error::InvalidArgument(message)) => {
-            assert!(message.contains(kind.name()), "{message}");
-            false
-        }
-        made => made.map(|_| true).unwrap(),
-    };
-    Kind::ALL.into_iter().filter(|&kind| exists(kind)).collect()
-}
 
 /// Small pages, so that few entries make several levels.
 pub fn options(kind: Kind) -> IndexOptions {

@@ -1,10 +1,12 @@
 //! Inserts, as far as a data node has room.
 
+use super::child::Child;
 use super::cost::Rules;
 use super::leaf::{Batch, DataPage, Header, compose};
 use super::line::Line;
 use super::node::{find_page, read_page};
-use super::search::path_to;
+use super::search::{Step, path_to};
+use super::split::set_child;
 use super::state::State;
 use super::tree::Alex;
 use crate::error::Result;
@@ -53,7 +55,7 @@ impl Alex {
                 if page.count() < rules.shape.slots {
                     tx.enter(Phase::Insert);
                     page.insert(tx, &node.line, key, value)?;
-                } else if !share(tx, &rules, &node, page, Entry { key, value })? {
+                } else if !share(tx, &rules, &mut state, &path, page, Entry { key, value })? {
                     tx.enter(Phase::Structure);
                     self.make_room(tx, &rules, &mut state, &path, Entry { key, value })?;
                 }
@@ -68,14 +70,17 @@ impl Alex {
 }
 
 /// Shifts entries of a full page to the page beside it in the node, if that has room, and puts the new entry in: the bounded distance.
+/// An append into a vacant page moves nothing; the model follows the keys, to find the end again.
 fn share<W: Word>(
     tx: &mut Transaction,
     rules: &Rules,
-    node: &super::child::Child<W>,
+    state: &mut State<W>,
+    path: &[Step<W>],
     page: DataPage<W>,
     entry: Entry<'_, W>,
 ) -> Result<bool> {
     let shape = &rules.shape;
+    let Some(Step { node, .. }) = path.last() else { return Ok(false) };
     let index = usize::from(page.header.index);
     let mut best: Option<DataPage<W>> = None;
     for beside in [index.checked_sub(1), Some(index + 1).filter(|&index| index < usize::from(node.size))] {
@@ -96,6 +101,11 @@ fn share<W: Word>(
     batch.insert(entry.key, entry.value);
     let cut = if appends { left.count() } else { batch.keys.len() / 2 };
     rewrite(tx, rules, &node.line, (&left, &right), &batch, cut)?;
+    if let Some(&first) = batch.keys.first().filter(|_| appends) {
+        let slope = cut as f64 / entry.key.distance(first);
+        let line = Line::through(entry.key, slope, f64::from(right.header.index) * shape.slots as f64);
+        set_child(tx, rules, state, path, &Child { line, ..*node })?;
+    }
     Ok(true)
 }
 

@@ -67,7 +67,7 @@ impl<W: Word> Header<W> {
     pub(super) fn stored(&self, shape: &Shape) -> Vec<u8> {
         let mut bytes = vec![0; shape.bitmap_offset()];
         bytes[0] = TAG;
-        bytes[1] = u8::from(self.vacant) * VACANT | u8::from(self.last) * LAST;
+        bytes[1] = if self.vacant { VACANT } else { 0 } | if self.last { LAST } else { 0 };
         bytes[COUNT_OFFSET..4].copy_from_slice(&self.count.to_le_bytes());
         bytes[4..6].copy_from_slice(&self.index.to_le_bytes());
         bytes[6..8].copy_from_slice(&self.pages.to_le_bytes());

@@ -49,7 +49,7 @@ impl<W: Word> Line<W> {
     }
 
     /// The line of a slope that passes `first` at `height`.
-    fn through(first: W, slope: f64, height: f64) -> Self {
+    pub(super) fn through(first: W, slope: f64, height: f64) -> Self {
         let stored = slope as f32;
         if !(stored.is_normal() && stored > 0.0) {
             return Self { base: first, slope: 0.0 };

@@ -159,6 +159,9 @@ impl Alex {
             tx.free(old.first, old_pages);
             return Ok(());
         }
+        // The old node is full: its model, which followed the last appends, is fitted to all of it.
+        let old = Child { line: Line::fit(&batch.keys, batch.keys.len()), ..old };
+        set_child(tx, rules, state, path, &old)?;
         let mut alone = Batch::new(self.value_bytes);
         alone.push(entry.key, entry.value);
         let line = Line { base: entry.key, slope: old.line.slope };

@@ -10,7 +10,9 @@ mod world;
 
 pub(crate) use counting::CountedPages;
 pub(crate) use damage::survives_damage;
-pub(crate) use routers::{router_agrees_with_a_map, router_survives_damage, router_takes_nasty_sets, router_tests};
+pub(crate) use routers::{
+    router_agrees_with_a_map, router_grows_high, router_survives_damage, router_takes_nasty_sets, router_tests,
+};
 pub(crate) use scenarios::{
     agrees_with_a_map, agrees_with_a_map_of_lists, counts_blocks, structure_tests, takes_duplicates, takes_nasty_sets,
     word,

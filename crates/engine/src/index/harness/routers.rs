@@ -31,6 +31,11 @@ macro_rules! router_tests {
             }
 
             #[test]
+            fn grows_high_and_shrinks_again() {
+                $crate::index::harness::router_grows_high::<$word>(&$make);
+            }
+
+            #[test]
             fn survives_damaged_pages() {
                 $crate::index::harness::router_survives_damage::<$word>(&$make);
             }
@@ -281,6 +286,28 @@ pub(crate) fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
             (0..n).for_each(|i| world.remove(i));
             world.check();
         }
+    }
+}
+
+/// Thousands of separators, at the right end, at the left end, and anywhere: trees of several levels, grown and taken down again.
+pub(crate) fn router_grows_high<W: Word>(make: &MakeRouter<W>) {
+    let router = make();
+    let keys: Vec<W> = (0..4000_u64).map(|i| word(i << 20 | i * i % 1009)).collect();
+    let n = keys.len() - 1;
+    for order in 0..3 {
+        let mut random = Random::new(order);
+        let mut world = RouterWorld::new(router.as_ref(), keys.clone(), if order == 2 { 2 } else { 0 });
+        let place = |i: usize, random: &mut Random| match order {
+            0 => i,
+            1 => n - 1 - i,
+            _ => random.below(n as u64) as usize,
+        };
+        (0..n).for_each(|i| world.insert(place(i, &mut random), &mut random));
+        world.check();
+        (0..n).take(n * 3 / 4).for_each(|i| world.remove(place(i, &mut random)));
+        world.check();
+        (0..n).rev().for_each(|i| world.remove(i));
+        world.check();
     }
 }
 

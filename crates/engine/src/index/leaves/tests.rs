@@ -79,6 +79,17 @@ fn a_tree_that_lost_all_entries_is_one_empty_leaf_and_its_pages_are_used_again()
 }
 
 #[test]
+fn the_last_leaf_is_known_after_the_one_behind_it_is_gone() {
+    let tree = tree(IndexLayout::default());
+    let keys: Vec<u64> = (0..3000).map(|i| i * 10).collect();
+    let mut world = World::new(&tree, tree.layout, 512, &keys);
+    for (rank, &key) in keys.iter().enumerate().rev().take(2500) {
+        world.remove(key, Amount::One);
+        assert_eq!(world.blocks_of_get(keys[rank - 1]), 1);
+    }
+}
+
+#[test]
 fn random_removals_leave_leaves_two_fifths_full() {
     let tree = tree(IndexLayout::default());
     let keys: Vec<u64> = (0..40_000).map(|i| i * 5).collect();
@@ -172,7 +183,7 @@ impl RouterBuilder<u64> for HastyBuilder {
     }
 
     fn push(&mut self, tx: &mut Transaction, gap: Gap<u64>, leaf: PageNumber) -> Result<()> {
-        self.0.push(tx, gap, leaf)
+        self.0.push(tx, Gap { low: gap.high, ..gap }, leaf)
     }
 
     fn finish(self: Box<Self>, tx: &mut Transaction) -> Result<Vec<u8>> {

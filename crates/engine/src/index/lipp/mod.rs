@@ -25,6 +25,7 @@ mod node;
 mod options;
 mod packed;
 mod rebuild;
+mod recent;
 mod remove;
 mod search;
 mod shape;

@@ -5,6 +5,7 @@ use super::cells::free_cell;
 use super::link::Link;
 use super::mixed::Slot;
 use super::node::Node;
+use super::recent::RecentPages;
 use super::search::{Step, check_depth};
 use super::shape::{CLASSES, Shape};
 use super::state::State;
@@ -83,7 +84,7 @@ impl Lipp {
         depth: u8,
     ) -> Result<(Batch<W>, Vec<Link<W>>)> {
         let (mut batch, mut nodes) = (Batch::new(self.value_bytes), Vec::new());
-        Walk::new(pages, shape).run(link, depth, &mut |met| {
+        Walk::new(&RecentPages::new(pages), shape).run(link, depth, &mut |met| {
             match met {
                 Met::Node(link, ..) => nodes.push(*link),
                 Met::Entry(key, ..) if batch.keys.last().is_some_and(|&last| key <= last) => {
@@ -130,7 +131,7 @@ impl Lipp {
     /// All nodes below the root.
     pub(super) fn all_nodes<W: Word>(pages: &dyn Pages, shape: &Shape, root: &Link<W>) -> Result<Vec<Link<W>>> {
         let mut nodes = Vec::new();
-        Walk::new(pages, shape).run(root, 0, &mut |met| {
+        Walk::new(&RecentPages::new(pages), shape).run(root, 0, &mut |met| {
             if let Met::Node(link, ..) = met {
                 nodes.push(*link);
             }

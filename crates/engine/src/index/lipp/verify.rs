@@ -6,6 +6,7 @@ use super::link::Link;
 use super::mixed::{Mixed, NULL, Slot};
 use super::node::{Node, counts};
 use super::rebuild::{Met, Walk};
+use super::recent::RecentPages;
 use super::search::{check_depth, path_to};
 use super::shape::{CLASSES, Shape};
 use super::state::State;
@@ -40,7 +41,9 @@ impl Lipp {
         let shape = self.shape::<W>(pages)?;
         let state: State<W> = State::load(pages, &shape, state)?;
         let nodes_left = u64::from(pages.page_count()) * shape.cells_in_page(0) as u64;
-        let mut verifier = Verifier { pages, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
+        let recent = RecentPages::new(pages);
+        let mut verifier =
+            Verifier { pages: &recent, shape, visitor, nodes_left, last_key: None, cells: BTreeMap::new() };
         let (entries, _) = match &state.root {
             Some(root) => verifier.node(root, 0)?,
             None => (0, None),
@@ -56,7 +59,7 @@ impl Lipp {
         let state: State<W> = State::load(pages, &shape, state)?;
         let mut counter = Counter::default();
         let Some(root) = state.root else { return Ok(counter.statistics()) };
-        Walk::new(pages, &shape).run(&root, 0, &mut |met| {
+        Walk::new(&RecentPages::new(pages), &shape).run(&root, 0, &mut |met| {
             match met {
                 Met::Node(link, node, depth) => counter.node(&shape, link, node, depth),
                 Met::Entry(_, _, depth) => counter.entry(depth),
@@ -252,6 +255,9 @@ struct Counter {
     cells: u64,
     packed: u64,
     fences: u64,
+    /// Entries below one slot or child of the root, and below the one with the most: the conflict degree.
+    below: u64,
+    conflict_degree: u64,
 }
 
 impl Counter {
@@ -264,6 +270,9 @@ impl Counter {
     }
 
     fn node<W: Word>(&mut self, shape: &Shape, link: &Link<W>, node: &Node<W>, depth: u8) {
+        if depth == 1 {
+            self.below = 0;
+        }
         match node {
             Node::Mixed(mixed) => self.slots += u64::from(mixed.slots),
             Node::Packed(_) => self.packed += 1,
@@ -290,6 +299,8 @@ impl Counter {
 
     fn entry(&mut self, depth: u8) {
         self.level(depth).entries += 1;
+        self.below = if depth > 0 { self.below + 1 } else { 1 };
+        self.conflict_degree = self.conflict_degree.max(self.below);
         self.statistics.entries += 1;
         self.depths += u64::from(depth) + 1;
     }
@@ -305,6 +316,7 @@ impl Counter {
             ("packed nodes", self.packed),
             ("fences", self.fences),
             ("slots", self.slots),
+            ("conflict degree", self.conflict_degree),
         ];
         statistics
     }
