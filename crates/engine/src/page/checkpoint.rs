@@ -211,12 +211,14 @@ fn pages_from_log(shared: &Shared, batch: &[(PageNumber, u64)], sequence: u64) -
     Ok(found.into_iter().filter_map(|page| page.or_else(|| read.next())).collect())
 }
 
-/// The bodies of records, segment by segment.
-fn read_records(records: &[(Arc<Segment>, Version)]) -> Result<Vec<Vec<u8>>> {
+/// The bodies of records: from memory, and from the segments, one after the other.
+fn read_records(records: &[(Arc<Segment>, Version)]) -> Result<Vec<Arc<[u8]>>> {
     let mut bodies = Vec::with_capacity(records.len());
     for run in records.chunk_by(|a, b| a.0.number == b.0.number) {
-        let places: Vec<_> = run.iter().map(|(_, version)| version.place).collect();
-        bodies.extend(run[0].0.read_many(&places)?);
+        let missing = run.iter().filter(|(_, version)| version.body.is_none());
+        let mut read = run[0].0.read_many(&missing.map(|(_, version)| version.place).collect::<Vec<_>>())?.into_iter();
+        let kept = |version: &Version| version.body.clone();
+        bodies.extend(run.iter().filter_map(|(_, version)| kept(version).or_else(|| read.next().map(Into::into))));
     }
     Ok(bodies)
 }

@@ -18,7 +18,7 @@ use crate::log::SegmentWriter;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Changes behind an image, at most: each is a read for whoever finds the page in the log.
+/// Changes behind an image, at most: each that is not kept in memory is a read for whoever finds the page in the log.
 const CHAIN_CHANGES_MAX: usize = 64;
 
 impl Transaction {
@@ -190,7 +190,7 @@ impl Transaction {
         let writer = self.writer.as_ref().and_then(|writer| writer.segment.as_ref());
         if let Some(segment) = writer {
             let own = versions[start.unwrap_or(0)..].iter();
-            records.extend(own.map(|version| (Arc::clone(&segment.segment), *version)));
+            records.extend(own.map(|version| (Arc::clone(&segment.segment), version.clone())));
         }
         self.shared.materialise(number, &records)
     }
@@ -215,14 +215,17 @@ fn log_page(
     });
     let as_changes = !dirty.whole && short && spilled.is_none();
     let head = number.to_le_bytes();
-    let place = if as_changes {
+    let (place, body) = if as_changes {
         shared.counters.changes_logged.fetch_add(1, Ordering::Relaxed);
-        segment.append(DELTA, &[&head, changes])?
+        // Half of the map's memory is for where records lie, so that bodies alone never make a checkpoint due.
+        let has_room = shared.log_map().held_bytes() < shared.options.log_map_bytes() / 2;
+        let body = has_room.then(|| [&head, changes].concat().into());
+        (segment.append(DELTA, &[&head, changes])?, body)
     } else {
         shared.counters.images_logged.fetch_add(1, Ordering::Relaxed);
-        segment.append(IMAGE, &[&head, records::without_zeros_at_end(&dirty.page)])?
+        (segment.append(IMAGE, &[&head, records::without_zeros_at_end(&dirty.page)])?, None)
     };
-    Ok(Some(Version { sequence, place, segment: segment.segment.number, is_image: !as_changes }))
+    Ok(Some(Version { sequence, place, segment: segment.segment.number, is_image: !as_changes, body }))
 }
 
 fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Extent]) -> Result<()> {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A page as one commit left it, in the log: a whole image, or a change to the version before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Version {
     /// The commit.
     pub(super) sequence: u64,
@@ -16,6 +16,15 @@ pub(super) struct Version {
     pub(super) segment: u32,
     /// Whether it is an image.
     pub(super) is_image: bool,
+    /// The body of a change, where it is kept in memory, so that to find the page in the log takes one read: of the image.
+    pub(super) body: Option<Arc<[u8]>>,
+}
+
+impl Version {
+    /// Bytes of memory beyond the version itself.
+    fn body_bytes(&self) -> u64 {
+        self.body.as_ref().map_or(0, |body| body.len() as u64 + BODY_BYTES)
+    }
 }
 
 /// The log of a page since its last image in a segment.
@@ -28,7 +37,9 @@ pub(super) struct Chain {
 }
 
 /// What a version takes in memory, its share of the tables included.
-const VERSION_BYTES: u64 = 40;
+const VERSION_BYTES: u64 = 56;
+/// What a body in memory takes beyond its bytes: two counts, and what the allocator adds.
+const BODY_BYTES: u64 = 32;
 /// What a page takes beyond its versions.
 const PAGE_BYTES: u64 = 64;
 
@@ -38,12 +49,13 @@ pub(super) struct LogMap {
     pages: HashMap<PageNumber, Vec<Version>>,
     segments: BTreeMap<u32, Arc<Segment>>,
     versions: u64,
+    bodies_bytes: u64,
 }
 
 impl LogMap {
     /// Estimated bytes in memory.
     pub(super) fn held_bytes(&self) -> u64 {
-        self.versions * VERSION_BYTES + self.pages.len() as u64 * PAGE_BYTES
+        self.versions * VERSION_BYTES + self.pages.len() as u64 * PAGE_BYTES + self.bodies_bytes
     }
 
     pub(super) fn add_segment(&mut self, segment: Arc<Segment>) {
@@ -51,8 +63,9 @@ impl LogMap {
     }
 
     pub(super) fn add(&mut self, page: PageNumber, version: Version) {
-        self.pages.entry(page).or_default().push(version);
         self.versions += 1;
+        self.bodies_bytes += version.body_bytes();
+        self.pages.entry(page).or_default().push(version);
     }
 
     /// Which commit up to `sequence` left the page in the log last; `None` where the page file has what counts.
@@ -66,7 +79,7 @@ impl LogMap {
         let versions = self.pages.get(&page)?;
         let end = versions.iter().rposition(|version| version.sequence <= sequence)? + 1;
         let start = versions[..end].iter().rposition(|version| version.is_image)?;
-        let place = |version: &Version| Some((Arc::clone(self.segments.get(&version.segment)?), *version));
+        let place = |version: &Version| Some((Arc::clone(self.segments.get(&version.segment)?), version.clone()));
         versions[start..end].iter().map(place).collect()
     }
 
@@ -104,6 +117,7 @@ impl LogMap {
             self.pages = HashMap::new();
         }
         self.versions = self.pages.values().map(|versions| versions.len() as u64).sum();
+        self.bodies_bytes = self.pages.values().flatten().map(Version::body_bytes).sum();
         self.segments.retain(|&number, _| number > segment);
     }
 }

@@ -140,7 +140,8 @@ impl Recovery {
                 if number >= self.page_count || !is_image && self.log_map.chain(number, segment.number).is_none() {
                     return None;
                 }
-                let version = Version { sequence: commit.sequence, place, segment: segment.number, is_image };
+                let version =
+                    Version { sequence: commit.sequence, place, segment: segment.number, is_image, body: None };
                 self.log_map.add(number, version);
             }
             Pending::State(body) => {

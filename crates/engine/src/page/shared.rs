@@ -194,8 +194,11 @@ impl Shared {
 
     /// The page that an image and the changes behind it describe.
     pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, Version)]) -> Result<Page> {
-        let bodies: Result<Vec<Vec<u8>>> =
-            records.iter().map(|(segment, version)| segment.read(version.place)).collect();
+        let body = |(segment, version): &(Arc<Segment>, Version)| match &version.body {
+            Some(body) => Ok(Arc::clone(body)),
+            None => Ok(segment.read(version.place)?.into()),
+        };
+        let bodies: Result<Vec<Arc<[u8]>>> = records.iter().map(body).collect();
         self.assemble(number, records, &bodies?)
     }
 
@@ -204,7 +207,7 @@ impl Shared {
         &self,
         number: PageNumber,
         records: &[(Arc<Segment>, Version)],
-        bodies: &[Vec<u8>],
+        bodies: &[Arc<[u8]>],
     ) -> Result<Page> {
         let mut page = None;
         for ((segment, version), body) in records.iter().zip(bodies) {
