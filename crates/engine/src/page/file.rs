@@ -178,7 +178,7 @@ impl PageFile {
     /// The last commit, to be read for as long as the snapshot is held.
     ///
     /// # Errors
-    /// None yet.
+    /// None now; a handle that follows a writer in another process may have to read its log.
     pub fn snapshot(&self) -> Result<Snapshot> {
         Ok(Snapshot { view: Arc::new(View::new(Arc::clone(&self.shared))) })
     }
@@ -304,10 +304,10 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
         storage.remove(&temporary)?;
     }
     let file = storage.create_update(&temporary)?;
-    let header = |checkpoint| Header {
+    let first = Header {
         page_bytes: options.page_bytes,
-        file_id: file_id(name),
-        checkpoint,
+        file_id: random_u64(),
+        checkpoint: 0,
         sequence: 0,
         epoch: 0,
         first_segment: 1,
@@ -316,7 +316,6 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
         state: Vec::new(),
         user: user.to_vec(),
     };
-    let first = header(0);
     first.write(&*file)?;
     Header { checkpoint: 1, ..first }.write(&*file)?;
     // A file of large pages has a whole number of them.
@@ -325,11 +324,6 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
     drop(file);
     storage.rename(&temporary, name)?;
     storage.sync_directory()
-}
-
-/// An identity that no other file is likely to have.
-fn file_id(name: &str) -> u64 {
-    random_u64() ^ name.len() as u64
 }
 
 fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {

@@ -47,7 +47,7 @@ impl Space {
         self.clean.pages() + self.held.values().map(Extents::pages).sum::<u64>()
     }
 
-    /// Pages freed by commits in segments up to and including `segment`, and still free.
+    /// Free pages that wait for a checkpoint before they may be written directly.
     pub(super) fn held_pages(&self) -> u64 {
         self.held.values().map(Extents::pages).sum()
     }
