@@ -216,3 +216,18 @@ pub(super) fn write_node<W: Word>(
     tx.edit(number, Purpose::Inner(depth as u8))?.write(0, &image);
     Ok(number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::harness::example_of_leaves;
+
+    #[test]
+    fn the_documented_node_is_the_one_that_is_written() {
+        let shape = Shape::<u64>::new(512 - 8);
+        let image = shape.image(1, &[(1000, 7), (2000, 8), (u64::MAX, 300)]);
+        let (front, children) = (example_of_leaves("inner"), example_of_leaves("children"));
+        assert_eq!((&image[..front.len()], &image[332..]), (&front[..], &children[..]));
+        assert!(image[front.len()..332].iter().all(|&byte| byte == 0));
+    }
+}

@@ -261,3 +261,18 @@ pub(super) fn entry_bytes<W: Word>(key: W, payload: &[u8]) -> Vec<u8> {
     bytes[W::BYTES..].copy_from_slice(payload);
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::harness::example_of_leaves;
+
+    #[test]
+    fn the_documented_leaf_is_the_one_that_is_written() {
+        let entries: Vec<u8> = (1..5_u16).flat_map(|i| entry_bytes(u64::from(i) * 10, &i.to_le_bytes())).collect();
+        let header = Header { part: Part::default(), count: 4, previous: 6, next: 9 };
+        assert_eq!(header.image(&entries), example_of_leaves("leaf"));
+        let run = Header { part: Part { continues: true, continuation: true }, ..header };
+        assert_eq!(run.image(&[])[0], 0xa4 + 1 + 2);
+    }
+}
