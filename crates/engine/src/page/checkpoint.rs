@@ -33,9 +33,17 @@ impl Writer {
 
     /// Brings what no reader keeps back into the page file. With `seal` the segment that grows is included in any case.
     pub(super) fn checkpoint(&mut self, shared: &Shared, seal: bool) -> Result<()> {
-        let oldest = self.oldest_reader(shared)?;
-        let sequence = shared.current().sequence;
+        let (sequence, here) = {
+            let current = shared.current();
+            (current.sequence, current.readers.keys().next().copied().unwrap_or(u64::MAX))
+        };
         let large = self.segment.as_ref().is_some_and(|segment| segment.position() > shared.options.checkpoint_bytes);
+        let first = self.sealed.first().map_or(u64::MAX, |sealed| sealed.sequence);
+        if !seal && !large && here < sequence.min(first) {
+            return Ok(());
+        }
+        let elsewhere = readers::oldest(&*shared.storage, &shared.name)?;
+        let oldest = here.min(elsewhere.unwrap_or(u64::MAX));
         if seal || large || oldest >= sequence {
             self.seal(shared)?;
         }
@@ -65,13 +73,6 @@ impl Writer {
         self.file.sync()?;
         self.header = header;
         self.forget_log(shared, &pages, &last, passed, &released)
-    }
-
-    /// The oldest commit that anybody reads, here or in another process.
-    fn oldest_reader(&self, shared: &Shared) -> Result<u64> {
-        let here = shared.current().readers.keys().next().copied();
-        let elsewhere = readers::oldest(&*shared.storage, &shared.name)?;
-        Ok(here.unwrap_or(u64::MAX).min(elsewhere.unwrap_or(u64::MAX)))
     }
 
     /// Writes the pages as the last commit of a segment left them.

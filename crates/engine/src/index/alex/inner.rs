@@ -61,6 +61,19 @@ impl<'a, W: Word> Slots<'a, W> {
         Child::load(self.pages, &self.shape, number, &bytes)
     }
 
+    /// The children in order, each with the slot behind its last.
+    pub(super) fn runs(&mut self) -> Result<Vec<(u32, Child<W>)>> {
+        let mut runs: Vec<(u32, Child<W>)> = Vec::new();
+        for slot in 0..self.node.fanout() {
+            let child = self.child(slot)?;
+            match runs.last_mut() {
+                Some((end, last)) if last.first == child.first => *end = slot + 1,
+                _ => runs.push((slot + 1, child)),
+            }
+        }
+        Ok(runs)
+    }
+
     /// The slots around `slot` that lead to the same child.
     pub(super) fn run(&mut self, slot: u32) -> Result<Range<u32>> {
         let (_, child) = self.bytes(slot)?;

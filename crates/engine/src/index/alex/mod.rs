@@ -32,6 +32,7 @@ mod state;
 mod tests;
 mod tree;
 mod verify;
+mod widen;
 
 pub use options::AlexOptions;
 pub use tree::Alex;

@@ -21,16 +21,16 @@ use std::ops::Range;
 const LEAST_SHARE: usize = 8;
 
 /// A way to split a data node in two: at an entry, and there at a slot or a separator.
-struct Cut<W> {
-    left: Fit<W>,
-    right: Fit<W>,
-    at: usize,
-    cost: f64,
-    border: Border<W>,
+pub(super) struct Cut<W> {
+    pub(super) left: Fit<W>,
+    pub(super) right: Fit<W>,
+    pub(super) at: usize,
+    pub(super) cost: f64,
+    pub(super) border: Border<W>,
 }
 
 /// What parts the halves.
-enum Border<W> {
+pub(super) enum Border<W> {
     /// The slots of the model node above that lead to the node: those before `.1` go on to lead to the left half (the paper's split sideways).
     Slot(Range<u32>, u32),
     /// The least key of the right half.
@@ -76,6 +76,7 @@ impl Alex {
                 self.replace(tx, rules, state, path, (&batch, links), &plan)?;
             }
             (_, Some(cut)) => self.split(tx, rules, state, path, (&batch, links), cut)?,
+            (_, None) if self.widen(tx, rules, state, path, (&batch, links))? => {}
             (_, None) => {
                 tx.count("data node split downwards");
                 let plan = rules.plan_inner(keys, 0..keys.len(), step.depth);
@@ -180,7 +181,7 @@ fn grown_pages(rules: &Rules, entries: usize) -> Option<usize> {
 }
 
 /// Costs of the halves of a split before entry `at`; `None` where one would be too large, or hardly worth a node.
-fn halves<W: Word>(rules: &Rules, keys: &[W], at: usize, border: Border<W>) -> Option<Cut<W>> {
+pub(super) fn halves<W: Word>(rules: &Rules, keys: &[W], at: usize, border: Border<W>) -> Option<Cut<W>> {
     let (left, right) = keys.split_at(at);
     if left.len().min(right.len()) * LEAST_SHARE < keys.len() {
         return None;

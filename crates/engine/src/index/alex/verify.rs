@@ -50,16 +50,14 @@ impl<'a> Walk<'a> {
                 Ok(entries.into_iter().map(|(least, child)| Branch { child, slots: 0..0, least }).collect())
             }
             Kind::Model => {
-                let mut slots = Slots::new(self.pages, shape, node, depth);
-                let mut branches: Vec<Branch<W>> = Vec::new();
-                for slot in 0..node.fanout() {
-                    let child = slots.child(slot)?;
-                    match branches.last_mut() {
-                        Some(last) if last.child.first == child.first => last.slots.end = slot + 1,
-                        _ => branches.push(Branch { child, slots: slot..slot + 1, least: W::MIN }),
-                    }
-                }
-                Ok(branches)
+                let runs = Slots::new(self.pages, shape, node, depth).runs()?;
+                let starts = std::iter::once(0).chain(runs.iter().map(|(end, _)| *end));
+                let branch = |(start, (end, child)): (u32, &(u32, Child<W>))| Branch {
+                    child: *child,
+                    slots: start..*end,
+                    least: W::MIN,
+                };
+                Ok(starts.zip(&runs).map(branch).collect())
             }
         }
     }

@@ -201,7 +201,7 @@ impl<W: Word> Editor<'_, W> {
                 self.adjust(path)?;
             }
         }
-        if path.len() > MOST_MIXED { self.rebuild(path, 0) } else { Ok(()) }
+        if path.len() > MOST_MIXED { self.rebuild(path, 0, "too high a root rebuilt") } else { Ok(()) }
     }
 
     /// Adds a change of the layers to the statistics of the nodes above it.

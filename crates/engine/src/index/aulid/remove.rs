@@ -200,7 +200,7 @@ impl<W: Word> Editor<'_, W> {
             counts.initial_size >= LEAST_SHRINKING && counts.size < counts.initial_size / SHRUNK
         };
         match path.iter().position(shrunk) {
-            Some(depth) => self.rebuild(path, depth),
+            Some(depth) => self.rebuild(path, depth, "shrunken mixed node rebuilt"),
             None => Ok(()),
         }
     }
