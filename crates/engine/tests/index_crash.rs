@@ -168,7 +168,7 @@ fn crash_everywhere(start: &SimulatedDisk, history: &History, crashes: CrashOpti
                 return Ok(());
             }
             let allowed = &history.states[acknowledged..(acknowledged + 2).min(history.states.len())];
-            if seen.len() % 16 == 0 {
+            if seen.len().is_multiple_of(16) {
                 // Power fails again while recovery is at work.
                 let again = CrashOptions { random_images: 1, seed: point.call, ..CrashOptions::default() };
                 let nested = enumerate_crashes(
@@ -225,7 +225,6 @@ fn crash_in_the_normal_run(kind: Kind) {
             break;
         }
     }
-    println!("{kind}: {} distinct images", seen.len());
 }
 
 index_support::every_kind!(no_kind_loses_or_mixes_anything_wherever_power_fails, super::crash_in_the_normal_run);
@@ -240,7 +239,6 @@ fn a_million_images_of_lost_power_are_all_whole() {
             crash(kind, seed, 60, crashes, seen.entry(kind).or_default());
         }
         let all: usize = seen.values().map(BTreeSet::len).sum();
-        println!("{all} distinct images after seed {seed}");
         if all >= 1_000_000 {
             break;
         }

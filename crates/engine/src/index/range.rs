@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(Bounds::of(&(3_u64..=5)), Bounds(Some((3, 5))));
         assert_eq!(Bounds::of::<u64>(&..), Bounds(Some((0, u64::MAX))));
         assert_eq!(Bounds::of(&(..0_u64)), Bounds(None));
-        assert_eq!(Bounds::of(&(5_u64..3)), Bounds(None));
+        assert_eq!(Bounds::of(&(Bound::Included(5_u64), Bound::Excluded(3))), Bounds(None));
         assert_eq!(Bounds::of(&(5_u64..5)), Bounds(None));
         assert_eq!(Bounds::of(&(Bound::Excluded(u64::MAX), Bound::Unbounded)), Bounds(None));
         assert_eq!(Bounds::of(&(Bound::Excluded(0_u64), Bound::Included(u64::MAX))), Bounds(Some((1, u64::MAX))));

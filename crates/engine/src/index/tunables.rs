@@ -267,8 +267,7 @@ mod tests {
             assert_eq!(Tunables::from_list(kind, &list), Some(tunables), "{kind}");
             assert_eq!(Tunables::from_list(kind, &[(250, 1)]), None, "{kind}: an unknown tag");
         }
-        let mut fiting = FitingOptions::default();
-        fiting.error = 0;
+        let fiting = FitingOptions { error: 0, ..FitingOptions::default() };
         assert!(Tunables::new(&IndexOptions { kind: Kind::Fiting, fiting, ..IndexOptions::default() }).is_err());
         assert!(Tunables::new(&IndexOptions { kind: Kind::Ogive, fiting, ..IndexOptions::default() }).is_ok());
         assert_eq!(Tunables::from_list(Kind::Fiting, &[(1, 0)]), None);

@@ -19,7 +19,8 @@ byte strings of any length, and for data that never change, build a table with `
 
 /// Make, change and ask indexes that are updated in place
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES, subcommand_required = true, disable_help_subcommand = true)]
+#[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = false)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
