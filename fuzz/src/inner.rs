@@ -4,7 +4,7 @@ use crate::input::{take_u8, take_u64};
 use ogive_model::inner::{Children, KeyWidth, NodeView, encode, replace_group};
 
 fn width_of(byte: u8) -> KeyWidth {
-    if byte.is_multiple_of(2) { KeyWidth::Eight } else { KeyWidth::Sixteen }
+    if byte & 1 == 0 { KeyWidth::Eight } else { KeyWidth::Sixteen }
 }
 
 /// Searches, decodes and changes a forged node. Input: width of keys u8, key u64, the node.
