@@ -56,6 +56,12 @@ pub enum Error {
         /// The limit, `log_limit_bytes`.
         limit: u64,
     },
+    /// A reader on a medium that takes no files could not tell the writer of its snapshot, and the writer has gone past it.
+    #[error("{} has changed since this reader opened it, and its snapshot is gone; open it again", path.display())]
+    SnapshotGone {
+        /// The page file.
+        path: PathBuf,
+    },
     /// The file was written by a newer version of the format.
     #[error("{} has format version {found}; this program reads up to version {supported}: use a newer ogive", path.display())]
     UnknownVersion {

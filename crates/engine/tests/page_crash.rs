@@ -1,7 +1,7 @@
 //! The power goes at every call that changes the disk, in commits, checkpoints, recovery and creation: what was acknowledged is
 //! there, what was not is wholly there or wholly absent, and the file opens, verifies and takes new commits.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod page_support;
 

@@ -1,7 +1,7 @@
 //! Bits that flip, pages that are misplaced or stale, logs that are damaged in the middle or end in garbage: found out, or rightly
 //! dropped, and never taken for content.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod page_support;
 

@@ -1,7 +1,7 @@
 //! Every call to the storage fails once, as a broken device or a full disk would make it: what was acknowledged survives, and after a
 //! failed write or sync the handle takes no more.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod page_support;
 

@@ -1,6 +1,6 @@
 //! Random transactions, aborts, checkpoints, snapshots and reopenings against a plain model.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod page_support;
 

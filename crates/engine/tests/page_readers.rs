@@ -1,14 +1,16 @@
 //! Readers beside the writer: in threads, through a second handle as another process has it, and on old snapshots.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod page_support;
 
-use ogive::io::{LocalStorage, MemoryStorage, Purpose, Storage};
+use ogive::io::{FileLock, LocalStorage, MemoryStorage, Purpose, ReadableFile, Storage, UpdatableFile, WritableFile};
 use ogive::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
 use ogive::{Error, Result};
 use ogive_testkit::Random;
 use page_support::{Model, options, transact};
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -183,6 +185,87 @@ fn what_a_dead_reader_left_is_removed() {
     file.checkpoint().unwrap();
     assert_eq!(file.statistics().log_bytes, 0);
     assert!(!storage.list().unwrap().iter().any(|name| name.contains("reader")));
+}
+
+/// A medium that takes no files, whose content another machine changes.
+#[derive(Debug)]
+struct ReadOnly(MemoryStorage);
+
+fn refused<T>() -> Result<T> {
+    Err(Error::io("change", "the medium", ErrorKind::ReadOnlyFilesystem.into()))
+}
+
+impl Storage for ReadOnly {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        self.0.open(name)
+    }
+    fn create(&self, _: &str) -> Result<Box<dyn WritableFile>> {
+        refused()
+    }
+    fn open_update(&self, _: &str) -> Result<Arc<dyn UpdatableFile>> {
+        refused()
+    }
+    fn create_update(&self, _: &str) -> Result<Arc<dyn UpdatableFile>> {
+        refused()
+    }
+    fn rename(&self, _: &str, _: &str) -> Result<()> {
+        refused()
+    }
+    fn remove(&self, _: &str) -> Result<()> {
+        refused()
+    }
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.0.exists(name)
+    }
+    fn list(&self) -> Result<Vec<String>> {
+        self.0.list()
+    }
+    fn sync_directory(&self) -> Result<()> {
+        refused()
+    }
+    fn lock(&self, _: &str) -> Result<Box<dyn FileLock>> {
+        refused()
+    }
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path(name)
+    }
+}
+
+#[test]
+fn a_reader_that_cannot_register_learns_that_its_snapshot_is_gone() {
+    for budget_bytes in [0, 1 << 20] {
+        let memory = MemoryStorage::new();
+        let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+        let (file, mut pages) = stamped(&storage, &small());
+        stamp(&file, &mut pages, 1).unwrap();
+        let there: Arc<dyn Storage> = Arc::new(ReadOnly(memory));
+        let mut reading = small();
+        reading.budget_bytes = budget_bytes;
+        let with_log = PageFile::open_read_only(&there, "f", &reading).unwrap();
+        file.checkpoint().unwrap();
+        let without_log = PageFile::open_read_only(&there, "f", &reading).unwrap();
+        assert_eq!(number_of(&without_log.snapshot().unwrap()), 1);
+        for number in 2..30 {
+            stamp(&file, &mut pages, number).unwrap();
+            file.checkpoint().unwrap();
+        }
+        // What it had in its log it still has.
+        assert_eq!(number_of(&with_log.snapshot().unwrap()), 1);
+        let snapshot = without_log.snapshot().unwrap();
+        let fresh = PageFile::open_read_only(&there, "f", &{
+            let mut nothing_kept = small();
+            nothing_kept.budget_bytes = 0;
+            nothing_kept
+        });
+        assert_eq!(number_of(&fresh.unwrap().snapshot().unwrap()), 29);
+        if budget_bytes == 0 {
+            let claimed = claimed(&without_log);
+            let gone = claimed
+                .iter()
+                .filter(|&&(page, _)| matches!(snapshot.read(page, Purpose::Leaf), Err(Error::SnapshotGone { .. })));
+            assert!(gone.count() > 0);
+        }
+    }
 }
 
 #[test]

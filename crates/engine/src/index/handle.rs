@@ -57,7 +57,8 @@ impl<K: Key, V: Payload> Index<K, V> {
         Self::of_file(storage, name, file)
     }
 
-    /// Opens an index for reading alone, beside a writer in this process or another.
+    /// Opens an index for reading alone, as its last commit left it, beside a writer in this process or another. The writer keeps what
+    /// this handle may read for as long as it is open; to see later commits, open the index again.
     ///
     /// # Errors
     /// As for [`Self::open`], but for the lock. [`Self::write`] is refused.
@@ -95,7 +96,7 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// The index as the last commit left it, for as long as the reader is held.
     ///
     /// # Errors
-    /// [`crate::Error::Io`] where the file of a writer in another process cannot be read.
+    /// [`crate::Error::Poisoned`] after [`Self::close`] of another clone.
     pub fn reader(&self) -> Result<Reader<K, V>> {
         Reader::new(Arc::clone(&self.shared))
     }

@@ -107,7 +107,24 @@ impl Segment {
     pub(crate) fn read(&self, place: RecordPlace) -> Result<Vec<u8>> {
         let mut frame = vec![0; place.body_bytes as usize + FRAME_BYTES];
         self.file.read(ReadRequest { offset: place.position, buffer: &mut frame, purpose: Purpose::Log })?;
-        match record::decode(self.identity, place.position, &frame) {
+        self.body(place, &frame)
+    }
+
+    /// The bodies of many records, as many reads at a time as the storage serves at once.
+    pub(crate) fn read_many(&self, places: &[RecordPlace]) -> Result<Vec<Vec<u8>>> {
+        let mut frames: Vec<Vec<u8>> =
+            places.iter().map(|place| vec![0; place.body_bytes as usize + FRAME_BYTES]).collect();
+        let requests = places.iter().zip(&mut frames).map(|(place, frame)| ReadRequest {
+            offset: place.position,
+            buffer: frame,
+            purpose: Purpose::Log,
+        });
+        self.file.read_many(requests.collect())?;
+        places.iter().zip(&frames).map(|(&place, frame)| self.body(place, frame)).collect()
+    }
+
+    fn body(&self, place: RecordPlace, frame: &[u8]) -> Result<Vec<u8>> {
+        match record::decode(self.identity, place.position, frame) {
             Some((_, body, _)) if body.len() == place.body_bytes as usize => Ok(body.to_vec()),
             _ => Err(Error::damaged(self.file.path(), place.position, "the checksum of a log record does not match")),
         }

@@ -3,17 +3,21 @@
 use super::epochs::{self, Place, epoch_byte};
 use super::fresh::Combiner;
 use super::header::Header;
-use super::pages::PageNumber;
+use super::log_map::Version;
+use super::pages::{Page, PageNumber};
 use super::pool::IN_FILE;
 use super::readers;
 use super::shared::Shared;
 use super::writer::{Sealed, Writer};
 use crate::error::{Error, Result};
 use crate::io::Purpose;
-use crate::log::{segment_name, segment_numbers};
+use crate::log::{Segment, segment_name, segment_numbers};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// Pages that a checkpoint has in memory at once.
+const BATCH_PAGES: usize = 256;
 
 impl Writer {
     /// Makes a checkpoint if the log, its map or the pages that wait for one have become large.
@@ -29,9 +33,17 @@ impl Writer {
 
     /// Brings what no reader keeps back into the page file. With `seal` the segment that grows is included in any case.
     pub(super) fn checkpoint(&mut self, shared: &Shared, seal: bool) -> Result<()> {
-        let oldest = self.oldest_reader(shared)?;
-        let sequence = shared.current().sequence;
+        let (sequence, here) = {
+            let current = shared.current();
+            (current.sequence, current.readers.keys().next().copied().unwrap_or(u64::MAX))
+        };
         let large = self.segment.as_ref().is_some_and(|segment| segment.position() > shared.options.checkpoint_bytes);
+        let first = self.sealed.first().map_or(u64::MAX, |sealed| sealed.sequence);
+        if !seal && !large && here < sequence.min(first) {
+            return Ok(());
+        }
+        let elsewhere = readers::oldest(&*shared.storage, &shared.name)?;
+        let oldest = here.min(elsewhere.unwrap_or(u64::MAX));
         if seal || large || oldest >= sequence {
             self.seal(shared)?;
         }
@@ -63,28 +75,18 @@ impl Writer {
         self.forget_log(shared, &pages, &last, passed, &released)
     }
 
-    /// The oldest commit that anybody reads, here or in another process.
-    fn oldest_reader(&self, shared: &Shared) -> Result<u64> {
-        let here = shared.current().readers.keys().next().copied();
-        let elsewhere = readers::oldest(&*shared.storage, &shared.name)?;
-        Ok(here.unwrap_or(u64::MAX).min(elsewhere.unwrap_or(u64::MAX)))
-    }
-
     /// Writes the pages as the last commit of a segment left them.
     fn write_pages(&self, shared: &Shared, pages: &[(PageNumber, u64)], last: &Sealed) -> Result<()> {
         let mut combiner = Combiner::default();
         let free: BTreeSet<PageNumber> =
             self.space.held_through(last.number).flat_map(|(first, pages)| first..first + pages).collect();
         let written = pages.iter().filter(|(number, _)| !free.contains(number));
-        for &(number, version) in written.clone() {
-            let page = match shared.pool.get(number, version) {
-                Some(page) => page,
-                None => match shared.read_log(number, last.sequence)? {
-                    Some((_, page)) => page,
-                    None => return Err(shared.store.damaged(number, "the log has lost it")),
-                },
-            };
-            combiner.write(&shared.store, &*self.file, (number, self.epoch), &page, Purpose::Leaf)?;
+        let all: Vec<(PageNumber, u64)> = written.clone().copied().collect();
+        for batch in all.chunks(BATCH_PAGES) {
+            let pages = pages_from_log(shared, batch, last.sequence)?;
+            for (&(number, _), page) in batch.iter().zip(&pages) {
+                combiner.write(&shared.store, &*self.file, (number, self.epoch), page, Purpose::Leaf)?;
+            }
         }
         combiner.flush(&shared.store, &*self.file, Purpose::Leaf)?;
         shared.counters.pages_written.fetch_add(combiner.pages, Ordering::Relaxed);
@@ -183,6 +185,42 @@ impl Writer {
     }
 }
 
+/// Pages as a commit left them: from the pool, and from the log by as many reads at a time as the storage serves at once.
+fn pages_from_log(shared: &Shared, batch: &[(PageNumber, u64)], sequence: u64) -> Result<Vec<Page>> {
+    let mut missing = Vec::new();
+    let mut found: Vec<Option<Page>> = Vec::with_capacity(batch.len());
+    let mut chains = Vec::new();
+    for &(number, version) in batch {
+        let page = shared.pool.get(number, version);
+        if page.is_none() {
+            let records = shared.log_map().records(number, sequence);
+            let records = records.ok_or_else(|| shared.store.damaged(number, "the log has lost it"))?;
+            chains.push((number, records.len()));
+            missing.extend(records);
+        }
+        found.push(page);
+    }
+    let bodies = read_records(&missing)?;
+    let mut read = Vec::with_capacity(chains.len());
+    let (mut missing, mut bodies) = (&missing[..], &bodies[..]);
+    for (number, length) in chains {
+        read.push(shared.assemble(number, &missing[..length], &bodies[..length])?);
+        (missing, bodies) = (&missing[length..], &bodies[length..]);
+    }
+    let mut read = read.into_iter();
+    Ok(found.into_iter().filter_map(|page| page.or_else(|| read.next())).collect())
+}
+
+/// The bodies of records, segment by segment.
+fn read_records(records: &[(Arc<Segment>, Version)]) -> Result<Vec<Vec<u8>>> {
+    let mut bodies = Vec::with_capacity(records.len());
+    for run in records.chunk_by(|a, b| a.0.number == b.0.number) {
+        let places: Vec<_> = run.iter().map(|(_, version)| version.place).collect();
+        bodies.extend(run[0].0.read_many(&places)?);
+    }
+    Ok(bodies)
+}
+
 /// Removes segments before `first`, the oldest first.
 pub(super) fn remove_segments(shared: &Shared, first: u32) -> Result<()> {
     let numbers = segment_numbers(&*shared.storage, &shared.name)?;
@@ -200,7 +238,7 @@ impl Shared {
     /// Lets the next transaction begin.
     pub(super) fn give_writer_back(self: &Arc<Self>, writer: Box<Writer>) {
         writer.publish_counts(self);
-        *self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(writer);
+        *self.writer.lock() = Some(writer);
         self.writer_is_back.notify_all();
     }
 }

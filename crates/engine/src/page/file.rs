@@ -10,6 +10,7 @@ use super::shared::{Current, PageStore, Shared};
 use super::snapshot::{Snapshot, View};
 use super::space::Space;
 use super::statistics::{Counters, PageStatistics};
+use super::sync::{Condvar, Mutex, RwLock};
 use super::transaction::Transaction;
 use super::writer::Writer;
 use crate::error::{Error, Result};
@@ -17,8 +18,8 @@ use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, random_u64};
 use crate::log::{segment_name, segment_numbers};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
 
 /// How often a reader begins anew when a checkpoint of the writer comes between.
 const READ_ATTEMPTS: u32 = 20;
@@ -272,12 +273,12 @@ impl PageFile {
             let path = self.shared.store.path.display();
             return Err(Error::InvalidArgument(format!("{path} is open for reading alone; open it for writing")));
         }
-        let mut slot = self.shared.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.shared.writer.lock();
         loop {
             self.shared.check_poison()?;
             match slot.take() {
                 Some(writer) => return Ok(writer),
-                None => slot = self.shared.writer_is_back.wait(slot).unwrap_or_else(PoisonError::into_inner),
+                None => slot = self.shared.writer_is_back.wait(&self.shared.writer, slot),
             }
         }
     }
@@ -285,7 +286,7 @@ impl PageFile {
 
 impl Shared {
     fn first_segment(&self) -> u32 {
-        let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.writer.lock();
         writer.as_ref().map_or(0, |writer| writer.header.first_segment)
     }
 }
@@ -385,9 +386,10 @@ impl Opened<'_> {
             epochs: recovery.epochs.map(RwLock::new),
             counters: Counters::default(),
             writer: Mutex::new(None),
-            writer_is_back: Condvar::new(),
+            writer_is_back: Condvar::default(),
             poisoned: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            known_epoch: registration.is_none().then_some(recovery.epoch).filter(|_| lock.is_none()),
             _lock: lock,
             _registration: registration,
         };

@@ -23,10 +23,15 @@ mod pool;
 mod readers;
 mod records;
 mod recover;
+#[cfg(test)]
+mod schedule;
+#[cfg(test)]
+mod schedule_tests;
 mod shared;
 mod snapshot;
 mod space;
 mod statistics;
+mod sync;
 mod tally;
 mod transaction;
 mod verify;

@@ -2,10 +2,10 @@
 
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber};
+use super::sync::RwLock;
 use crate::block::{BlockCache, BlockKey};
 use crate::io::Purpose;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
 /// The version of a page that the page file holds, rather than the log.
 pub(super) const IN_FILE: u64 = 0;
@@ -47,7 +47,7 @@ impl Pool {
 
     pub(super) fn get(&self, page: PageNumber, version: u64) -> Option<Page> {
         if self.resident_pages > 0 {
-            let resident = self.resident.read().unwrap_or_else(PoisonError::into_inner);
+            let resident = self.resident.read();
             if let Some(found) = resident.pages.get(&page).filter(|found| found.version == version) {
                 return Some(found.page.clone());
             }
@@ -57,7 +57,7 @@ impl Pool {
 
     pub(super) fn insert(&self, number: PageNumber, version: u64, purpose: Purpose, page: &Page) {
         if let (Purpose::Inner(depth), true) = (purpose, self.resident_pages > 0) {
-            let mut resident = self.resident.write().unwrap_or_else(PoisonError::into_inner);
+            let mut resident = self.resident.write();
             if resident.admit(number, version, depth, page, self.resident_pages) {
                 return;
             }
@@ -68,7 +68,7 @@ impl Pool {
     /// Forgets a version of a page.
     pub(super) fn remove(&self, page: PageNumber, version: u64) {
         if self.resident_pages > 0 {
-            let mut resident = self.resident.write().unwrap_or_else(PoisonError::into_inner);
+            let mut resident = self.resident.write();
             if resident.pages.get(&page).is_some_and(|found| found.version == version) {
                 resident.remove(page);
             }
@@ -79,7 +79,7 @@ impl Pool {
     /// Says that what was one version of a page is now another, if it is in memory.
     pub(super) fn rename(&self, page: PageNumber, from: u64, to: u64) {
         if self.resident_pages > 0 {
-            let mut resident = self.resident.write().unwrap_or_else(PoisonError::into_inner);
+            let mut resident = self.resident.write();
             match resident.pages.get_mut(&page) {
                 Some(found) if found.version == from => found.version = to,
                 Some(found) if found.version < from => resident.remove(page),

@@ -8,6 +8,7 @@ use super::pool::{IN_FILE, Pool};
 use super::readers::Registration;
 use super::records;
 use super::statistics::Counters;
+use super::sync::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::writer::Writer;
 use crate::block::checksum;
 use crate::error::{Error, Result};
@@ -16,8 +17,8 @@ use crate::log::Segment;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// The page file as bytes: whole pages, checked.
 #[derive(Debug)]
@@ -123,6 +124,8 @@ pub(super) struct Shared {
     pub(super) writer_is_back: Condvar,
     pub(super) poisoned: AtomicBool,
     pub(super) closed: AtomicBool,
+    /// Where a reader could not register: the greatest epoch that its snapshot can have. Later ones mean that it is gone.
+    pub(super) known_epoch: Option<u32>,
     /// What keeps other writers away, or checkpoints of another process's writer.
     pub(super) _lock: Option<Box<dyn FileLock>>,
     pub(super) _registration: Option<Registration>,
@@ -130,21 +133,21 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn current(&self) -> MutexGuard<'_, Current> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.current.lock()
     }
 
     pub(super) fn log_map(&self) -> RwLockReadGuard<'_, LogMap> {
-        self.log_map.read().unwrap_or_else(PoisonError::into_inner)
+        self.log_map.read()
     }
 
     pub(super) fn log_map_mut(&self) -> RwLockWriteGuard<'_, LogMap> {
-        self.log_map.write().unwrap_or_else(PoisonError::into_inner)
+        self.log_map.write()
     }
 
     /// Changes the space map; does nothing where it is not in memory.
     pub(super) fn with_epochs<T: Default>(&self, work: impl FnOnce(&mut Epochs) -> T) -> T {
         let epochs = self.epochs.as_ref();
-        epochs.map_or_else(T::default, |epochs| work(&mut epochs.write().unwrap_or_else(PoisonError::into_inner)))
+        epochs.map_or_else(T::default, |epochs| work(&mut epochs.write()))
     }
 
     pub(super) fn check_poison(&self) -> Result<()> {
@@ -191,18 +194,29 @@ impl Shared {
 
     /// The page that an image and the changes behind it describe.
     pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, Version)]) -> Result<Page> {
+        let bodies: Result<Vec<Vec<u8>>> =
+            records.iter().map(|(segment, version)| segment.read(version.place)).collect();
+        self.assemble(number, records, &bodies?)
+    }
+
+    /// The page that records with these bodies describe.
+    pub(super) fn assemble(
+        &self,
+        number: PageNumber,
+        records: &[(Arc<Segment>, Version)],
+        bodies: &[Vec<u8>],
+    ) -> Result<Page> {
         let mut page = None;
-        for (segment, version) in records {
-            let body = segment.read(version.place)?;
+        for ((segment, version), body) in records.iter().zip(bodies) {
             let nonsense = || {
                 let detail = format!("a record of page {number} makes no sense");
                 Error::damaged(segment.file.path(), version.place.position, detail)
             };
             if version.is_image {
-                page = Some(records::image(&body, self.store.page_bytes).ok_or_else(nonsense)?);
+                page = Some(records::image(body, self.store.page_bytes).ok_or_else(nonsense)?);
                 continue;
             }
-            let (_, changes) = records::page_of(&body).ok_or_else(nonsense)?;
+            let (_, changes) = records::page_of(body).ok_or_else(nonsense)?;
             let target = page.as_mut().ok_or_else(nonsense)?;
             records::apply(target.payload_mut(), changes).ok_or_else(nonsense)?;
         }
@@ -217,10 +231,13 @@ impl Shared {
     }
 
     pub(super) fn check_epoch(&self, number: PageNumber, epoch: u32) -> Result<()> {
+        if self.known_epoch.is_some_and(|known| epoch > known) {
+            return Err(Error::SnapshotGone { path: self.store.path.clone() });
+        }
         let Some(epochs) = &self.epochs else {
             return Ok(());
         };
-        let expected = epochs.read().unwrap_or_else(PoisonError::into_inner).get(number);
+        let expected = epochs.read().get(number);
         if expected != super::epochs::epoch_byte(epoch) {
             return Err(stale(&self.store, number));
         }
@@ -230,7 +247,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let Some(mut writer) = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take() else {
+        let Some(mut writer) = self.writer.get_mut().take() else {
             return;
         };
         if !self.closed.load(Ordering::Acquire) && !self.poisoned.load(Ordering::Acquire) {

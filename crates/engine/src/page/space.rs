@@ -95,6 +95,8 @@ impl Space {
         // A page number from a damaged node may be any.
         let end = (u64::from(first) + u64::from(pages)).min(u64::from(self.page_count));
         if let Some(pages) = end.checked_sub(u64::from(first)) {
+            // Freed twice, it would be used twice.
+            self.claim(first, pages as u32);
             self.held.entry(segment).or_default().insert(first, pages as u32);
         }
     }

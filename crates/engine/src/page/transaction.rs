@@ -173,15 +173,19 @@ impl Transaction {
 
     /// Gives pages back. They are used again once no snapshot and no recovery can need them.
     pub fn free(&mut self, first: PageNumber, pages: u32) {
-        if self.dirty.is_empty() && self.spilled.is_empty() {
-            self.freed.push((first, pages));
+        // A number from a damaged node may be any; pages that do not exist are not freed.
+        let end = first.saturating_add(pages).min(self.page_count());
+        let first = first.max(self.shared.first_page);
+        if first >= end {
             return;
         }
-        for page in first..first.saturating_add(pages) {
-            self.dirty.remove(&page);
-            self.spilled.remove(&page);
+        if !self.dirty.is_empty() || !self.spilled.is_empty() {
+            for page in first..end {
+                self.dirty.remove(&page);
+                self.spilled.remove(&page);
+            }
         }
-        self.freed.push((first, pages));
+        self.freed.push((first, end - first));
     }
 
     /// Says what the operations that follow are for. [`Phase::Search`] begins an operation.

@@ -39,7 +39,9 @@ impl Snapshot {
         let space = found.space.as_ref();
         let map = map_pages(&places);
         for page in shared.first_page..self.view.page_count {
-            let (free, claimed) = (space.is_some_and(|space| space.is_free(page)), claimed.contains(page));
+            // What an aborted transaction added at the end, no commit has told of yet.
+            let free = page >= found.page_count || space.is_some_and(|space| space.is_free(page));
+            let claimed = claimed.contains(page);
             let detail = match (map.contains(page), free, claimed) {
                 (true, false, false) | (false, true, false) => continue,
                 (false, false, true) => {

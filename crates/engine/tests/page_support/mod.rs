@@ -1,7 +1,7 @@
 //! A plain model of a page file, and random work on both.
 
 #![allow(dead_code, reason = "each test uses its part")]
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Result;
 use ogive::io::Purpose;

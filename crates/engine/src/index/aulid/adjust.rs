@@ -31,15 +31,16 @@ impl<W: Word> Editor<'_, W> {
                 && counts.deep > 0
         };
         match path.iter().position(too_deep) {
-            Some(depth) => self.rebuild(path, depth),
+            Some(depth) => self.rebuild(path, depth, "adjust"),
             None => Ok(()),
         }
     }
 
-    /// Rebuilds the node at a depth of a path: all separators in its subtree are collected, and it is made anew of them.
-    pub(super) fn rebuild(&mut self, path: &mut [Step<W>], depth: usize) -> Result<()> {
+    /// Rebuilds the node at a depth of a path: all separators in its subtree are collected, and it is made anew of them. `reason` is what the modification
+    /// is counted as.
+    pub(super) fn rebuild(&mut self, path: &mut [Step<W>], depth: usize, reason: &'static str) -> Result<()> {
         self.tx.enter(Phase::Structure);
-        self.tx.count("adjust");
+        self.tx.count(reason);
         let parts = self.take_apart(&path[depth].node, depth)?;
         let slots_per_leaf = self.options.slots_per_leaf_rebuilt;
         let Some((above, parent)) = depth.checked_sub(1).map(|above| (above, path[above])) else {

@@ -99,13 +99,26 @@ impl<W: Word> Editor<'_, W> {
         let mut children = Children { count, pages: [0; MOST_CHILDREN], pivots: [W::MIN; MOST_CHILDREN - 1] };
         for i in 0..count {
             let part = &items[items.len() * i / count..items.len() * (i + 1) / count];
-            children.pages[i] = self.tx.allocate_extent(1)?;
-            self.tx.write_fresh(children.pages[i], inner(depth + 1), &run::encode(part))?;
+            children.pages[i] = self.new_child(part, depth)?;
             if let (Some(pivot), Some(last)) = (children.pivots.get_mut(i), part.last()) {
                 *pivot = if i + 1 < count { last.0 } else { W::MIN };
             }
         }
         Ok(children)
+    }
+
+    /// Makes a child of a two-layer node: along with a node that is being built past the log, alone in it, as a page past the log costs
+    /// the commit a sync.
+    pub(super) fn new_child(&mut self, items: &[Item<W>], depth: usize) -> Result<PageNumber> {
+        let bytes = run::encode(items);
+        if self.fresh.is_none() {
+            let page = self.tx.allocate()?;
+            self.tx.edit(page, inner(depth + 1))?.write(0, &bytes);
+            return Ok(page);
+        }
+        let page = self.tx.allocate_extent(1)?;
+        self.tx.write_fresh(page, inner(depth + 1), &bytes)?;
+        Ok(page)
     }
 
     /// Builds a mixed node and all beneath it (Section 4.1).

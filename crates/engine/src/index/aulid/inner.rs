@@ -5,10 +5,11 @@ use super::super::structure::{Statistics, Visit};
 use super::super::word::Word;
 use super::build::AulidBuilder;
 use super::edit::Editor;
+use super::many;
 use super::options::AulidOptions;
 use super::view::{Metanode, View};
 use crate::error::Result;
-use crate::page::{PageNumber, Pages, Transaction};
+use crate::page::{PageNumber, Pages, Phase, Transaction};
 
 /// The inner structure of AULID.
 ///
@@ -40,6 +41,8 @@ impl AulidRouter {
     }
 }
 
+/// Within the structure modification of whoever changes the leaves, the parts of a change are told apart: [`Phase::Insert`] into a slot, an array or a
+/// child, [`Phase::Statistics`], and [`Phase::Structure`] for all that makes, splits or rebuilds nodes.
 impl<W: Word> Router<W> for AulidRouter {
     fn builder(&self, _tx: &mut Transaction) -> Result<Box<dyn RouterBuilder<W>>> {
         Ok(Box::new(AulidBuilder::new(self.options)))
@@ -49,10 +52,15 @@ impl<W: Word> Router<W> for AulidRouter {
         View::of::<W>(pages, &self.options).leaf(&Metanode::decode(pages, state)?, key)
     }
 
+    fn find_many(&self, pages: &dyn Pages, state: &[u8], keys: &[W]) -> Result<Vec<Option<PageNumber>>> {
+        many::leaves(pages, &self.options, &Metanode::decode(pages, state)?, keys)
+    }
+
     fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, gap: Gap<W>, leaf: PageNumber) -> Result<()> {
         let mut editor = Editor::open(tx, &self.options, state)?;
         editor.insert(gap.low, leaf)?;
         *state = editor.state();
+        tx.enter(Phase::Structure);
         Ok(())
     }
 
@@ -60,6 +68,7 @@ impl<W: Word> Router<W> for AulidRouter {
         let mut editor = Editor::open(tx, &self.options, state)?;
         let leaf = editor.remove(key)?;
         *state = editor.state();
+        tx.enter(Phase::Structure);
         Ok(leaf)
     }
 

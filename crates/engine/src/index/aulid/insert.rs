@@ -26,7 +26,6 @@ impl<W: Word> Editor<'_, W> {
             self.meta.root = Some(root);
             return Ok(());
         };
-        self.tx.enter(Phase::Search);
         let mut path = vec![Step::into(root, None)];
         let found = self.find_entry(&mut path, separator)?;
         let depth = path.len() - 1;
@@ -182,8 +181,7 @@ impl<W: Word> Editor<'_, W> {
     ) -> Result<()> {
         self.tx.count("two-layer node split");
         let (left, right) = items.split_at(items.len() / 2);
-        let new = self.tx.allocate_extent(1)?;
-        self.tx.write_fresh(new, inner(depth + 1), &run::encode(left))?;
+        let new = self.new_child(left, depth)?;
         self.tx.edit(children.pages[child], inner(depth + 1))?.write(0, &run::encode(right));
         children.pages[child..=children.count].rotate_right(1);
         children.pages[child] = new;
@@ -203,7 +201,7 @@ impl<W: Word> Editor<'_, W> {
                 self.adjust(path)?;
             }
         }
-        if path.len() > MOST_MIXED { self.rebuild(path, 0) } else { Ok(()) }
+        if path.len() > MOST_MIXED { self.rebuild(path, 0, "too high a root rebuilt") } else { Ok(()) }
     }
 
     /// Adds a change of the layers to the statistics of the nodes above it.

@@ -2,11 +2,14 @@
 
 mod adjust;
 mod arrays;
+#[cfg(test)]
+mod behaviour;
 mod build;
 mod edit;
 mod inner;
 mod insert;
 mod layers;
+mod many;
 mod node;
 mod options;
 mod remove;

@@ -20,7 +20,6 @@ const LEAST_SHRINKING: u32 = 64;
 impl<W: Word> Editor<'_, W> {
     /// Removes the first separator not below `key`, and returns its leaf.
     pub(super) fn remove(&mut self, key: W) -> Result<Option<PageNumber>> {
-        self.tx.enter(Phase::Search);
         let mut path = Vec::new();
         let Some(landing) = self.view().find(&self.meta, key, &mut path)? else { return Ok(None) };
         let depth = path.len() - 1;
@@ -48,7 +47,6 @@ impl<W: Word> Editor<'_, W> {
 
     /// Gives the first separator not below `key` another leaf; false if there is none.
     pub(super) fn replace(&mut self, key: W, leaf: PageNumber) -> Result<bool> {
-        self.tx.enter(Phase::Search);
         let mut path = Vec::new();
         let Some(landing) = self.view().find(&self.meta, key, &mut path)? else { return Ok(false) };
         let depth = path.len() - 1;
@@ -202,7 +200,7 @@ impl<W: Word> Editor<'_, W> {
             counts.initial_size >= LEAST_SHRINKING && counts.size < counts.initial_size / SHRUNK
         };
         match path.iter().position(shrunk) {
-            Some(depth) => self.rebuild(path, depth),
+            Some(depth) => self.rebuild(path, depth, "shrunken mixed node rebuilt"),
             None => Ok(()),
         }
     }

@@ -68,7 +68,7 @@ impl View<'_> {
         }
     }
 
-    fn land<W: Word>(&self, found: Found<W>, depth: usize, key: W) -> Result<Landing<W>> {
+    pub(super) fn land<W: Word>(&self, found: Found<W>, depth: usize, key: W) -> Result<Landing<W>> {
         let (child, run, page) = match found.slot.content {
             Content::Data(leaf) | Content::Fill(leaf) => {
                 let item = (found.slot.separator, leaf);

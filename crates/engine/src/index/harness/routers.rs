@@ -292,7 +292,7 @@ pub(crate) fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
 /// Thousands of separators, at the right end, at the left end, and anywhere: trees of several levels, grown and taken down again.
 pub(crate) fn router_grows_high<W: Word>(make: &MakeRouter<W>) {
     let router = make();
-    let keys: Vec<W> = (0..4000_u64).map(|i| word(i << 20 | i * i % 1009)).collect();
+    let keys: Vec<W> = (0..4000_u64).map(|i| word((i << 20) | (i * i % 1009))).collect();
     let n = keys.len() - 1;
     for order in 0..3 {
         let mut random = Random::new(order);

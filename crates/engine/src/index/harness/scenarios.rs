@@ -110,8 +110,10 @@ fn mixed_operations<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, 
     for key in pool {
         world.remove(key, Amount::All);
     }
+    world.reopen();
     world.check();
     world.insert(word(7));
+    world.commit();
     world.check();
     world.free();
 }
@@ -126,7 +128,8 @@ fn one_operation<W: Word>(world: &mut World<'_, W>, key: W, growing: bool, rando
         60..90 => world.get(key),
         90..95 => world.wander(key, 80, random),
         95..98 => world.commit(),
-        98 => world.abort(),
+        98 if random.one_in(2) => world.abort(),
+        98 => world.reopen(),
         _ => world.change_readers(),
     }
 }
@@ -179,10 +182,12 @@ fn in_order<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[
     for key in doomed {
         world.remove(key, Amount::One);
     }
+    world.commit();
     world.check();
     for key in rest {
         world.remove(key, Amount::All);
     }
+    world.reopen();
     world.check();
     assert_eq!(world.len(), 0, "{name} in order {order}");
 }
@@ -243,6 +248,7 @@ fn grow_and_shrink<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, k
     for key in keys {
         world.remove(*key, Amount::All);
     }
+    world.reopen();
     world.check();
 }
 

@@ -3,7 +3,7 @@
 use super::counting::CountedPages;
 use crate::error::Result;
 use crate::index::{Amount, Entries, IndexLayout, Structure, Visitor, Word};
-use crate::io::MemoryStorage;
+use crate::io::{MemoryStorage, Storage};
 use crate::page::{PageFile, PageNumber, PageOptions, Pages, Snapshot, Transaction};
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,11 +12,24 @@ use std::sync::Arc;
 /// Payloads by key; one each unless duplicates are allowed.
 pub(crate) type Model<W> = BTreeMap<W, Vec<Vec<u8>>>;
 
-/// An empty file of small pages in memory.
+/// The name of the file.
+const NAME: &str = "index";
+
+/// Small enough for the log to be cut now and then.
+const CHECKPOINT_BYTES: u64 = 256 << 10;
+
+fn options(page_bytes: usize) -> PageOptions {
+    PageOptions { page_bytes, checkpoint_bytes: CHECKPOINT_BYTES, ..PageOptions::default() }
+}
+
+fn file_in(storage: &Arc<dyn Storage>, page_bytes: usize) -> PageFile {
+    PageFile::create(storage, NAME, &options(page_bytes), b"harness").unwrap()
+}
+
+/// An empty file of pages in memory.
 pub(crate) fn page_file(page_bytes: usize) -> PageFile {
-    let storage: Arc<dyn crate::io::Storage> = Arc::new(MemoryStorage::new());
-    let options = PageOptions { page_bytes, ..PageOptions::default() };
-    PageFile::create(&storage, "index", &options, b"harness").unwrap()
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    file_in(&storage, page_bytes)
 }
 
 /// Entries of a vector.
@@ -46,6 +59,8 @@ pub(crate) struct World<'a, W: Word> {
     pub(crate) model: Model<W>,
     pub(crate) state: Vec<u8>,
     pub(super) file: PageFile,
+    storage: Arc<dyn Storage>,
+    page_bytes: usize,
     transaction: Option<Transaction>,
     committed: Model<W>,
     /// A reader that came long ago, and what it saw.
@@ -56,12 +71,15 @@ pub(crate) struct World<'a, W: Word> {
 impl<'a, W: Word> World<'a, W> {
     /// An index of `keys`, which ascend.
     pub(crate) fn new(structure: &'a dyn Structure<W>, layout: IndexLayout, page_bytes: usize, keys: &[W]) -> Self {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let mut world = Self {
             structure,
             layout,
             model: Model::new(),
             state: Vec::new(),
-            file: page_file(page_bytes),
+            file: file_in(&storage, page_bytes),
+            storage,
+            page_bytes,
             transaction: None,
             committed: Model::new(),
             reader: None,
@@ -114,6 +132,17 @@ impl<'a, W: Word> World<'a, W> {
         let snapshot = self.file.snapshot().unwrap();
         self.state = snapshot.state().to_vec();
         assert_eq!(self.state, state, "the state as committed");
+    }
+
+    /// Commits, lets go of the file, and opens it again.
+    pub(crate) fn reopen(&mut self) {
+        self.commit();
+        self.change_readers();
+        self.reader = None;
+        // Something must stand there while the file is closed.
+        drop(std::mem::replace(&mut self.file, page_file(self.page_bytes)));
+        self.file = PageFile::open(&self.storage, NAME, &options(self.page_bytes)).unwrap();
+        assert_eq!(self.file.snapshot().unwrap().state(), self.state, "the state after opening again");
     }
 
     /// Takes back all since the last commit.
@@ -229,7 +258,8 @@ impl<'a, W: Word> World<'a, W> {
         });
     }
 
-    /// Everything at once: verify, statistics, a scan in each direction, a look-up of each key.
+    /// Everything at once: verify, statistics, a scan in each direction; after a commit also that each page of the file is free or belongs
+    /// to the structure.
     pub(crate) fn check(&self) {
         let mut witness = Witness::default();
         self.with_pages(|pages| {
@@ -246,6 +276,10 @@ impl<'a, W: Word> World<'a, W> {
         let keys = self.model.iter().flat_map(|(&key, entries)| entries.iter().map(move |_| key));
         assert!(witness.entries.iter().copied().eq(keys), "entries by verify");
         self.check_path(&witness.claimed);
+        if self.transaction.is_none() {
+            let claimed: Vec<_> = witness.claimed.iter().map(|&page| (page, 1)).collect();
+            self.file.verify(&claimed).unwrap();
+        }
     }
 
     /// The path of some look-ups leads through pages of the structure.
@@ -261,6 +295,8 @@ impl<'a, W: Word> World<'a, W> {
     pub(crate) fn free(mut self) {
         let (structure, state) = (self.structure, std::mem::take(&mut self.state));
         structure.free(self.transaction(), &state).unwrap();
+        self.transaction.take().unwrap().commit().unwrap();
+        self.file.verify(&[]).unwrap();
     }
 }
 

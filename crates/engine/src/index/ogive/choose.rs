@@ -4,8 +4,9 @@ use super::super::router::Gap;
 use crate::index::word::Word;
 use ogive_model::inner::roundest;
 
-/// A split may lie this part of the leaf from its middle: on leaves of 255 entries 8 to either side, which costs a leaf in 600.
-const SPLIT_PART: usize = 32;
+/// Of the gaps that are offered this part to either side of the middle is taken into account: the leaves offer thirty of a leaf of 255
+/// entries, and the middle half of them costs a leaf in 600, as fewer splits are even.
+const SPLIT_PART: usize = 4;
 /// A bulk-loaded leaf may end this part of its entries from where the fill says; on average it ends there.
 const END_PART: usize = 24;
 

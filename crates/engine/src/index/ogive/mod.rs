@@ -9,7 +9,7 @@
 //! * **The last separator of a node lies above it**, as in a textbook's B+-tree; the rightmost node of the lowest level has no last child, because
 //!   the last leaf is not in the map.
 //!
-//! * **A small root needs no page.** Up to five children of the topmost node stand in the state, so that a map of some thousand leaves is one
+//! * **A small root needs no page.** Up to four children of the topmost node stand in the state, so that a map of some thousand leaves is one
 //!   level of pages.
 
 mod balance;

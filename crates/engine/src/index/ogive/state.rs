@@ -7,8 +7,8 @@ use crate::page::{PageNumber, Pages, Transaction};
 use ogive_model::inner::Children;
 use std::marker::PhantomData;
 
-/// Most bytes of the topmost node: 5 children with keys of 8 bytes, 3 with keys of 16. With what the leaves add, 80 bytes.
-const MOST_TOP_BYTES: usize = 52;
+/// Most bytes of the topmost node: 4 children with keys of 8 bytes, 2 with keys of 16. With what leaves and index add, 74 bytes.
+const MOST_TOP_BYTES: usize = 40;
 /// Height and number of children.
 const HEADER_BYTES: usize = 2;
 const PAGE_BYTES: usize = 4;

@@ -1,6 +1,80 @@
-//! Coded inner nodes agree with a map, whatever the keys, on pages as small as they may be.
+//! Coded inner nodes agree with a map, whatever the keys, on pages as small as they may be; and never take more pages than a B+-tree's.
 
-use crate::index::harness::router_tests;
+use super::CodedRouter;
+use crate::index::btree::BtreeRouter;
+use crate::index::harness::{page_file, router_tests, word};
+use crate::index::{Gap, Router, Statistics, Word};
+use ogive_testkit::{Random, key_sets};
 
-router_tests!(words_of_8_bytes, u64, || Box::new(crate::index::ogive::CodedRouter::new()));
-router_tests!(words_of_16_bytes, u128, || Box::new(crate::index::ogive::CodedRouter::new()));
+router_tests!(words_of_8_bytes, u64, || Box::new(CodedRouter::new()));
+router_tests!(words_of_16_bytes, u128, || Box::new(CodedRouter::new()));
+
+const PAGE_BYTES: usize = 512;
+
+/// Statistics of a map of these gaps, of which the first `loaded` in the order given are bulk-loaded and the others inserted.
+fn statistics<W: Word>(router: &dyn Router<W>, gaps: &[Gap<W>], order: &[usize], loaded: usize) -> Statistics {
+    let file = page_file(PAGE_BYTES);
+    let mut tx = file.begin().unwrap();
+    let (first, rest) = order.split_at(loaded);
+    let mut first = first.to_vec();
+    first.sort_unstable();
+    let leaves = tx.allocate_extent(gaps.len() as u32 + 1).unwrap();
+    let mut builder = router.builder(&mut tx).unwrap();
+    for place in first {
+        builder.push(&mut tx, gaps[place], leaves + place as u32).unwrap();
+    }
+    let mut state = builder.finish(&mut tx).unwrap();
+    for &place in rest {
+        router.insert(&mut tx, &mut state, gaps[place], leaves + place as u32).unwrap();
+    }
+    router.statistics(&tx, &state).unwrap()
+}
+
+/// The places of `count` gaps: ascending, descending, from both ends, in any order, and in the order that hits one place again and again.
+fn orders(count: usize) -> Vec<(&'static str, Vec<usize>)> {
+    let mut random = Random::new(4);
+    let ascending: Vec<usize> = (0..count).collect();
+    let mut shuffled = ascending.clone();
+    for i in (1..count).rev() {
+        shuffled.swap(i, random.below(i as u64 + 1) as usize);
+    }
+    let zig_zag = (0..count).map(|i| if i % 2 == 0 { i / 2 } else { count - 1 - i / 2 }).collect();
+    let middle = (0..count).map(|i| if i % 2 == 0 { count / 2 + i / 2 } else { count / 2 - 1 - i / 2 });
+    let descending = ascending.iter().rev().copied().collect();
+    vec![
+        ("ascending", ascending),
+        ("descending", descending),
+        ("zig-zag", zig_zag),
+        ("from the middle", middle.collect()),
+        ("any", shuffled),
+    ]
+}
+
+fn takes_no_more_than_a_b_tree<W: Word>() {
+    for (name, keys) in key_sets::nasty(1500) {
+        let mut keys: Vec<W> = keys.iter().map(|&key| word(key)).collect();
+        keys.dedup();
+        let gaps: Vec<Gap<W>> =
+            keys.windows(2).map(|pair| Gap { low: pair[0], high: W::from_u128(pair[1].to_u128() - 1) }).collect();
+        for (order_name, order) in orders(gaps.len()) {
+            for loaded in [0, order.len() / 2, order.len()] {
+                let ours = statistics::<W>(&CodedRouter::new(), &gaps, &order, loaded);
+                let theirs = statistics::<W>(&BtreeRouter { fill_percent: 80 }, &gaps, &order, loaded);
+                let what =
+                    format!("{name}, {order_name}, {loaded} of {} loaded: {ours:?}, B+-tree {theirs:?}", order.len());
+                assert_eq!(ours.entries, theirs.entries, "{what}");
+                assert!(ours.height <= theirs.height, "{what}");
+                assert!(ours.inner_pages <= theirs.inner_pages, "{what}");
+                for (ours, theirs) in ours.levels.iter().rev().zip(theirs.levels.iter().rev()) {
+                    assert!(ours.pages <= theirs.pages, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_keys_in_no_order_take_more_pages_or_levels_than_in_a_b_tree() {
+    takes_no_more_than_a_b_tree::<u64>();
+    takes_no_more_than_a_b_tree::<u128>();
+}

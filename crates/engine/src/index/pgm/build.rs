@@ -166,3 +166,27 @@ impl<W: Word> RunBuilder<W> {
         }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::harness::page_file;
+
+    #[test]
+    fn an_extent_stays_in_one_piece_when_others_take_the_pages_behind_it() {
+        let file = page_file(512);
+        let mut tx = file.begin().unwrap();
+        let mut extent = Extent::default();
+        for number in 0..500_u32 {
+            extent.push(&mut tx, &number.to_le_bytes()).unwrap();
+            if number % 100 == 0 {
+                tx.allocate().unwrap();
+            }
+        }
+        let first = extent.finish(&mut tx);
+        for number in 0..500_u32 {
+            let page = tx.read(first + number, Purpose::Leaf).unwrap();
+            assert_eq!(page.first_chunk(), Some(&number.to_le_bytes()));
+        }
+    }
+}
