@@ -58,7 +58,7 @@ mod bounds {
     /// Each key halves the gap beside a fixed one: whatever a line divides, all that comes lies in one part of it.
     #[test]
     fn keys_that_close_in_on_many_points_make_no_deep_tree() {
-        let points = (0..60_u64).map(|i| i << 58 | 1 << 57);
+        let points = (0..60_u64).map(|i| (i << 58) | (1 << 57));
         let keys: Vec<u64> = points.flat_map(|point| (0..56).map(move |bit| point + (1 << bit))).collect();
         grows_within_bounds("outwards", &keys);
         grows_within_bounds(
@@ -82,7 +82,7 @@ mod bounds {
     #[test]
     fn removals_give_pages_back() {
         let mut random = Random::new(3);
-        let keys: Vec<u64> = (0..4000).map(|i| i << 40 | random.below(1 << 40)).collect();
+        let keys: Vec<u64> = (0..4000).map(|i| (i << 40) | random.below(1 << 40)).collect();
         for order in [keys.clone(), shuffled(keys.clone(), 1)] {
             let structure = alex();
             let mut world = World::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys);
@@ -97,7 +97,7 @@ mod bounds {
     #[test]
     fn a_plain_run_of_appends_ends_in_a_small_file() {
         let structure = alex();
-        let keys: Vec<u64> = (0..6000).map(|i| 1 << 50 | i * 1024).collect();
+        let keys: Vec<u64> = (0..6000).map(|i| (1 << 50) | (i * 1024)).collect();
         let mut world = World::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys[..1000]);
         keys[1000..].iter().for_each(|&key| world.insert(key));
         world.check();
