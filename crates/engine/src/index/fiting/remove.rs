@@ -30,7 +30,8 @@ pub(super) fn remove<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &mut S
         if !flag(tx, &data, &found)? {
             return Ok(false);
         }
-        record.removed += 1;
+        // A page that was damaged may hold fewer flags than the record counts.
+        record.removed = record.removed.saturating_add(1);
     } else {
         let delta = record.delta(&geometry, tx, path.page())?;
         let found = find_in_buffer(tx, &delta, key)?;
