@@ -23,11 +23,13 @@ impl Writer {
     /// Makes a checkpoint if the log, its map or the pages that wait for one have become large.
     pub(super) fn checkpoint_if_due(&mut self, shared: &Shared) -> Result<()> {
         let options = &shared.options;
-        let held_bytes = self.space.held_pages() * shared.store.page_bytes as u64;
+        // Pages that wait to be written again make the file grow meanwhile: by a quarter, at most, where it is large.
+        let page_bytes = shared.store.page_bytes as u64;
+        let waiting_bytes = self.space.held_pages() * page_bytes;
+        let waiting_limit = (u64::from(self.space.page_count) / 4 * page_bytes).max(options.checkpoint_bytes / 16);
         let due = self.log_bytes() > options.checkpoint_bytes
             || shared.log_map().held_bytes() > options.log_map_bytes()
-            || held_bytes
-                > options.checkpoint_bytes.max(u64::from(self.space.page_count) / 8 * shared.store.page_bytes as u64);
+            || waiting_bytes > waiting_limit;
         if due { self.checkpoint(shared, false) } else { Ok(()) }
     }
 

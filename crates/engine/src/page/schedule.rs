@@ -28,7 +28,7 @@ impl Turn {
         self.passes += 1;
         self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let drawn = (self.random >> 33) as usize;
-        if !self.alive.is_empty() && (drawn % 3 != 0 || !self.alive.contains(&self.running)) {
+        if !self.alive.is_empty() && (!drawn.is_multiple_of(3) || !self.alive.contains(&self.running)) {
             self.running = self.alive[drawn / 3 % self.alive.len()];
         }
     }
@@ -93,6 +93,5 @@ pub(super) fn run(seed: u64, work: Vec<Box<dyn FnOnce() + Send + '_>>) -> u64 {
             });
         }
     });
-    let passes = schedule.turn().passes;
-    passes
+    schedule.turn().passes
 }
