@@ -217,8 +217,8 @@ fn log_page(
     let head = number.to_le_bytes();
     let (place, body) = if as_changes {
         shared.counters.changes_logged.fetch_add(1, Ordering::Relaxed);
-        // Half of the map's memory is for where records lie, so that bodies alone never make a checkpoint due.
-        let has_room = shared.log_map().held_bytes() < shared.options.log_map_bytes() / 2;
+        // Beyond its memory the map grows only while a reader keeps checkpoints back.
+        let has_room = shared.log_map().held_bytes() < shared.options.log_map_bytes();
         let body = has_room.then(|| [&head, changes].concat().into());
         (segment.append(DELTA, &[&head, changes])?, body)
     } else {
