@@ -28,7 +28,7 @@ use crate::page::{Pages, Phase, Transaction};
 /// A bulk load, and a rebuild after seven of eight entries were removed, hold all keys and payloads in memory, once (16 bytes an entry for
 /// keys and payloads of 8), and 16 bytes for each slot of the widest inner node.
 ///
-/// Source: ALEX (Ding et al., SIGMOD 2020); [the module](self) says what differs.
+/// Source: ALEX (Ding et al., SIGMOD 2020); `alex/mod.rs` tells what differs.
 #[derive(Clone, Copy, Debug)]
 pub struct Alex {
     pub(super) value_bytes: usize,

@@ -24,7 +24,7 @@ use crate::page::{Pages, Phase, Transaction};
 /// A bulk load holds all keys and payloads in memory, once (16 bytes an entry for keys and payloads of 8), and a rebuild those of its
 /// subtree, which may be the whole index.
 ///
-/// Source: LIPP (Wu et al., VLDB 2021); [the module](self) says what differs.
+/// Source: LIPP (Wu et al., VLDB 2021); `lipp/mod.rs` tells what differs.
 #[derive(Clone, Copy, Debug)]
 pub struct Lipp {
     pub(super) value_bytes: usize,
