@@ -39,6 +39,7 @@
 
 pub mod alex;
 pub mod aulid;
+mod batch;
 pub mod btree;
 pub mod fiting;
 mod handle;

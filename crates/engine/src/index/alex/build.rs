@@ -3,10 +3,10 @@
 use super::child::Child;
 use super::cost::Rules;
 use super::inner::{write_model, write_plain};
-use super::leaf::Batch;
 use super::node::{Links, relink, write_node};
 use super::plan::Plan;
 use crate::error::{Error, Result};
+use crate::index::batch::Batch;
 use crate::index::{Entries, Word};
 use crate::page::{PageNumber, Transaction};
 

@@ -2,7 +2,7 @@
 
 use super::child::Child;
 use super::cost::Rules;
-use super::leaf::{Batch, DataPage, Header, compose};
+use super::leaf::{DataPage, Header, compose};
 use super::line::Line;
 use super::node::{find_page, read_page};
 use super::search::{Step, path_to};
@@ -11,6 +11,7 @@ use super::state::State;
 use super::tree::Alex;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::io::Purpose;
 use crate::page::{Phase, Transaction};
 

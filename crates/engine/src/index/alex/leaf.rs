@@ -4,6 +4,7 @@ use super::line::Line;
 use super::shape::{Shape, u16_at, u32_at};
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages, Transaction};
 use std::ops::Range;
@@ -285,37 +286,6 @@ fn exponential_search(start: usize, length: usize, below: impl Fn(usize) -> bool
         }
     }
     low
-}
-
-/// Entries in memory, on their way from one node to another.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Batch<W> {
-    pub(super) keys: Vec<W>,
-    pub(super) values: Vec<u8>,
-    pub(super) value_bytes: usize,
-}
-
-impl<W: Word> Batch<W> {
-    pub(super) fn new(value_bytes: usize) -> Self {
-        Self { keys: Vec::new(), values: Vec::new(), value_bytes }
-    }
-
-    pub(super) fn value(&self, index: usize) -> &[u8] {
-        self.values.get(index * self.value_bytes..(index + 1) * self.value_bytes).unwrap_or_default()
-    }
-
-    pub(super) fn push(&mut self, key: W, value: &[u8]) {
-        self.keys.push(key);
-        self.values.extend_from_slice(value);
-    }
-
-    /// Puts an entry where its key belongs.
-    pub(super) fn insert(&mut self, key: W, value: &[u8]) {
-        let index = self.keys.partition_point(|&other| other < key);
-        self.keys.insert(index, key);
-        let at = index * self.value_bytes;
-        self.values.splice(at..at, value.iter().copied());
-    }
 }
 
 /// The content of a data page: the entries of `range` as near to where the model predicts them as their order allows.

@@ -2,10 +2,11 @@
 
 use super::child::Child;
 use super::cost::{Fit, Rules};
-use super::leaf::{Batch, DataPage, Header, NEXT_OFFSET, PREVIOUS_OFFSET, compose};
+use super::leaf::{DataPage, Header, NEXT_OFFSET, PREVIOUS_OFFSET, compose};
 use super::shape::Shape;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Transaction};
 use std::cmp::Ordering;

@@ -4,7 +4,6 @@ use super::build::write_plans;
 use super::child::{Child, Kind};
 use super::cost::Rules;
 use super::inner::{Plain, Slots, set_slots};
-use super::leaf::Batch;
 use super::node::{Links, find_page, load_node, relink};
 use super::plan::Plan;
 use super::search::{Step, path_to};
@@ -12,6 +11,7 @@ use super::split::set_child;
 use super::state::State;
 use super::tree::Alex;
 use crate::error::Result;
+use crate::index::batch::Batch;
 use crate::index::{Structure, Word};
 use crate::page::{Phase, Transaction};
 

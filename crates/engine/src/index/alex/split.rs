@@ -5,7 +5,6 @@ use super::child::{Child, Kind};
 use super::cost::{Fit, Rules};
 use super::inner::{Plain, Slots, set_slots, write_plain};
 use super::insert::Entry;
-use super::leaf::Batch;
 use super::line::Line;
 use super::node::{Links, load_node, relink, write_node};
 use super::plan::Plan;
@@ -14,6 +13,7 @@ use super::state::State;
 use super::tree::Alex;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::page::Transaction;
 use std::ops::Range;
 

@@ -9,9 +9,9 @@ structure_tests!(wide_keys, u128, |layout: IndexLayout| Box::new(Alex::new(&layo
 
 mod bounds {
     use super::{Alex, AlexOptions, IndexLayout};
-    use crate::index::harness::{World, counts_blocks};
+    use crate::index::harness::{World, closing_inserts, counts_blocks, hard_inserts, shuffled};
     use crate::index::{Amount, Structure, Word};
-    use ogive_testkit::{Random, key_sets};
+    use ogive_testkit::Random;
 
     const PAGE_BYTES: usize = 512;
     /// Slots of a page of that size.
@@ -34,37 +34,16 @@ mod bounds {
         assert!(pages <= 64 + 3 * least_pages, "{name}: {pages} pages, {least_pages} at least");
     }
 
-    fn shuffled(mut keys: Vec<u64>, seed: u64) -> Vec<u64> {
-        let mut random = Random::new(seed);
-        (1..keys.len()).rev().for_each(|i| keys.swap(i, random.below(i as u64 + 1) as usize));
-        keys
-    }
-
     /// The authors' code reaches a depth of 855 on lognormal inserts, and runs out of memory after a few hundred adversarial ones.
     #[test]
     fn inserts_in_any_order_make_no_deep_tree_and_no_large_file() {
-        for (name, keys) in key_sets::nasty(4000) {
-            if matches!(
-                name,
-                "log_uniform" | "greedy_poison" | "thousand_clusters" | "dense_at_2_63" | "staircase_of_width_65"
-            ) {
-                grows_within_bounds(name, &keys);
-                grows_within_bounds(name, &keys.iter().rev().copied().collect::<Vec<_>>());
-                grows_within_bounds(name, &shuffled(keys, 5));
-            }
-        }
+        hard_inserts().iter().for_each(|(name, keys)| grows_within_bounds(name, keys));
     }
 
     /// Each key halves the gap beside a fixed one: whatever a line divides, all that comes lies in one part of it.
     #[test]
     fn keys_that_close_in_on_many_points_make_no_deep_tree() {
-        let points = (0..60_u64).map(|i| (i << 58) | (1 << 57));
-        let keys: Vec<u64> = points.flat_map(|point| (0..56).map(move |bit| point + (1 << bit))).collect();
-        grows_within_bounds("outwards", &keys);
-        grows_within_bounds(
-            "inwards",
-            &keys.chunks(56).flat_map(|part| part.iter().rev().copied()).collect::<Vec<_>>(),
-        );
+        closing_inserts().iter().for_each(|(name, keys)| grows_within_bounds(name, keys));
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::build::write_plans;
 use super::child::{Child, Kind};
 use super::cost::Rules;
 use super::inner::{Slots, write_model};
-use super::leaf::Batch;
 use super::line::Line;
 use super::node::Links;
 use super::plan::Plan;
@@ -14,6 +13,7 @@ use super::state::State;
 use super::tree::Alex;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::page::Transaction;
 use std::ops::Range;
 

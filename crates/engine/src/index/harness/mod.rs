@@ -5,6 +5,7 @@
 mod counting;
 mod damage;
 mod documents;
+mod inserts;
 mod routers;
 mod scenarios;
 mod world;
@@ -12,6 +13,7 @@ mod world;
 pub(crate) use counting::CountedPages;
 pub(crate) use damage::survives_damage;
 pub(crate) use documents::example_of_leaves;
+pub(crate) use inserts::{closing_inserts, hard_inserts, shuffled};
 pub(crate) use routers::{
     router_agrees_with_a_map, router_grows_high, router_survives_damage, router_takes_nasty_sets, router_tests,
 };

@@ -10,8 +10,9 @@ use super::options::LippOptions;
 use super::packed;
 use super::shape::{CLASSES, Shape, types_bytes, wide_pages, wide_size};
 use super::wide::WideWriter;
-use crate::error::{Error, Result};
-use crate::index::{Entries, Word};
+use crate::error::Result;
+use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::page::{PageNumber, Transaction};
 use std::ops::Range;
 
@@ -19,45 +20,6 @@ use std::ops::Range;
 const FRESH_FROM: usize = 1024;
 /// A line that leaves more than half of this many keys or more in one slot is no good.
 const JUDGED_FROM: usize = 9;
-
-/// Entries in memory, on their way from one node to another.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Batch<W> {
-    pub(super) keys: Vec<W>,
-    pub(super) values: Vec<u8>,
-    pub(super) value_bytes: usize,
-}
-
-impl<W: Word> Batch<W> {
-    pub(super) fn new(value_bytes: usize) -> Self {
-        Self { keys: Vec::new(), values: Vec::new(), value_bytes }
-    }
-
-    pub(super) fn value(&self, index: usize) -> &[u8] {
-        self.values.get(index * self.value_bytes..(index + 1) * self.value_bytes).unwrap_or_default()
-    }
-
-    pub(super) fn push(&mut self, key: W, value: &[u8]) {
-        self.keys.push(key);
-        self.values.extend_from_slice(value);
-    }
-
-    /// All entries of a stream.
-    pub(super) fn collect(entries: &mut dyn Entries<W>, value_bytes: usize) -> Result<Self> {
-        let mut batch = Self::new(value_bytes);
-        let mut value = vec![0; value_bytes];
-        while let Some(key) = entries.next(&mut value)? {
-            if batch.keys.last().is_some_and(|&last| key <= last) {
-                let record = batch.keys.len();
-                return Err(Error::InvalidArgument(format!(
-                    "key {key} of record {record} does not ascend; sort the entries"
-                )));
-            }
-            batch.push(key, &value);
-        }
-        Ok(batch)
-    }
-}
 
 /// Builds the nodes of a batch.
 pub(super) struct Builder<'a, W> {

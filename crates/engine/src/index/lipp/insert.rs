@@ -1,6 +1,6 @@
 //! Inserts.
 
-use super::build::{Batch, Builder};
+use super::build::Builder;
 use super::cells::{free_cell, place_logged};
 use super::fence::{self, Fence};
 use super::link::Link;
@@ -14,6 +14,7 @@ use super::state::State;
 use super::tree::Lipp;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::page::{Pages, Phase, Transaction};
 
 /// What an entry met.

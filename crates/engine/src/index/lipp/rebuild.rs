@@ -1,6 +1,6 @@
 //! Nodes built anew, and what that takes: walks over a subtree.
 
-use super::build::{Batch, Builder};
+use super::build::Builder;
 use super::cells::free_cell;
 use super::link::Link;
 use super::mixed::Slot;
@@ -12,6 +12,7 @@ use super::state::State;
 use super::tree::Lipp;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::batch::Batch;
 use crate::page::{Pages, Transaction};
 use std::collections::BTreeSet;
 

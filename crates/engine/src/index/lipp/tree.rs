@@ -1,12 +1,13 @@
 //! The structure.
 
-use super::build::{Batch, Builder};
+use super::build::Builder;
 use super::cursor::LippCursor;
 use super::options::LippOptions;
 use super::search::get;
 use super::shape::Shape;
 use super::state::State;
 use crate::error::Result;
+use crate::index::batch::Batch;
 use crate::index::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
 use crate::page::{Pages, Phase, Transaction};
 
