@@ -34,7 +34,7 @@ impl<W: Word> Batch<W> {
         self.values.splice(at..at, value.iter().copied());
     }
 
-    /// All entries of a stream.
+    /// All entries of a stream; keys and payloads lie in memory, once, until the nodes are written.
     pub(super) fn collect(entries: &mut dyn Entries<W>, value_bytes: usize) -> Result<Self> {
         let mut batch = Self::new(value_bytes);
         let mut value = vec![0; value_bytes];

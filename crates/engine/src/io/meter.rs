@@ -138,6 +138,22 @@ impl Tally {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Reads, and counts the read once it has been done.
+    fn read(&self, file: &dyn ReadableFile, request: ReadRequest<'_>) -> Result<()> {
+        let read = describe(&request);
+        file.read(request)?;
+        self.add(file.path(), &[read]);
+        Ok(())
+    }
+
+    /// As [`Self::read`], for many reads at once.
+    fn read_many(&self, file: &dyn ReadableFile, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        let reads: Vec<_> = requests.iter().map(describe).collect();
+        file.read_many(requests)?;
+        self.add(file.path(), &reads);
+        Ok(())
+    }
+
     /// Counts reads that have been done: purpose, offset and length of each.
     fn add(&self, path: &Path, reads: &[(Purpose, u64, u64)]) {
         let mut counts = self.counts();
@@ -241,17 +257,11 @@ impl ReaderWrapper for MeteredReader {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        let read = describe(&request);
-        self.inner.read(request)?;
-        self.tally.add(self.path(), &[read]);
-        Ok(())
+        self.tally.read(&*self.inner, request)
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let reads: Vec<_> = requests.iter().map(describe).collect();
-        self.inner.read_many(requests)?;
-        self.tally.add(self.path(), &reads);
-        Ok(())
+        self.tally.read_many(&*self.inner, requests)
     }
 }
 
@@ -309,17 +319,11 @@ impl ReaderWrapper for MeteredFile {
     }
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
-        let read = describe(&request);
-        self.inner.read(request)?;
-        self.tally.add(self.path(), &[read]);
-        Ok(())
+        self.tally.read(&*self.inner, request)
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let reads: Vec<_> = requests.iter().map(describe).collect();
-        self.inner.read_many(requests)?;
-        self.tally.add(self.path(), &reads);
-        Ok(())
+        self.tally.read_many(&*self.inner, requests)
     }
 }
 

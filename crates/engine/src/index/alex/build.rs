@@ -5,26 +5,10 @@ use super::cost::Rules;
 use super::inner::{write_model, write_plain};
 use super::node::{Links, relink, write_node};
 use super::plan::Plan;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::index::Word;
 use crate::index::batch::Batch;
-use crate::index::{Entries, Word};
 use crate::page::{PageNumber, Transaction};
-
-/// All entries of a stream; keys and payloads lie in memory, once, until the nodes are written.
-pub(super) fn collect<W: Word>(entries: &mut dyn Entries<W>, value_bytes: usize) -> Result<Batch<W>> {
-    let mut batch = Batch::new(value_bytes);
-    let mut value = vec![0; value_bytes];
-    while let Some(key) = entries.next(&mut value)? {
-        if batch.keys.last().is_some_and(|&last| key <= last) {
-            let record = batch.keys.len();
-            return Err(Error::InvalidArgument(format!(
-                "key {key} of record {record} does not ascend; sort the entries"
-            )));
-        }
-        batch.push(key, &value);
-    }
-    Ok(batch)
-}
 
 /// Writes the nodes of plans, in order, between two data nodes: first room for all data nodes, then each, then what is above them. So data nodes
 /// and inner nodes lie in areas of their own, and the links need no second visit.

@@ -9,9 +9,11 @@
 //! its separator up to the next one; the first separator counts as the least key.
 
 use super::child::{Child, Kind};
-use super::shape::{INNER_HEADER_BYTES, Shape, u16_at};
+use super::shape::{INNER_HEADER_BYTES, Shape};
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::numbers::u16_at;
+use crate::index::packed;
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages, Transaction};
 use std::ops::Range;
@@ -172,16 +174,10 @@ impl<W: Word> Plain<W> {
 
     /// The entry of a key.
     pub(super) fn find(&self, key: W) -> usize {
-        let (mut low, mut high) = (1, self.count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.separator(middle) <= key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low - 1
+        // The first separator is below all keys.
+        let stride = self.shape.plain_offset(1) - self.shape.plain_offset(0);
+        let behind = self.page.get(self.shape.plain_offset(1)..).unwrap_or_default();
+        packed::upper_bound(behind, stride, self.count.saturating_sub(1), key)
     }
 
     /// All entries.

@@ -1,10 +1,11 @@
 //! Pages of data nodes.
 
 use super::line::Line;
-use super::shape::{Shape, u16_at, u32_at};
+use super::shape::Shape;
 use crate::error::Result;
 use crate::index::Word;
 use crate::index::batch::Batch;
+use crate::index::numbers::{u16_at, u32_at};
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages, Transaction};
 use std::ops::Range;

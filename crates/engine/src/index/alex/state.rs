@@ -1,9 +1,10 @@
 //! What a look-up starts from.
 
 use super::child::Child;
-use super::shape::{Shape, u64_at};
+use super::shape::Shape;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::numbers::u64_at;
 use crate::page::Pages;
 
 /// The state of an index: entries, the most entries since the tree was built as a whole, and the root; no root when it is empty.

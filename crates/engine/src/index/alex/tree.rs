@@ -1,6 +1,6 @@
 //! The structure.
 
-use super::build::{collect, write_plans};
+use super::build::write_plans;
 use super::cost::Rules;
 use super::cursor::AlexCursor;
 use super::node::{Links, find_page};
@@ -9,6 +9,7 @@ use super::search::data_node;
 use super::shape::Shape;
 use super::state::State;
 use crate::error::Result;
+use crate::index::batch::Batch;
 use crate::index::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
 use crate::page::{Pages, Phase, Transaction};
 
@@ -50,7 +51,7 @@ impl Alex {
 impl<W: Word> Structure<W> for Alex {
     fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
         let rules = self.rules::<W>(tx)?;
-        let batch = collect(entries, self.value_bytes)?;
+        let batch = Batch::collect(entries, self.value_bytes)?;
         let mut state = State::EMPTY;
         if !batch.keys.is_empty() {
             tx.enter(Phase::Structure);

@@ -10,11 +10,12 @@
 
 use super::super::word::Word;
 use super::edit::Editor;
-use super::node::{ArrayPlace, Item, put_u32, u16_at, u32_at};
+use super::node::{ArrayPlace, Item, put_u32};
 use super::run;
 use super::shape::{ARRAY_CLASSES, ARRAY_HEADER_BYTES, Shape};
 use super::view::inner;
 use crate::error::Result;
+use crate::index::numbers::{u16_at, u32_at};
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Transaction};
 use std::collections::BTreeMap;

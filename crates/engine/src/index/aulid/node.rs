@@ -24,6 +24,7 @@
 use super::super::word::Word;
 use super::shape::{MOST_CHILDREN, Shape};
 use crate::error::Result;
+use crate::index::numbers::{u16_at, u32_at, u64_at};
 use crate::page::{Page, PageNumber, Pages};
 use ogive_model::fmcd::SlotLine;
 
@@ -361,15 +362,6 @@ pub(super) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
     }
 }
 
-pub(super) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
-    bytes.get(offset..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
-}
-
-pub(super) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
-    bytes.get(offset..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u16::from_le_bytes(*bytes))
-}
-
 fn f64_at(bytes: &[u8], offset: usize) -> f64 {
-    let bits = bytes.get(offset..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    f64::from_bits(bits)
+    f64::from_bits(u64_at(bytes, offset))
 }

@@ -5,9 +5,10 @@
 //! ```
 
 use super::super::word::Word;
-use super::node::{Item, u16_at, u32_at};
+use super::node::Item;
 use super::shape::{COUNT_BYTES, Shape};
 use crate::error::Result;
+use crate::index::numbers::{u16_at, u32_at};
 use crate::page::{Page, PageEdit, PageNumber, Pages};
 
 /// A run in a page.

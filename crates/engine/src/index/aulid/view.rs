@@ -3,12 +3,12 @@
 use super::super::word::Word;
 use super::node::{
     ArrayPlace, COUNTS_BYTES, Content, Home, NULL, Node, RawSlot, Side, Slot, kind_at, put_u32, raw_at, side_offset,
-    u32_at,
 };
 use super::options::AulidOptions;
 use super::run::Run;
 use super::shape::{ARRAY_CLASSES, ARRAY_HEADER_BYTES, Shape};
 use crate::error::Result;
+use crate::index::numbers::u32_at;
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages};
 

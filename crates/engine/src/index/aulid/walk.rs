@@ -4,11 +4,12 @@ use super::super::structure::{LevelStatistics, Statistics};
 use super::super::word::Word;
 use super::arrays::{CLASS, LISTS, offset_of};
 use super::layers::Layers;
-use super::node::{ArrayPlace, Children, Content, FILL, Item, NULL, Node, RawSlot, Side, raw_at, u16_at, u32_at};
+use super::node::{ArrayPlace, Children, Content, FILL, Item, NULL, Node, RawSlot, Side, raw_at};
 use super::run::Run;
 use super::shape::ARRAY_CLASSES;
 use super::view::{DEEPEST, Found, Metanode, View, inner, map_bit};
 use crate::error::Result;
+use crate::index::numbers::{u16_at, u32_at};
 use crate::page::{Page, PageNumber};
 use std::collections::BTreeMap;
 

@@ -4,6 +4,7 @@ use super::directory::{child, read_node};
 use super::node::{Geometry, Record, State, buffer};
 use super::tree::Fiting;
 use crate::error::Result;
+use crate::index::parts::free_parts;
 use crate::index::pgm::packed::{Packed, Reader};
 use crate::index::{LevelStatistics, Statistics, Structure, Visitor, Word};
 use crate::io::Purpose;
@@ -231,12 +232,5 @@ pub(super) fn free<W: Word>(tree: &Fiting, tx: &mut Transaction, state: &State) 
         }
         Ok(())
     })?;
-    extents.sort_unstable();
-    if let Some(pair) = extents.windows(2).find(|pair| pair[0].0.saturating_add(pair[0].1) > pair[1].0) {
-        return Err(tx.damaged(pair[1].0, "two parts of the index share a page"));
-    }
-    for (first, pages) in extents {
-        tx.free(first, pages);
-    }
-    Ok(())
+    free_parts(tx, extents)
 }

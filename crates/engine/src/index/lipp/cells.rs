@@ -9,9 +9,10 @@
 
 use super::header::CellHeader;
 use super::link::Link;
-use super::shape::{CELLS_HEADER_BYTES, CLASSES, Shape, u16_at, u32_at};
+use super::shape::{CELLS_HEADER_BYTES, CLASSES, Shape};
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::numbers::{u16_at, u32_at};
 use crate::io::Purpose;
 use crate::page::{Page, PageNumber, Pages, Transaction};
 

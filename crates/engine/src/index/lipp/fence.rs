@@ -9,6 +9,7 @@ use super::link::Link;
 use super::shape::Shape;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::packed;
 use crate::io::Purpose;
 use crate::page::{Pages, Transaction};
 
@@ -46,16 +47,10 @@ impl<W: Word> Fence<W> {
 
     /// The entry of a key.
     pub(super) fn find(&self, key: W) -> usize {
-        let (mut low, mut high) = (1, self.count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.separator(middle) <= key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low - 1
+        // The first separator is below all keys.
+        let stride = self.offset(1) - self.offset(0);
+        let behind = self.cell.page.get(self.offset(1)..).unwrap_or_default();
+        packed::upper_bound(behind, stride, self.count.saturating_sub(1), key)
     }
 
     pub(super) fn entries(&self, pages: &dyn Pages) -> Result<Vec<(W, Link<W>)>> {

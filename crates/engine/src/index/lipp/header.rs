@@ -1,8 +1,8 @@
 //! What nodes state about themselves.
 
 use super::line::Line;
-use super::shape::{u16_at, u32_at};
 use crate::index::Word;
+use crate::index::numbers::{u16_at, u32_at};
 
 /// What a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! Pointers to nodes.
 
 use super::line::Line;
-use super::shape::{Shape, u16_at, u32_at};
+use super::shape::Shape;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::numbers::{u16_at, u32_at};
 use crate::page::{PageNumber, Pages};
 
 /// A pointer to a node: a cell, or a node of pages of its own, whose model it carries.

@@ -6,6 +6,7 @@ use super::line::Line;
 use super::shape::Shape;
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::packed;
 use crate::io::Purpose;
 use crate::page::{Pages, Transaction};
 
@@ -43,16 +44,8 @@ impl<W: Word> Packed<W> {
 
     /// The first entry that is not below `key`.
     pub(super) fn lower_bound(&self, key: W) -> usize {
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.key(middle) < key {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        let keys = self.cell.page.get(self.offset(0)..).unwrap_or_default();
+        packed::lower_bound(keys, self.shape.entry(), self.count, key)
     }
 
     /// Where a key lies, or belongs.

@@ -160,18 +160,3 @@ pub(super) fn wide_pages(size: u8) -> Option<u32> {
 pub(super) fn wide_size(pages: usize) -> Option<u8> {
     (1..=u8::MAX).find(|&size| wide_pages(size).is_some_and(|found| found as usize >= pages))
 }
-
-/// A little-endian number at `offset`; 0 beyond the end.
-pub(super) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
-    bytes.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u16::from_le_bytes(*bytes))
-}
-
-/// A little-endian number at `offset`; 0 beyond the end.
-pub(super) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
-    bytes.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
-}
-
-/// A little-endian number at `offset`; 0 beyond the end.
-pub(super) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
-    bytes.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}

@@ -1,9 +1,10 @@
 //! What an operation starts from.
 
 use super::link::Link;
-use super::shape::{CLASSES, Shape, u32_at, u64_at};
+use super::shape::{CLASSES, Shape};
 use crate::error::Result;
 use crate::index::Word;
+use crate::index::numbers::{u32_at, u64_at};
 use crate::page::{PageNumber, Pages};
 
 /// Offset of the root.

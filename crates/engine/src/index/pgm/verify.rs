@@ -7,6 +7,7 @@ use super::run::{Geometry, Run, Segment, load_position};
 use super::state::State;
 use super::tree::Pgm;
 use crate::error::Result;
+use crate::index::parts::free_parts;
 use crate::index::{LevelStatistics, Statistics, Structure, Visitor, Word};
 use crate::io::Purpose;
 use crate::page::{PageNumber, Pages, Transaction};
@@ -221,13 +222,5 @@ fn add(levels: &mut [LevelStatistics], depth: usize, nodes: u64, pages: u64, ent
 
 pub(super) fn free<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &[u8]) -> Result<()> {
     let Loaded { state, runs, geometry, .. } = load::<W>(tree, tx, state)?;
-    let mut extents = extents(&state, &runs, &geometry);
-    extents.sort_unstable();
-    if let Some(pair) = extents.windows(2).find(|pair| pair[0].0.saturating_add(pair[0].1) > pair[1].0) {
-        return Err(tx.damaged(pair[1].0, "two parts of the index share a page"));
-    }
-    for (first, pages) in extents {
-        tx.free(first, pages);
-    }
-    Ok(())
+    free_parts(tx, extents(&state, &runs, &geometry))
 }
