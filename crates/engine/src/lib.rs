@@ -76,6 +76,7 @@ mod error;
 pub mod index;
 pub mod io;
 mod log;
+pub mod lsm;
 pub mod page;
 pub mod table;
 pub mod tune;

@@ -5,6 +5,8 @@
 pub mod cache;
 pub mod checksum;
 pub mod compress;
+mod slice;
 
 pub use cache::{BlockCache, BlockKey};
 pub use compress::{CodecError, Compression};
+pub use slice::Slice;
