@@ -9,9 +9,11 @@ mod output;
 mod relocate;
 mod retain;
 mod run;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use below::Below;
 pub(crate) use context::JobContext;
 pub(crate) use output::table_options;
-pub(crate) use relocate::{Collected, NewValueFile};
+pub(crate) use relocate::Collected;
 pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};

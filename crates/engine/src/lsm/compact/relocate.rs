@@ -15,14 +15,6 @@ pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
 /// Value files that are to be emptied, by number.
 pub(crate) type Collected = BTreeMap<u64, Arc<ValueFile>>;
 
-/// A value file that a job has written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NewValueFile {
-    pub(crate) number: u64,
-    /// Its length.
-    pub(crate) bytes: u64,
-}
-
 /// Copies values to new value files.
 ///
 /// An entry whose value moves keeps its sequence number: for whoever reads it, nothing has happened. Dropping it without
@@ -31,8 +23,8 @@ pub(crate) struct NewValueFile {
 pub(crate) struct Relocator<'a> {
     context: &'a JobContext<'a>,
     collected: &'a Collected,
-    growing: Option<(u64, ValueWriter)>,
-    finished: Vec<NewValueFile>,
+    growing: Option<ValueWriter>,
+    finished: Vec<Arc<ValueFile>>,
     place: Vec<u8>,
     /// Bytes of values that were read.
     pub(crate) read_bytes: u64,
@@ -72,17 +64,17 @@ impl<'a> Relocator<'a> {
     }
 
     fn copy(&mut self, key: &[u8], file: &ValueFile, place: &ValuePlace) -> Result<ValuePlace> {
-        if self.growing.as_ref().is_some_and(|(_, writer)| writer.len() >= VALUE_FILE_BYTES) {
+        if self.growing.as_ref().is_some_and(|writer| writer.len_bytes() >= VALUE_FILE_BYTES) {
             self.end_file()?;
         }
         let context = self.context;
-        let (_, writer) = match &mut self.growing {
+        let writer = match &mut self.growing {
             Some(growing) => growing,
             None => {
                 let number = context.next_number();
-                let storage = context.storage;
-                let writer = ValueWriter::create(storage, context.owner, number, context.options.compression)?;
-                self.growing.insert((number, writer))
+                let compression = context.options.compression;
+                let created = ValueWriter::create(context.storage, context.owner, number, compression);
+                self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
             }
         };
         if place.length > STREAMED_BYTES {
@@ -93,14 +85,15 @@ impl<'a> Relocator<'a> {
     }
 
     fn end_file(&mut self) -> Result<()> {
-        let Some((number, writer)) = self.growing.take() else { return Ok(()) };
-        let bytes = writer.len();
-        self.finished.push(NewValueFile { number, bytes });
-        writer.finish()
+        let Some(writer) = self.growing.take() else { return Ok(()) };
+        let name = file_name(writer.number(), FileKind::Values);
+        let finished = writer.finish().inspect_err(|_| self.context.discard([name]))?;
+        self.finished.push(finished);
+        Ok(())
     }
 
     /// Makes what was written durable.
-    pub(crate) fn finish(mut self) -> Result<Vec<NewValueFile>> {
+    pub(crate) fn finish(mut self) -> Result<Vec<Arc<ValueFile>>> {
         self.end_file()?;
         self.is_done = true;
         Ok(std::mem::take(&mut self.finished))
@@ -112,8 +105,8 @@ impl Drop for Relocator<'_> {
         if self.is_done {
             return;
         }
-        let growing = self.growing.take().map(|(number, _)| number);
-        let numbers = self.finished.iter().map(|file| file.number).chain(growing);
+        let growing = self.growing.take().map(|writer| writer.number());
+        let numbers = self.finished.iter().map(|file| file.number()).chain(growing);
         self.context.discard(numbers.map(|number| file_name(number, FileKind::Values)));
     }
 }

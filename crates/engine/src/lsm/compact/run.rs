@@ -8,9 +8,10 @@ use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::below::Below;
 use super::context::JobContext;
 use super::output::{Limits, Outputs};
-use super::relocate::{Collected, NewValueFile, Relocator};
+use super::relocate::{Collected, Relocator};
 use super::retain::{Fate, Retain};
 use crate::error::Result;
+use crate::vlog::ValueFile;
 use std::sync::Arc;
 
 /// After so many entries a job looks whether it is to end.
@@ -48,7 +49,7 @@ pub(crate) struct Part {
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) tables: Vec<TableMeta>,
-    pub(crate) value_files: Vec<NewValueFile>,
+    pub(crate) value_files: Vec<Arc<ValueFile>>,
     /// Entries that went in, and those of them that did not come out.
     pub(crate) entries: u64,
     pub(crate) dropped: u64,
@@ -65,7 +66,7 @@ impl Outcome {
     /// Removes all new files.
     pub(crate) fn discard(&self, context: &JobContext<'_>) {
         context.discard(self.tables.iter().map(|table| file_name(table.number, FileKind::Table)));
-        context.discard(self.value_files.iter().map(|file| file_name(file.number, FileKind::Values)));
+        context.discard(self.value_files.iter().map(|file| file_name(file.number(), FileKind::Values)));
     }
 }
 
