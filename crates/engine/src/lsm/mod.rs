@@ -4,5 +4,6 @@
 mod cursor;
 mod entry;
 mod options;
+mod wal;
 
 pub use options::{DbOptions, Durability, Learning};
