@@ -13,5 +13,6 @@ mod table_file;
 mod visible;
 #[cfg(test)]
 mod visible_tests;
+mod wal;
 
 pub use options::{DbOptions, Durability, Learning};
