@@ -3,7 +3,6 @@
 use super::super::entry::{Kind, MAX_SEQUENCE, Sequence};
 use super::super::model::{History, Step, Version, keys, steps};
 use super::super::options::DbOptions;
-use super::super::removals::Removals;
 use super::super::table_file::TableFile;
 use super::super::version::TableMeta;
 use super::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
@@ -116,7 +115,7 @@ fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
         assert!(file.may_hold(&version.key));
     }
     for removal in &removals {
-        assert!(meta.ends_before(&removal.end) && *removal.start >= *meta.smallest);
+        assert!(*removal.end <= *meta.largest && *removal.start >= *meta.smallest);
     }
 }
 
@@ -188,7 +187,8 @@ proptest! {
         for edge in edges.windows(2) {
             let part = Part { from: edge[0].clone(), to: edge[1].clone() };
             let collected = Collected::new();
-            let job = CompactJob { part, ..job(&history, 1, &[at], Below::default(), &collected) };
+            let snapshots = [at];
+            let job = CompactJob { part, ..job(&history, 1, &snapshots, Below::default(), &collected) };
             tables.extend(run_job(&world.context(), job).unwrap().tables);
         }
         for pair in tables.windows(2) {
