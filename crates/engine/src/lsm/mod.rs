@@ -3,6 +3,11 @@
 
 mod cursor;
 mod entry;
+mod memtable;
+mod merge;
+#[cfg(test)]
+mod merge_tests;
 mod options;
+mod removals;
 
 pub use options::{DbOptions, Durability, Learning};
