@@ -9,5 +9,6 @@ mod merge;
 mod merge_tests;
 mod options;
 mod removals;
+mod wal;
 
 pub use options::{DbOptions, Durability, Learning};
