@@ -4,5 +4,6 @@
 mod cursor;
 mod entry;
 mod options;
+mod version;
 
 pub use options::{DbOptions, Durability, Learning};
