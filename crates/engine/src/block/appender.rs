@@ -36,11 +36,7 @@ impl Appender {
         let kept = if file.is_direct() { end % DIRECT_BLOCK_BYTES as u64 } else { 0 };
         let mut buffer = vec![0; kept as usize];
         file.read(ReadRequest { offset: end - kept, buffer: &mut buffer, purpose })?;
-        Ok(Self { written: buffer.len(), buffer_at: end - kept, ..Self::new(file, purpose) }.with(buffer))
-    }
-
-    fn with(self, buffer: Vec<u8>) -> Self {
-        Self { buffer, ..self }
+        Ok(Self { file, purpose, written: buffer.len(), buffer, buffer_at: end - kept, synced: 0 })
     }
 
     /// The file, for whoever reads it as well.

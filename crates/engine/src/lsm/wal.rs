@@ -168,7 +168,8 @@ pub(crate) fn replay(
         }
         durable = bytes;
     }
-    let mut groups = Groups { file: &*file, group: Vec::new(), begins: records.start, sequence: 0, taken: records.start };
+    let mut groups =
+        Groups { file: &*file, group: Vec::new(), begins: records.start, sequence: 0, taken: records.start };
     if header_is_valid && end > records.start {
         replay_records(records, true, &mut |entry| groups.take(entry, end, durable, visit))?;
     }
