@@ -147,3 +147,10 @@ impl Inner {
         Ok(None)
     }
 }
+
+impl Table {
+    /// Whether records have tags and suffixes.
+    pub(crate) fn is_tagged(&self) -> bool {
+        self.inner.meta.tagged
+    }
+}

@@ -480,3 +480,16 @@ impl TableWriter {
         self.storage.path(&self.name)
     }
 }
+
+/// What a store needs to know while it writes.
+impl TableWriter {
+    /// About how long the file will be, its index aside: bytes written, and those of records that wait.
+    pub(crate) fn bytes_so_far(&self) -> u64 {
+        self.out.offset() + self.pending.byte_len() as u64
+    }
+
+    /// Adds a property that was not known when the table was begun.
+    pub(crate) fn set_property(&mut self, name: &str, value: Vec<u8>) {
+        self.options.properties.push((name.to_owned(), value));
+    }
+}
