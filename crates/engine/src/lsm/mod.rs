@@ -12,6 +12,8 @@ mod entry;
 mod generation;
 mod keyspace;
 mod level;
+#[cfg(test)]
+mod level_tests;
 mod lookups;
 mod maintain;
 mod memtable;
