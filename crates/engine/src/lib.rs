@@ -80,6 +80,7 @@ pub mod lsm;
 pub mod page;
 pub mod table;
 pub mod tune;
+mod vlog;
 
 pub use error::{Error, Result};
 

@@ -7,38 +7,30 @@ use std::sync::Arc;
 /// Bytes shared with what holds them: a cached block, a group of operations, a value that was read. Cloning copies no byte; a
 /// slice keeps the whole of what holds it in memory, so one that is to live long is better copied.
 #[derive(Clone)]
-pub struct Slice {
-    owner: Owner,
-    start: usize,
-    end: usize,
-}
+pub struct Slice(Bytes);
+
+/// Bytes up to this length are copied: that costs less than to share them.
+const INLINE_BYTES: usize = 30;
 
 #[derive(Clone)]
-enum Owner {
-    Block(Arc<[u8]>),
-    Buffer(Arc<Vec<u8>>),
-}
-
-impl Owner {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Block(bytes) => bytes,
-            Self::Buffer(bytes) => bytes,
-        }
-    }
+enum Bytes {
+    Inline { length: u8, bytes: [u8; INLINE_BYTES] },
+    Block { block: Arc<[u8]>, start: u32, end: u32 },
+    Buffer { buffer: Arc<Vec<u8>>, start: usize, end: usize },
 }
 
 impl Slice {
     /// A part of a block; `None` where the block does not have it.
     pub(crate) fn of_block(block: &Arc<[u8]>, range: Range<usize>) -> Option<Self> {
         block.get(range.clone())?;
-        Some(Self { owner: Owner::Block(Arc::clone(block)), start: range.start, end: range.end })
+        let (start, end) = (u32::try_from(range.start).ok()?, u32::try_from(range.end).ok()?);
+        Some(Self(Bytes::Block { block: Arc::clone(block), start, end }))
     }
 
     /// A part of a buffer; `None` where the buffer does not have it.
     pub(crate) fn of_buffer(buffer: &Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
         buffer.get(range.clone())?;
-        Some(Self { owner: Owner::Buffer(Arc::clone(buffer)), start: range.start, end: range.end })
+        Some(Self(Bytes::Buffer { buffer: Arc::clone(buffer), start: range.start, end: range.end }))
     }
 }
 
@@ -46,7 +38,12 @@ impl Deref for Slice {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        self.owner.bytes().get(self.start..self.end).unwrap_or_default()
+        let bytes = match &self.0 {
+            Bytes::Inline { length, bytes } => bytes.get(..usize::from(*length)),
+            Bytes::Block { block, start, end } => block.get(*start as usize..*end as usize),
+            Bytes::Buffer { buffer, start, end } => buffer.get(*start..*end),
+        };
+        bytes.unwrap_or_default()
     }
 }
 
@@ -58,13 +55,21 @@ impl AsRef<[u8]> for Slice {
 
 impl From<Vec<u8>> for Slice {
     fn from(bytes: Vec<u8>) -> Self {
-        Self { start: 0, end: bytes.len(), owner: Owner::Buffer(Arc::new(bytes)) }
+        Self(Bytes::Buffer { start: 0, end: bytes.len(), buffer: Arc::new(bytes) })
     }
 }
 
 impl From<&[u8]> for Slice {
+    /// Copies the bytes; short ones without allocating.
     fn from(bytes: &[u8]) -> Self {
-        Self { start: 0, end: bytes.len(), owner: Owner::Block(bytes.into()) }
+        let mut inline = [0; INLINE_BYTES];
+        match inline.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                Self(Bytes::Inline { length: bytes.len() as u8, bytes: inline })
+            }
+            None => bytes.to_vec().into(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Entries, and operations as the log and the memtable hold them.
 
+pub(crate) use crate::block::varint::{put_varint, take_varint};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -131,33 +132,6 @@ fn take_part(bytes: &[u8], at: &mut usize) -> Option<Range<u32>> {
     Some(part)
 }
 
-/// Appends a number, seven bits a byte, the lowest first.
-pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-/// The number at `at`, which is moved behind it.
-pub(crate) fn take_varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut number = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        let part = u64::from(byte & 0x7f);
-        if part << shift >> shift != part {
-            return None;
-        }
-        number |= part << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,14 +165,6 @@ mod tests {
                 let bytes: usize = operations.iter().map(|operation| operation.encoded_bytes as usize).sum();
                 prop_assert_eq!(bytes + GROUP_HEAD_BYTES, group.len());
             }
-        }
-
-        #[test]
-        fn numbers_come_back(number: u64) {
-            let (mut bytes, mut at) = (Vec::new(), 0);
-            put_varint(&mut bytes, number);
-            prop_assert_eq!(take_varint(&bytes, &mut at), Some(number));
-            prop_assert_eq!(at, bytes.len());
         }
     }
 }
