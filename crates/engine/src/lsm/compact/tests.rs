@@ -113,7 +113,8 @@ fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
     let shadowed = versions.windows(2).filter(|pair| pair[0].key == pair[1].key).count();
     assert_eq!(meta.shadowed, shadowed as u64);
     assert_eq!(meta.has_range_removals, !removals.is_empty());
-    let sequences = versions.iter().map(|version| version.sequence).chain(removals.iter().map(|removal| removal.sequence));
+    let sequences =
+        versions.iter().map(|version| version.sequence).chain(removals.iter().map(|removal| removal.sequence));
     assert_eq!(meta.smallest_sequence, sequences.clone().min().unwrap());
     assert_eq!(meta.largest_sequence, sequences.max().unwrap());
     let starts = versions.first().map(|version| version.key.as_slice()).into_iter();
@@ -217,7 +218,10 @@ fn a_job_without_entries_makes_no_table_and_one_of_range_removals_alone_makes_on
     assert!(world.run(&history, 0, &[], Below::default()).unwrap().tables.is_empty());
     let outcome = world.run(&history, 0, &[2], Below::default()).unwrap();
     let [meta] = &outcome.tables[..] else { panic!("{outcome:?}") };
-    assert_eq!((meta.smallest.as_slice(), meta.largest.as_slice(), meta.largest_excluded), (&b"b"[..], &b"d"[..], true));
+    assert_eq!(
+        (meta.smallest.as_slice(), meta.largest.as_slice(), meta.largest_excluded),
+        (&b"b"[..], &b"d"[..], true)
+    );
     let file = world.open(meta);
     assert_eq!((file.covering(b"c", 9), file.covering(b"d", 9), file.covering(b"c", 4)), (5, 0, 0));
 }
@@ -252,10 +256,8 @@ fn a_failing_input_leaves_nothing() {
     let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![7; 20]);
     let history = History::of(&(0..5000).map(put).collect::<Vec<_>>(), 1);
     let collected = Collected::new();
-    let failing = CompactJob {
-        cursor: history.failing_cursor(3000),
-        ..job(&history, 1, &[], Below::default(), &collected)
-    };
+    let failing =
+        CompactJob { cursor: history.failing_cursor(3000), ..job(&history, 1, &[], Below::default(), &collected) };
     assert!(run_job(&world.context(), failing).is_err());
     assert_eq!(world.storage.list().unwrap(), Vec::<String>::new());
 }
@@ -451,7 +453,10 @@ fn a_full_disk_leaves_no_files() {
         match run_job(&world.context(), job(&pointing, 1, &[], Below::default(), &collect(&file))) {
             Ok(_) => break,
             Err(error) => {
-                assert!(error.to_string().contains("storage full") || error.to_string().contains("no storage space"), "{error}");
+                assert!(
+                    error.to_string().contains("storage full") || error.to_string().contains("no storage space"),
+                    "{error}"
+                );
                 assert_eq!(world.storage.list().unwrap(), ["000001.values"]);
                 failures += 1;
             }
