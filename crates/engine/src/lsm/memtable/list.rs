@@ -163,6 +163,8 @@ impl List {
 
     /// The node behind `node`, or [`HEAD`].
     pub(super) fn behind(&self, node: u32) -> u32 {
+        #[cfg(test)]
+        schedule::pass();
         if self.is_begun() { self.words.from(node)[FIRST_LINK].load(Acquire) as u32 } else { HEAD }
     }
 
