@@ -92,7 +92,7 @@ fn readers_see_every_published_entry_while_others_are_inserted() {
 /// One schedule: two threads insert in turn, others read.
 fn try_schedule(seed: u64) -> u64 {
     let memtable = Arc::new(Memtable::new());
-    let (visible, next) = (AtomicU64::new(0), Mutex::new(1_u64));
+    let (visible, next, inserting) = (AtomicU64::new(0), Mutex::new(1_u64), AtomicU64::new(2));
     let insert = || {
         for _ in 0..6 {
             // As in the store, who holds the writer's lock numbers, inserts and publishes.
@@ -102,10 +102,11 @@ fn try_schedule(seed: u64) -> u64 {
             *next += count;
             visible.store(*next - 1, Ordering::Release);
         }
+        inserting.fetch_sub(1, Ordering::Release);
     };
     let look = |reader: u64| {
         let mut random = Random::new(seed * 8 + reader);
-        for _ in 0..3 {
+        while inserting.load(Ordering::Acquire) > 0 {
             read(&memtable, visible.load(Ordering::Acquire), &mut random, 4);
             walk(&memtable, visible.load(Ordering::Acquire));
         }
