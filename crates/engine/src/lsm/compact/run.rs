@@ -138,6 +138,7 @@ pub(crate) fn flush(
     memtable: &Arc<Memtable>,
     snapshots: &[Sequence],
     below: Below,
+    collected: &Collected,
 ) -> Result<Outcome> {
     let job = CompactJob {
         cursor: Box::new(memtable.cursor()),
@@ -146,7 +147,7 @@ pub(crate) fn flush(
         cuts: None,
         snapshots,
         below,
-        collected: &Collected::new(),
+        collected,
         part: Part::default(),
     };
     run_job(context, job)
