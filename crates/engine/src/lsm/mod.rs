@@ -51,6 +51,8 @@ mod options;
 mod range;
 mod recover;
 mod removals;
+#[cfg(test)]
+mod schedule_tests;
 mod snapshot;
 mod table_file;
 mod values;

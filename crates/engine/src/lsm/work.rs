@@ -77,6 +77,22 @@ impl Core {
         }
     }
 
+    /// Lets background work go on for a step: does it itself where no threads do, unless another caller is at it.
+    pub(super) fn work_or_wait<'a>(&'a self, mut shared: MutexGuard<'a, Shared>) -> Result<MutexGuard<'a, Shared>> {
+        if self.options.threads == 0 {
+            if let Some(task) = self.next_task(&mut shared, true) {
+                drop(shared);
+                self.run(task)?;
+                return Ok(self.shared.lock());
+            }
+            if !shared.is_flushing && shared.running.is_empty() {
+                let cause = "work is left that nobody can do".to_owned();
+                return Err(Error::StoreReadOnly { path: self.path(), cause });
+            }
+        }
+        Ok(self.changed.wait(&self.shared, shared))
+    }
+
     fn limits(&self) -> Limits {
         let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
         Limits::of(&self.options, oldest)
