@@ -1,7 +1,7 @@
 //! Background work: memtables written out, tables compacted, values collected. With `threads: 0` the same steps are taken inside the
 //! calls that make them due, one after the other, so that a run can be repeated exactly.
 
-use super::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, flush, run_job};
+use super::compact::{Below, Collected, CompactJob, JobContext, Outcome, flush, run_split};
 use super::core::{Change, Core, Shared};
 use super::cursor::Cursor;
 use super::entry::{KeyspaceId, MAX_SEQUENCE};
@@ -12,7 +12,7 @@ use super::maintain::is_there;
 use super::merge::MergeCursor;
 use super::table_file::TableFile;
 use super::values::ValueHandle;
-use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, TableMeta};
+use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::MutexGuard;
@@ -276,8 +276,11 @@ impl Core {
         Ok(Some(Inputs { tables, levels, collected, snapshots: self.moments.held() }))
     }
 
+    /// Does a job; one that somebody waits for in as many parts as there are threads.
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
-        let work = CompactJob {
+        let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
+        let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
+        run_split(&self.context(), threads, borders, |part| CompactJob {
             cursor: inputs.cursor(job),
             removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
             level: job.output_level,
@@ -285,9 +288,8 @@ impl Core {
             below: inputs.below(job),
             collected: &inputs.collected,
             cuts: Some(job.cuts(self.options.table_bytes)),
-            part: Part::default(),
-        };
-        run_job(&self.context(), work)
+            part,
+        })
     }
 
     fn finish(&self, job: &Job, outcome: Outcome) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::vlog::ValuePlace;
 use std::sync::Arc;
 
 /// How a store's tables are written: records with tags, exact separators over their blocks.
-pub(crate) fn table_options(options: &DbOptions) -> WriteOptions {
+fn table_options(options: &DbOptions) -> WriteOptions {
     WriteOptions {
         key_type: KeyType::Bytes,
         block_bytes: Some(options.block_bytes),
