@@ -76,9 +76,11 @@ mod error;
 pub mod index;
 pub mod io;
 mod log;
+pub mod lsm;
 pub mod page;
 pub mod table;
 pub mod tune;
+mod vlog;
 
 pub use error::{Error, Result};
 

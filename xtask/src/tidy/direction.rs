@@ -18,6 +18,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("page", &["log", "block", "io", "error"]),
     ("index", &["page", "block", "io", "error"]),
     ("table", &["tune", "block", "io", "error"]),
+    ("vlog", &["block", "io", "error"]),
+    ("lsm", &["vlog", "table", "tune", "log", "block", "io", "error"]),
+    ("check", &["lsm", "vlog", "table", "log", "block", "io", "error"]),
 ];
 
 /// Uses that go against the direction, and modules that have no place in it yet.

@@ -16,6 +16,14 @@
 /// Bytes that a stored checksum takes.
 pub const CHECKSUM_BYTES: usize = 4;
 
+/// What the checksums of one file of several are bound to: `number` is that of the file among all that `owner` has, and none of
+/// them is used twice.
+#[must_use]
+pub fn identity(owner: u64, number: u64) -> u64 {
+    // An odd factor, so that distinct numbers stay distinct; the constant is 2^64 divided by the golden ratio.
+    owner ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// The checksum of `bytes` that belong at `offset` (in bytes) of the file `file_id`.
 pub fn checksum(file_id: u64, offset: u64, bytes: &[u8]) -> u32 {
     let mut place = [0; 16];

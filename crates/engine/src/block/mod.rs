@@ -2,9 +2,16 @@
 //!
 //! `block` knows bytes and places, not records.
 
+pub(crate) mod appender;
 pub mod cache;
 pub mod checksum;
 pub mod compress;
+pub(crate) mod header;
+mod slice;
+pub(crate) mod stream;
+pub(crate) mod varint;
+pub(crate) mod window;
 
 pub use cache::{BlockCache, BlockKey};
 pub use compress::{CodecError, Compression};
+pub use slice::Slice;

@@ -15,8 +15,12 @@ mod memory;
 mod meter;
 mod positional;
 mod profile;
+#[cfg(test)]
+pub(crate) mod schedule;
 mod storage;
+pub(crate) mod sync;
 mod update;
+mod worker;
 mod wrapper;
 
 pub use clock::{ModelledClock, Timer, available_threads, random_u64};
@@ -29,4 +33,5 @@ pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
     check_write,
 };
+pub use worker::Worker;
 pub use wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};

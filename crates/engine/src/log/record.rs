@@ -9,7 +9,7 @@ pub(super) const FRAME_HEAD_BYTES: usize = 5;
 pub(super) const FRAME_BYTES: usize = FRAME_HEAD_BYTES + CHECKSUM_BYTES;
 
 /// Longest body: a torn length leads to no larger buffer.
-pub(super) const BODY_BYTES_MAX: usize = 1 << 17;
+pub(crate) const BODY_BYTES_MAX: usize = 1 << 17;
 
 /// The kind of a commit; all others are the user's.
 pub(super) const COMMIT_KIND: u8 = 0xc0;

@@ -1,9 +1,10 @@
 //! Reading a segment back after a crash.
 
 use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, FRAME_BYTES, RecordPlace};
-use super::segment::{HEADER_BYTES, Segment};
+use super::segment::Segment;
+use crate::block::window::Window;
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest};
+use crate::io::{Purpose, ReadableFile};
 
 /// Bytes read at once.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -17,6 +18,27 @@ pub(crate) struct Commit {
     pub(crate) first: u64,
     /// When it was written, everything before this position was durable.
     synced: u64,
+    /// Where it ends itself.
+    pub(crate) end: u64,
+}
+
+/// A file of records, to be walked over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Records<'a> {
+    pub(crate) file: &'a dyn ReadableFile,
+    /// What the checksums are bound to.
+    pub(crate) identity: u64,
+    /// Where the first record begins, behind the header of the owner.
+    pub(crate) start: u64,
+}
+
+/// How far a log reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// Where the valid records end.
+    pub(crate) end: u64,
+    /// Everything before this position was durable, as the commits that were met say.
+    pub(crate) durable: u64,
 }
 
 /// What a replay meets.
@@ -57,43 +79,69 @@ pub(crate) fn replay(
     header_is_valid: bool,
     visit: &mut dyn FnMut(Entry<'_>) -> Result<Visit>,
 ) -> Result<u64> {
-    let mut window = Window { segment, bytes: Vec::new(), start: 0, length_bytes: segment.file.len() };
-    let mut position = HEADER_BYTES as u64;
-    while header_is_valid && let Some((kind, body, length)) = window.record(position)? {
-        let place = RecordPlace { position, body_bytes: body.len() as u32 };
-        let entry = match commit(kind, body) {
-            Some(commit) => Entry::Commit(commit),
+    Ok(replay_records(segment.records(), header_is_valid, visit)?.end)
+}
+
+/// As [`replay`], of any file of records; also says how far the log was durable. Where `visit` stops, what follows is not looked
+/// at.
+pub(crate) fn replay_records(
+    records: Records<'_>,
+    header_is_valid: bool,
+    visit: &mut dyn FnMut(Entry<'_>) -> Result<Visit>,
+) -> Result<Extent> {
+    let mut window = Window::new(records.file.len(), CHUNK_BYTES, Purpose::Log);
+    let mut extent = Extent { end: records.start, durable: 0 };
+    while header_is_valid && let Some((kind, body, length)) = record(records, &mut window, extent.end)? {
+        let place = RecordPlace { position: extent.end, body_bytes: body.len() as u32 };
+        let end = extent.end + length as u64;
+        let entry = match commit(kind, body, end) {
+            Some(commit) => {
+                extent.durable = extent.durable.max(commit.synced);
+                Entry::Commit(commit)
+            }
             None => Entry::Record { kind, place, body },
         };
         if visit(entry)? == Visit::Stop {
-            return Ok(position);
+            return Ok(extent);
         }
-        position += length as u64;
+        extent.end = end;
     }
-    let end = if header_is_valid { position } else { 0 };
-    refuse_damage(&mut window, end)?;
-    Ok(end)
+    if !header_is_valid {
+        extent.end = 0;
+    }
+    let later = durable_later(records, &mut window, extent.end)?;
+    Ok(Extent { durable: extent.durable.max(later), ..extent })
 }
 
-fn commit(kind: u8, body: &[u8]) -> Option<Commit> {
+/// The record at `position`, if a valid one is there.
+fn record<'w>(records: Records<'_>, window: &'w mut Window, position: u64) -> Result<Option<(u8, &'w [u8], usize)>> {
+    let Some(body_bytes) = record::body_bytes(window.at(records.file, position, FRAME_BYTES)?) else {
+        return Ok(None);
+    };
+    let bytes = window.at(records.file, position, body_bytes + FRAME_BYTES)?;
+    Ok(record::decode(records.identity, position, bytes))
+}
+
+fn commit(kind: u8, body: &[u8], end: u64) -> Option<Commit> {
     (kind == COMMIT_KIND && body.len() == COMMIT_BODY_BYTES).then(|| Commit {
         sequence: record::u64_at(body, 0),
         first: record::u64_at(body, 8),
         synced: record::u64_at(body, 16),
+        end,
     })
 }
 
-/// Looks behind `end` for a commit which says that `end` was durable when it was written.
-fn refuse_damage(window: &mut Window<'_>, end: u64) -> Result<()> {
+/// Looks behind `end`, where the valid records end, for commits: returns up to where they say that the log was durable. One that
+/// says so of `end` itself proves damage.
+fn durable_later(records: Records<'_>, window: &mut Window, end: u64) -> Result<u64> {
     let frame_bytes = COMMIT_BODY_BYTES + FRAME_BYTES;
     let length = (COMMIT_BODY_BYTES as u32).to_le_bytes();
     let start = [length[0], length[1], length[2], length[3], COMMIT_KIND];
-    let (identity, path) = (window.segment.identity, window.segment.file.path().to_path_buf());
-    let mut position = end + 1;
+    let (mut position, mut durable) = (end + 1, 0);
     loop {
-        let bytes = window.at(position, CHUNK_BYTES)?;
+        let bytes = window.at(records.file, position, CHUNK_BYTES)?;
         if bytes.len() < frame_bytes {
-            return Ok(());
+            return Ok(durable);
         }
         let candidates = bytes.len() - frame_bytes + 1;
         for offset in 0..candidates {
@@ -101,49 +149,14 @@ fn refuse_damage(window: &mut Window<'_>, end: u64) -> Result<()> {
             if frame[..start.len()] != start {
                 continue;
             }
-            let found = record::decode(identity, position + offset as u64, frame);
-            if found.and_then(|(kind, body, _)| commit(kind, body)).is_some_and(|commit| commit.synced > end) {
+            let found = record::decode(records.identity, position + offset as u64, frame);
+            let Some(commit) = found.and_then(|(kind, body, _)| commit(kind, body, 0)) else { continue };
+            if commit.synced > end {
                 let detail = "a log record is not what was written, though later ones are";
-                return Err(Error::damaged(path, end, detail));
+                return Err(Error::damaged(records.file.path(), end, detail));
             }
+            durable = durable.max(commit.synced);
         }
         position += candidates as u64;
-    }
-}
-
-/// A part of the segment in memory.
-struct Window<'a> {
-    segment: &'a Segment,
-    bytes: Vec<u8>,
-    start: u64,
-    length_bytes: u64,
-}
-
-impl Window<'_> {
-    /// The record at `position`, if a valid one is there.
-    fn record(&mut self, position: u64) -> Result<Option<(u8, &[u8], usize)>> {
-        let Some(body_bytes) = record::body_bytes(self.at(position, FRAME_BYTES)?) else {
-            return Ok(None);
-        };
-        let identity = self.segment.identity;
-        Ok(record::decode(identity, position, self.at(position, body_bytes + FRAME_BYTES)?))
-    }
-
-    /// At most `wanted` bytes from `position` on, fewer only at the end of the file.
-    fn at(&mut self, position: u64, wanted: usize) -> Result<&[u8]> {
-        let available = self.length_bytes.saturating_sub(position).min(wanted as u64) as usize;
-        if available == 0 {
-            return Ok(&[]);
-        }
-        let held = self.start + self.bytes.len() as u64;
-        if position < self.start || position + available as u64 > held {
-            let length = self.length_bytes.saturating_sub(position).min(CHUNK_BYTES.max(wanted) as u64) as usize;
-            self.bytes.resize(length, 0);
-            self.start = position;
-            let request = ReadRequest { offset: position, buffer: &mut self.bytes, purpose: Purpose::Log };
-            self.segment.file.read(request)?;
-        }
-        let from = (position - self.start) as usize;
-        Ok(self.bytes.get(from..from + available).unwrap_or_default())
     }
 }

@@ -1,7 +1,9 @@
 //! Segments: files of records.
 
-use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, FRAME_BYTES, RecordPlace};
-use crate::block::checksum;
+use super::record::{self, FRAME_BYTES, RecordPlace};
+use super::replay::Records;
+use super::writer::RecordWriter;
+use crate::block::checksum::{self, identity};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
 use std::sync::Arc;
@@ -13,13 +15,7 @@ const MAGIC: &[u8; 8] = b"OGIVELOG";
 const VERSION: u32 = 1;
 
 /// `magic | version: u32 | number: u32 | owner: u64 | base: u64 | note: u32 | checksum: u32`.
-pub(super) const HEADER_BYTES: usize = 40;
-
-/// Records are written out when so many bytes wait.
-const BUFFER_BYTES: usize = 1 << 20;
-
-/// Direct writes begin and end at multiples of this, so that the storage need not read what lies around them.
-const DIRECT_BLOCK_BYTES: usize = 4096;
+const HEADER_BYTES: usize = 40;
 
 /// What a segment says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +39,7 @@ impl SegmentHeader {
         bytes.extend_from_slice(&self.base.to_le_bytes());
         bytes.extend_from_slice(&self.note.to_le_bytes());
         bytes.extend_from_slice(&[0; checksum::CHECKSUM_BYTES]);
-        checksum::seal(identity(self.owner, self.number), 0, &mut bytes);
+        checksum::seal(identity(self.owner, self.number.into()), 0, &mut bytes);
         bytes
     }
 
@@ -60,17 +56,11 @@ impl SegmentHeader {
         if bytes[..8] == MAGIC[..] && word(8) > VERSION {
             return Err(Error::UnknownVersion { path: file.path().into(), found: word(8), supported: VERSION });
         }
-        let valid = bytes[..8] == MAGIC[..] && checksum::check(identity(owner, number), 0, &bytes);
+        let valid = bytes[..8] == MAGIC[..] && checksum::check(identity(owner, number.into()), 0, &bytes);
         let long = |offset: usize| record::u64_at(&bytes, offset);
         let header = Self { owner: long(16), number: word(12), base: long(24), note: word(32) };
         Ok((valid && header.owner == owner && header.number == number).then_some(header))
     }
-}
-
-/// What the checksums of a segment are bound to: the owner and the number, which differs for each segment of one owner.
-pub(super) fn identity(owner: u64, number: u32) -> u64 {
-    // An odd factor, so that distinct numbers stay distinct; the constant is 2^64 divided by the golden ratio.
-    owner ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The name of a segment of the log of `name`.
@@ -95,12 +85,17 @@ pub(crate) fn segment_numbers(storage: &dyn Storage, name: &str) -> Result<Vec<u
 pub(crate) struct Segment {
     pub(crate) file: Arc<dyn ReadableFile>,
     pub(crate) number: u32,
-    pub(super) identity: u64,
+    identity: u64,
 }
 
 impl Segment {
     pub(crate) fn new(file: Arc<dyn ReadableFile>, owner: u64, number: u32) -> Self {
-        Self { file, number, identity: identity(owner, number) }
+        Self { file, number, identity: identity(owner, number.into()) }
+    }
+
+    /// The records of the segment, to be walked over.
+    pub(super) fn records(&self) -> Records<'_> {
+        Records { file: &*self.file, identity: self.identity, start: HEADER_BYTES as u64 }
     }
 
     /// The body of a record that was found valid when it was written or replayed.
@@ -135,15 +130,7 @@ impl Segment {
 #[derive(Debug)]
 pub(crate) struct SegmentWriter {
     pub(crate) segment: Arc<Segment>,
-    file: Arc<dyn UpdatableFile>,
-    /// Records that are not in the file yet; with direct writes, the last block that is there in part comes first.
-    buffer: Vec<u8>,
-    /// Where the buffer begins in the file.
-    buffer_at: u64,
-    /// How many bytes of the buffer are in the file already.
-    written: usize,
-    /// Everything before this position is durable.
-    synced: u64,
+    records: RecordWriter,
 }
 
 impl SegmentWriter {
@@ -151,66 +138,32 @@ impl SegmentWriter {
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: SegmentHeader) -> Result<Self> {
         let file = storage.create_update(&segment_name(name, header.number))?;
         let segment = Arc::new(Segment::new(Arc::<dyn UpdatableFile>::clone(&file), header.owner, header.number));
-        Ok(Self { segment, file, buffer: header.encode(), buffer_at: 0, written: 0, synced: 0 })
+        let records = RecordWriter::new(file, segment.identity, &header.encode());
+        Ok(Self { segment, records })
     }
 
     /// Where the next record will begin, and so the length of the segment.
     pub(crate) fn position(&self) -> u64 {
-        self.buffer_at + self.buffer.len() as u64
+        self.records.position()
     }
 
     /// Appends a record; it counts once a commit names it.
     pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordPlace> {
-        let position = self.position();
-        let place = record::encode(&mut self.buffer, self.segment.identity, position, kind, parts);
-        if self.buffer.len() - self.written >= BUFFER_BYTES {
-            self.flush()?;
-        }
-        Ok(place)
+        self.records.append(kind, parts)
     }
 
     /// Appends the commit of all records from `first` on, and writes everything out.
     pub(crate) fn commit(&mut self, sequence: u64, first: u64) -> Result<()> {
-        let mut body = [0; COMMIT_BODY_BYTES];
-        body[..8].copy_from_slice(&sequence.to_le_bytes());
-        body[8..16].copy_from_slice(&first.to_le_bytes());
-        body[16..].copy_from_slice(&self.synced.to_le_bytes());
-        self.append(COMMIT_KIND, &[&body])?;
-        self.flush()
+        self.records.commit(sequence, first)
     }
 
     /// Writes out what waits; a crash of the machine may still lose it.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        if self.written == self.buffer.len() {
-            return Ok(());
-        }
-        if !self.file.is_direct() {
-            let waiting = &self.buffer[self.written..];
-            self.file.write_at(self.buffer_at + self.written as u64, waiting, Purpose::Log)?;
-            self.buffer_at += self.buffer.len() as u64;
-            self.buffer.clear();
-            self.written = 0;
-            return Ok(());
-        }
-        let length = self.buffer.len();
-        self.buffer.resize(length.next_multiple_of(DIRECT_BLOCK_BYTES), 0);
-        let outcome = self.file.write_at(self.buffer_at, &self.buffer, Purpose::Log);
-        self.buffer.truncate(length);
-        outcome?;
-        let whole = length - length % DIRECT_BLOCK_BYTES;
-        self.buffer.drain(..whole);
-        self.buffer_at += whole as u64;
-        self.written = self.buffer.len();
-        Ok(())
+        self.records.flush()
     }
 
     /// Makes everything that was written out durable.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        let end = self.buffer_at + self.written as u64;
-        if self.synced < end {
-            self.file.sync()?;
-            self.synced = end;
-        }
-        Ok(())
+        self.records.sync()
     }
 }

@@ -24,14 +24,11 @@ mod readers;
 mod records;
 mod recover;
 #[cfg(test)]
-mod schedule;
-#[cfg(test)]
 mod schedule_tests;
 mod shared;
 mod snapshot;
 mod space;
 mod statistics;
-mod sync;
 mod tally;
 mod transaction;
 mod verify;

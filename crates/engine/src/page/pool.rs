@@ -2,9 +2,9 @@
 
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber};
-use super::sync::RwLock;
 use crate::block::{BlockCache, BlockKey};
 use crate::io::Purpose;
+use crate::io::sync::RwLock;
 use std::collections::HashMap;
 
 /// The version of a page that the page file holds, rather than the log.

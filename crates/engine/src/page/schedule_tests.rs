@@ -1,12 +1,11 @@
 //! One writer and many readers under many schedules: whatever the interleaving, readers see committed states and nothing else.
 //! Each lock and each call to the storage is a place where another thread may go on.
 
-use super::schedule;
 use super::{PageFile, PageNumber, PageOptions, Pages, Snapshot};
 use crate::error::Result;
 use crate::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
-    UpdaterWrapper,
+    UpdaterWrapper, schedule,
 };
 use std::sync::Arc;
 

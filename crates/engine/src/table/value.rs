@@ -13,10 +13,11 @@
 //! pointer states is held by the checksum of the data block with the pointer in it.
 
 use crate::block::checksum::{CHECKSUM_BYTES, check, seal};
+use crate::block::stream::{self, ChunkReader, ChunkSource, fill_chunk};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile};
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Stored size of a full chunk in bytes, its checksum included.
@@ -24,7 +25,7 @@ pub const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of the value in a full chunk.
 pub const CHUNK_PAYLOAD_BYTES: usize = CHUNK_BYTES - CHECKSUM_BYTES;
 /// The longest value that the format takes, in bytes: 1 GiB.
-pub const MAX_VALUE_BYTES: u64 = 1 << 30;
+pub const MAX_VALUE_BYTES: u64 = stream::MAX_VALUE_BYTES;
 
 /// Where a long value lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,10 +121,8 @@ impl ValueWriter {
 
     /// Fills the chunk from the source and leaves room for its checksum; returns how many bytes came.
     fn fill(&mut self, source: &mut dyn Read) -> Result<usize> {
-        self.chunk.clear();
-        let filled = source.take(CHUNK_PAYLOAD_BYTES as u64).read_to_end(&mut self.chunk);
-        let payload_bytes =
-            filled.map_err(|error| Error::io("read the source of a long value for", &self.path, error))?;
+        fill_chunk(source, &mut self.chunk, CHUNK_PAYLOAD_BYTES, &self.path)?;
+        let payload_bytes = self.chunk.len();
         self.chunk.extend_from_slice(&[0; CHECKSUM_BYTES]);
         Ok(payload_bytes)
     }
@@ -139,15 +138,7 @@ impl ValueWriter {
 /// these directly. After an error every further call is an error: a damaged value never looks like a short one.
 #[derive(Debug)]
 pub struct ValueReader {
-    file: Arc<dyn ReadableFile>,
-    file_id: u64,
-    pointer: ValuePointer,
-    /// The chunk at hand, cut to its payload, and how much of it was taken.
-    chunk: Vec<u8>,
-    taken_bytes: usize,
-    /// Bytes of the value in this and all earlier chunks.
-    read_bytes: u64,
-    failed: bool,
+    chunks: ChunkReader<Chunks>,
 }
 
 impl ValueReader {
@@ -165,19 +156,19 @@ impl ValueReader {
             );
             return Err(Error::damaged(file.path(), pointer.offset, detail));
         }
-        Ok(Self { file, file_id, pointer, chunk: Vec::new(), taken_bytes: 0, read_bytes: 0, failed: false })
+        Ok(Self { chunks: ChunkReader::new(Chunks { file, file_id, pointer }) })
     }
 
     /// A reader of a value that is in memory already.
     pub(super) fn of_bytes(file: Arc<dyn ReadableFile>, value: Vec<u8>) -> Self {
         let pointer = ValuePointer { offset: 0, length: value.len() as u64 };
-        Self { file, file_id: 0, pointer, read_bytes: pointer.length, chunk: value, taken_bytes: 0, failed: false }
+        Self { chunks: ChunkReader::of_bytes(Chunks { file, file_id: 0, pointer }, value) }
     }
 
     /// Length of the whole value in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.pointer.length
+        self.chunks.len()
     }
 
     /// Whether the value has no bytes.
@@ -191,12 +182,7 @@ impl ValueReader {
     /// # Errors
     /// [`Error::Damaged`] for a chunk whose checksum does not hold, and those of the file.
     pub fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
-        if !self.load()? {
-            return Ok(None);
-        }
-        let from = self.taken_bytes;
-        self.taken_bytes = self.chunk.len();
-        Ok(self.chunk.get(from..))
+        self.chunks.next_chunk()
     }
 
     /// What has not been read yet, as one piece of memory.
@@ -204,72 +190,52 @@ impl ValueReader {
     /// # Errors
     /// [`Error::ValueTooLarge`] when that is more than `limit_bytes`, before anything is allocated or read; and those of
     /// [`ValueReader::next_chunk`].
-    pub fn read_to_vec(mut self, limit_bytes: u64) -> Result<Vec<u8>> {
-        let rest = self.pointer.length - self.read_bytes + (self.chunk.len() - self.taken_bytes) as u64;
-        let too_large = || Error::ValueTooLarge { path: self.file.path().into(), length: rest, limit: limit_bytes };
-        if rest > limit_bytes {
-            return Err(too_large());
-        }
-        let mut value = Vec::new();
-        value.try_reserve_exact(rest as usize).map_err(|_| too_large())?;
-        while let Some(bytes) = self.next_chunk()? {
-            value.extend_from_slice(bytes);
-        }
-        Ok(value)
-    }
-
-    /// Makes sure that there are bytes to take; `false` at the end of the value.
-    fn load(&mut self) -> Result<bool> {
-        if self.failed {
-            return Err(self.damaged("an earlier read of this value failed"));
-        }
-        if self.taken_bytes < self.chunk.len() {
-            return Ok(true);
-        }
-        if self.read_bytes == self.pointer.length {
-            return Ok(false);
-        }
-        let loaded = self.read_chunk();
-        if loaded.is_err() {
-            self.failed = true;
-            self.chunk.clear();
-            self.taken_bytes = 0;
-        }
-        loaded.map(|()| true)
-    }
-
-    fn read_chunk(&mut self) -> Result<()> {
-        let payload_bytes = (self.pointer.length - self.read_bytes).min(CHUNK_PAYLOAD_BYTES as u64) as usize;
-        let offset = self.chunk_offset();
-        self.chunk.resize(payload_bytes + CHECKSUM_BYTES, 0);
-        self.file.read(ReadRequest { offset, buffer: &mut self.chunk, purpose: Purpose::Value })?;
-        if !check(self.file_id, offset, &self.chunk) {
-            return Err(self.damaged("the checksum of a chunk of a long value does not hold"));
-        }
-        self.chunk.truncate(payload_bytes);
-        self.taken_bytes = 0;
-        self.read_bytes += payload_bytes as u64;
-        Ok(())
-    }
-
-    /// Where the chunk after the `read_bytes` lies. All chunks before it are full ones.
-    fn chunk_offset(&self) -> u64 {
-        self.pointer.offset + self.read_bytes / CHUNK_PAYLOAD_BYTES as u64 * CHUNK_BYTES as u64
-    }
-
-    fn damaged(&self, detail: &str) -> Error {
-        Error::damaged(self.file.path(), self.chunk_offset(), detail)
+    pub fn read_to_vec(self, limit_bytes: u64) -> Result<Vec<u8>> {
+        self.chunks.read_to_vec(limit_bytes)
     }
 }
 
 impl Read for ValueReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() || !self.load().map_err(io::Error::other)? {
-            return Ok(0);
+        self.chunks.read(buffer)
+    }
+}
+
+/// The chunks of one value of a table.
+#[derive(Debug)]
+struct Chunks {
+    file: Arc<dyn ReadableFile>,
+    file_id: u64,
+    pointer: ValuePointer,
+}
+
+impl Chunks {
+    /// Where the chunk after the `read_bytes` lies. All chunks before it are full ones.
+    fn chunk_offset(&self, read_bytes: u64) -> u64 {
+        self.pointer.offset + read_bytes / CHUNK_PAYLOAD_BYTES as u64 * CHUNK_BYTES as u64
+    }
+}
+
+impl ChunkSource for Chunks {
+    fn length(&self) -> u64 {
+        self.pointer.length
+    }
+
+    fn read_chunk(&mut self, read_bytes: u64, chunk: &mut Vec<u8>) -> Result<()> {
+        let payload_bytes = (self.pointer.length - read_bytes).min(CHUNK_PAYLOAD_BYTES as u64) as usize;
+        let offset = self.chunk_offset(read_bytes);
+        chunk.resize(payload_bytes + CHECKSUM_BYTES, 0);
+        self.file.read(ReadRequest { offset, buffer: chunk, purpose: Purpose::Value })?;
+        if !check(self.file_id, offset, chunk) {
+            let detail = "the checksum of a chunk of a long value does not hold";
+            return Err(Error::damaged(self.file.path(), offset, detail));
         }
-        let taken = (&self.chunk[self.taken_bytes..]).read(buffer)?;
-        self.taken_bytes += taken;
-        Ok(taken)
+        chunk.truncate(payload_bytes);
+        Ok(())
+    }
+
+    fn place(&self, read_bytes: u64) -> (&Path, u64) {
+        (self.file.path(), self.chunk_offset(read_bytes))
     }
 }
 
@@ -367,7 +333,7 @@ mod tests {
                 break;
             }
             read.extend_from_slice(&small[..taken]);
-            assert!(reader.chunk.capacity() <= CHUNK_BYTES);
+            assert!(reader.chunks.held_bytes() <= CHUNK_BYTES);
         }
         assert_eq!(read, value);
         assert_eq!(file.longest_read.load(Ordering::Relaxed), CHUNK_BYTES);

@@ -47,12 +47,12 @@ impl Schedule {
 }
 
 /// Whether this thread runs by a schedule.
-pub(super) fn is_scheduled() -> bool {
+pub(crate) fn is_scheduled() -> bool {
     CURRENT.with_borrow(Option::is_some)
 }
 
 /// Lets others run, if the schedule says so; false without a schedule.
-pub(super) fn pass() -> bool {
+pub(crate) fn pass() -> bool {
     let Some((schedule, thread)) = CURRENT.with_borrow(Clone::clone) else {
         return false;
     };
@@ -77,7 +77,7 @@ impl Drop for Leave {
 }
 
 /// Runs all of `work` by the schedule of a seed; returns how often it had a choice.
-pub(super) fn run(seed: u64, work: Vec<Box<dyn FnOnce() + Send + '_>>) -> u64 {
+pub(crate) fn run(seed: u64, work: Vec<Box<dyn FnOnce() + Send + '_>>) -> u64 {
     let alive: Vec<usize> = (0..work.len()).collect();
     let turn = Turn { running: seed as usize % work.len(), alive, random: seed, passes: 0 };
     let schedule = Arc::new(Schedule { turn: Mutex::new(turn), turned: Condvar::new() });

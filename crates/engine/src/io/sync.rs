@@ -1,13 +1,14 @@
-//! Locks of the page layer: those of the standard library, which go on after a panic elsewhere. In tests a schedule decides which
+//! Locks: those of the standard library, which go on after a panic elsewhere. In tests a schedule decides which
 //! thread runs at each of them, so that interleavings can be tried one by one.
 
 #[cfg(test)]
 use super::schedule;
-use std::sync::PoisonError;
+use arc_swap::{ArcSwap, Guard};
 #[cfg(test)]
 use std::sync::TryLockError;
+use std::sync::{Arc, PoisonError};
 
-pub(super) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 /// Takes a lock as soon as the schedule lets this thread run while it is free; does nothing without a schedule.
 #[cfg(test)]
@@ -25,40 +26,40 @@ macro_rules! scheduled {
 
 /// See [`std::sync::Mutex`].
 #[derive(Debug, Default)]
-pub(super) struct Mutex<T>(std::sync::Mutex<T>);
+pub(crate) struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    pub(super) fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Self(std::sync::Mutex::new(value))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, T> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         #[cfg(test)]
         scheduled!(self.0.try_lock());
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn get_mut(&mut self) -> &mut T {
+    pub(crate) fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// See [`std::sync::RwLock`].
 #[derive(Debug, Default)]
-pub(super) struct RwLock<T>(std::sync::RwLock<T>);
+pub(crate) struct RwLock<T>(std::sync::RwLock<T>);
 
 impl<T> RwLock<T> {
-    pub(super) fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Self(std::sync::RwLock::new(value))
     }
 
-    pub(super) fn read(&self) -> RwLockReadGuard<'_, T> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, T> {
         #[cfg(test)]
         scheduled!(self.0.try_read());
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn write(&self) -> RwLockWriteGuard<'_, T> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, T> {
         #[cfg(test)]
         scheduled!(self.0.try_write());
         self.0.write().unwrap_or_else(PoisonError::into_inner)
@@ -67,11 +68,11 @@ impl<T> RwLock<T> {
 
 /// See [`std::sync::Condvar`].
 #[derive(Debug, Default)]
-pub(super) struct Condvar(std::sync::Condvar);
+pub(crate) struct Condvar(std::sync::Condvar);
 
 impl Condvar {
     /// Waits for a notice, or a little less; `mutex` is the one that `guard` locks.
-    pub(super) fn wait<'a, T>(&self, mutex: &'a Mutex<T>, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    pub(crate) fn wait<'a, T>(&self, mutex: &'a Mutex<T>, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         #[cfg(test)]
         if schedule::is_scheduled() {
             drop(guard);
@@ -81,7 +82,37 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn notify_all(&self) {
+    pub(crate) fn notify_all(&self) {
         self.0.notify_all();
+    }
+}
+
+/// A value that is read without a lock and replaced as a whole: who has read it keeps what was there.
+#[derive(Debug)]
+pub(crate) struct Published<T>(ArcSwap<T>);
+
+impl<T> Published<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(ArcSwap::from_pointee(value))
+    }
+
+    /// What is there now, for a moment: the guard is not to be kept.
+    pub(crate) fn peek(&self) -> Guard<Arc<T>> {
+        #[cfg(test)]
+        schedule::pass();
+        self.0.load()
+    }
+
+    /// What is there now, to be kept.
+    pub(crate) fn get(&self) -> Arc<T> {
+        #[cfg(test)]
+        schedule::pass();
+        self.0.load_full()
+    }
+
+    pub(crate) fn set(&self, value: T) {
+        self.0.store(Arc::new(value));
+        #[cfg(test)]
+        schedule::pass();
     }
 }

@@ -1,0 +1,88 @@
+//! Bytes that are shared rather than copied.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+/// Bytes shared with what holds them: a cached block, a group of operations, a value that was read. Cloning copies no byte; a
+/// slice keeps the whole of what holds it in memory, so one that is to live long is better copied.
+#[derive(Clone)]
+pub struct Slice(Bytes);
+
+/// Bytes up to this length are copied: that costs less than to share them.
+const INLINE_BYTES: usize = 30;
+
+#[derive(Clone)]
+enum Bytes {
+    Inline { length: u8, bytes: [u8; INLINE_BYTES] },
+    Block { block: Arc<[u8]>, start: u32, end: u32 },
+    Buffer { buffer: Arc<Vec<u8>>, start: usize, end: usize },
+}
+
+impl Slice {
+    /// A part of a block; `None` where the block does not have it.
+    pub(crate) fn of_block(block: &Arc<[u8]>, range: Range<usize>) -> Option<Self> {
+        block.get(range.clone())?;
+        let (start, end) = (u32::try_from(range.start).ok()?, u32::try_from(range.end).ok()?);
+        Some(Self(Bytes::Block { block: Arc::clone(block), start, end }))
+    }
+
+    /// A part of a buffer; `None` where the buffer does not have it.
+    pub(crate) fn of_buffer(buffer: &Arc<Vec<u8>>, range: Range<usize>) -> Option<Self> {
+        buffer.get(range.clone())?;
+        Some(Self(Bytes::Buffer { buffer: Arc::clone(buffer), start: range.start, end: range.end }))
+    }
+}
+
+impl Deref for Slice {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        let bytes = match &self.0 {
+            Bytes::Inline { length, bytes } => bytes.get(..usize::from(*length)),
+            Bytes::Block { block, start, end } => block.get(*start as usize..*end as usize),
+            Bytes::Buffer { buffer, start, end } => buffer.get(*start..*end),
+        };
+        bytes.unwrap_or_default()
+    }
+}
+
+impl AsRef<[u8]> for Slice {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl From<Vec<u8>> for Slice {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Bytes::Buffer { start: 0, end: bytes.len(), buffer: Arc::new(bytes) })
+    }
+}
+
+impl From<&[u8]> for Slice {
+    /// Copies the bytes; short ones without allocating.
+    fn from(bytes: &[u8]) -> Self {
+        let mut inline = [0; INLINE_BYTES];
+        match inline.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                Self(Bytes::Inline { length: bytes.len() as u8, bytes: inline })
+            }
+            None => bytes.to_vec().into(),
+        }
+    }
+}
+
+impl<B: AsRef<[u8]> + ?Sized> PartialEq<B> for Slice {
+    fn eq(&self, other: &B) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl Eq for Slice {}
+
+impl fmt::Debug for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.escape_ascii())
+    }
+}

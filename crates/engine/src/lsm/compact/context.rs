@@ -1,0 +1,40 @@
+//! What a job of the store needs around it.
+
+use super::super::options::DbOptions;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What a job of the store needs around it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JobContext<'a> {
+    pub(crate) storage: &'a Arc<dyn Storage>,
+    /// Identity of the store, which its value files bear.
+    pub(crate) owner: u64,
+    pub(crate) options: &'a DbOptions,
+    /// The next file's number.
+    pub(crate) next_file: &'a AtomicU64,
+    /// When it is set, the job ends.
+    pub(crate) stop: &'a AtomicBool,
+}
+
+impl JobContext<'_> {
+    /// A number that no file has had.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next_file.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// # Errors
+    /// [`Error::Interrupted`] when the job is to end.
+    pub(crate) fn check_stop(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Removes files of a job that came to nothing. What cannot be removed is removed when the store is opened next.
+    pub(crate) fn discard(&self, names: impl IntoIterator<Item = String>) {
+        for name in names {
+            _ = self.storage.remove(&name);
+        }
+    }
+}

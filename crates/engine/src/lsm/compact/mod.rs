@@ -1,0 +1,19 @@
+//! Compaction: entries of many sources in, fewer tables out. Flushes of memtables are compactions with one source.
+//!
+//! [`run_job`] takes merged inputs, keeps what some reader may still see (`retain`), moves values out of value files that are to be
+//! emptied (`relocate`), and writes tables (`output`). What to compact is chosen elsewhere (`version`).
+
+mod below;
+mod context;
+mod output;
+mod relocate;
+mod retain;
+mod run;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use below::Below;
+pub(crate) use context::JobContext;
+pub(crate) use output::table_options;
+pub(crate) use relocate::Collected;
+pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};

@@ -1,0 +1,112 @@
+//! Values moved out of value files that are to be emptied.
+
+use super::super::version::{FileKind, file_name};
+use super::context::JobContext;
+use crate::error::{Error, Result};
+use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A longer value is moved piece by piece, in bytes.
+const STREAMED_BYTES: u64 = 1 << 20;
+/// A value file is followed by another when it has this size, in bytes.
+pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
+
+/// Value files that are to be emptied, by number.
+pub(crate) type Collected = BTreeMap<u64, Arc<ValueFile>>;
+
+/// Copies values to new value files.
+///
+/// An entry whose value moves keeps its sequence number: for whoever reads it, nothing has happened. Dropping it without
+/// [`Self::finish`] removes all that it has written.
+#[derive(Debug)]
+pub(crate) struct Relocator<'a> {
+    context: &'a JobContext<'a>,
+    collected: &'a Collected,
+    growing: Option<ValueWriter>,
+    finished: Vec<Arc<ValueFile>>,
+    place: Vec<u8>,
+    /// Bytes of values that were read.
+    pub(crate) read_bytes: u64,
+    is_done: bool,
+}
+
+impl<'a> Relocator<'a> {
+    pub(crate) fn new(context: &'a JobContext<'a>, collected: &'a Collected) -> Self {
+        Self {
+            context,
+            collected,
+            growing: None,
+            finished: Vec::new(),
+            place: Vec::new(),
+            read_bytes: 0,
+            is_done: false,
+        }
+    }
+
+    /// The pointer that takes the place of one: its value has moved; `None` where it may stay.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for what is no pointer, and for a value whose checksum does not hold; whatever the storage reports.
+    pub(crate) fn moved(&mut self, key: &[u8], pointer: &[u8]) -> Result<Option<&[u8]>> {
+        if self.collected.is_empty() {
+            return Ok(None);
+        }
+        let Some(place) = ValuePlace::decode(pointer) else {
+            return Err(Error::damaged(self.context.storage.path(""), 0, "a pointer to a value that makes no sense"));
+        };
+        let Some(file) = self.collected.get(&place.file) else { return Ok(None) };
+        let moved = self.copy(key, file, &place)?;
+        self.read_bytes += place.stored_bytes;
+        self.place.clear();
+        moved.encode(&mut self.place);
+        Ok(Some(&self.place))
+    }
+
+    fn copy(&mut self, key: &[u8], file: &ValueFile, place: &ValuePlace) -> Result<ValuePlace> {
+        if self.growing.as_ref().is_some_and(|writer| writer.len_bytes() >= VALUE_FILE_BYTES) {
+            self.end_file()?;
+        }
+        let context = self.context;
+        let writer = match &mut self.growing {
+            Some(growing) => growing,
+            None => {
+                let number = context.next_number();
+                let compression = context.options.compression;
+                let created = ValueWriter::create(context.storage, context.owner, number, compression);
+                self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
+            }
+        };
+        if place.length > STREAMED_BYTES {
+            return writer.append_stream(key, &mut file.stream(place)?);
+        }
+        let value = file.get(place, STREAMED_BYTES)?;
+        writer.append(key, &value)
+    }
+
+    fn end_file(&mut self) -> Result<()> {
+        let Some(writer) = self.growing.take() else { return Ok(()) };
+        let name = file_name(writer.number(), FileKind::Values);
+        let finished = writer.finish().inspect_err(|_| self.context.discard([name]))?;
+        self.finished.push(finished);
+        Ok(())
+    }
+
+    /// Makes what was written durable.
+    pub(crate) fn finish(mut self) -> Result<Vec<Arc<ValueFile>>> {
+        self.end_file()?;
+        self.is_done = true;
+        Ok(std::mem::take(&mut self.finished))
+    }
+}
+
+impl Drop for Relocator<'_> {
+    fn drop(&mut self) {
+        if self.is_done {
+            return;
+        }
+        let growing = self.growing.take().map(|writer| writer.number());
+        let numbers = self.finished.iter().map(|file| file.number()).chain(growing);
+        self.context.discard(numbers.map(|number| file_name(number, FileKind::Values)));
+    }
+}

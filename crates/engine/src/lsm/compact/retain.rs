@@ -1,0 +1,114 @@
+//! Which entries and range removals outlive a compaction.
+
+use super::super::entry::{Entry, Kind, Sequence};
+use super::super::removals::{Removal, Removals};
+use super::below::Below;
+
+/// What becomes of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nobody can see it any more.
+    Drop,
+    /// It stays, with this sequence number.
+    Keep(Sequence),
+}
+
+/// Judges the entries of a compaction in their order.
+///
+/// Live snapshots cut the sequence numbers into stripes; the entries of one stripe are told apart by no reader, so of each key and
+/// stripe the newest suffices, and of that nothing where a range removal of the same stripe is newer still:
+///
+/// ```text
+/// snapshots            4          9
+/// stripes         0..=4 | 5..=9 | 10..
+/// entries of a     a@3    a@6 a@8     a@12       kept: a@12, a@8, a@3
+/// and [a, b)@7 too                               the same: a@8 is newer than the removal
+/// and [a, b)@9 too                               kept: a@12, a@3, and the removal
+/// ```
+///
+/// Where nothing lies below the output (at the *bottom*), a removal that is in the oldest stripe has nothing left to remove and
+/// goes, and an entry in the oldest stripe needs no sequence number any more. It keeps it if an older range removal covers it,
+/// since that may stay for the sake of keys beside it.
+#[derive(Debug)]
+pub(crate) struct Retain<'a> {
+    /// Rising.
+    snapshots: &'a [Sequence],
+    removals: &'a Removals,
+    below: Below,
+    settles: bool,
+    /// Key and stripe of the entry before.
+    key: Vec<u8>,
+    stripe: Option<Sequence>,
+}
+
+impl<'a> Retain<'a> {
+    /// `snapshots` are those that somebody may still read, rising; `removals` are those of all inputs; `settles` says whether
+    /// sequence numbers may be given up at the bottom.
+    pub(crate) fn new(snapshots: &'a [Sequence], removals: &'a Removals, below: Below, settles: bool) -> Self {
+        debug_assert!(snapshots.is_sorted(), "snapshots rise");
+        Self { snapshots, removals, below, settles, key: Vec::new(), stripe: None }
+    }
+
+    /// The newest sequence number of a stripe, which names it.
+    #[inline]
+    fn stripe_of(&self, sequence: Sequence) -> Sequence {
+        if self.snapshots.is_empty() {
+            return Sequence::MAX;
+        }
+        let at = self.snapshots.partition_point(|&snapshot| snapshot < sequence);
+        self.snapshots.get(at).copied().unwrap_or(Sequence::MAX)
+    }
+
+    fn oldest_stripe(&self) -> Sequence {
+        self.snapshots.first().copied().unwrap_or(Sequence::MAX)
+    }
+
+    /// What becomes of the next entry.
+    #[inline]
+    pub(crate) fn judge(&mut self, entry: &Entry<'_>) -> Fate {
+        let stripe = self.stripe_of(entry.sequence);
+        let is_same_key = self.stripe.is_some() && self.key == entry.key;
+        if is_same_key && self.stripe == Some(stripe) {
+            return Fate::Drop;
+        }
+        if !is_same_key {
+            self.key.clear();
+            self.key.extend_from_slice(entry.key);
+        }
+        self.stripe = Some(stripe);
+        if !self.removals.is_empty() && self.removals.covering(entry.key, stripe) > entry.sequence {
+            return Fate::Drop;
+        }
+        if stripe != self.oldest_stripe() || (entry.kind != Kind::Remove && !self.settles) {
+            return Fate::Keep(entry.sequence);
+        }
+        if !self.below.is_free(entry.key) {
+            return Fate::Keep(entry.sequence);
+        }
+        if entry.kind == Kind::Remove {
+            return Fate::Drop;
+        }
+        let is_covered = !self.removals.is_empty() && self.removals.covering(entry.key, Sequence::MAX) > 0;
+        Fate::Keep(if is_covered { entry.sequence } else { 0 })
+    }
+
+    /// The range removals that stay.
+    pub(crate) fn surviving_removals(&self) -> Removals {
+        let oldest = self.oldest_stripe();
+        // Of those that begin alike, the newest comes first.
+        let mut before: Option<(&Removal, Sequence)> = None;
+        let surviving = self.removals.iter().filter(|removal| {
+            let stripe = self.stripe_of(removal.sequence);
+            let is_shadowed = before.is_some_and(|(newer, its_stripe)| {
+                its_stripe == stripe && newer.start == removal.start && newer.end >= removal.end
+            });
+            let is_idle = stripe == oldest && self.below.is_range_free(&removal.start, &removal.end);
+            let stays = !is_shadowed && !is_idle;
+            if stays {
+                before = Some((*removal, stripe));
+            }
+            stays
+        });
+        Removals::of(surviving.cloned())
+    }
+}

@@ -1,0 +1,153 @@
+//! One job from its inputs to new files.
+
+use super::super::cursor::Cursor;
+use super::super::entry::{Kind, Sequence};
+use super::super::memtable::Memtable;
+use super::super::removals::Removals;
+use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
+use super::below::Below;
+use super::context::JobContext;
+use super::output::{Limits, Outputs};
+use super::relocate::{Collected, Relocator};
+use super::retain::{Fate, Retain};
+use crate::error::Result;
+use crate::vlog::ValueFile;
+use std::sync::Arc;
+
+/// After so many entries a job looks whether it is to end.
+const ENTRIES_PER_CHECK: u64 = 1 << 12;
+
+/// What a compaction or a flush is to do.
+#[derive(Debug)]
+pub(crate) struct CompactJob<'a> {
+    /// All inputs, merged.
+    pub(crate) cursor: Box<dyn Cursor>,
+    /// The range removals of all inputs.
+    pub(crate) removals: Vec<Arc<Removals>>,
+    /// Where the output goes. For level 0 it is one table.
+    pub(crate) level: usize,
+    /// Where tables are to end beside what the options say.
+    pub(crate) cuts: Option<OutputCuts<'a>>,
+    /// Sequence numbers of live snapshots, rising.
+    pub(crate) snapshots: &'a [Sequence],
+    /// The tables that hold older entries than the inputs.
+    pub(crate) below: Below,
+    /// Value files that are to be emptied.
+    pub(crate) collected: &'a Collected,
+    /// The part that is to be done.
+    pub(crate) part: Part,
+}
+
+/// Keys from `from` up to, and without, `to`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) from: Option<Vec<u8>>,
+    pub(crate) to: Option<Vec<u8>>,
+}
+
+/// What came of a job.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) tables: Vec<TableMeta>,
+    pub(crate) value_files: Vec<Arc<ValueFile>>,
+    /// Entries that went in, and those of them that did not come out.
+    pub(crate) entries: u64,
+    pub(crate) dropped: u64,
+    /// Bytes of values that were moved.
+    pub(crate) moved_bytes: u64,
+}
+
+impl Outcome {
+    /// Bytes of all new tables.
+    pub(crate) fn table_bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.bytes).sum()
+    }
+
+    /// Removes all new files.
+    pub(crate) fn discard(&self, context: &JobContext<'_>) {
+        context.discard(self.tables.iter().map(|table| file_name(table.number, FileKind::Table)));
+        context.discard(self.value_files.iter().map(|file| file_name(file.number(), FileKind::Values)));
+    }
+}
+
+/// Does a job. The new files are durable when it returns, and the caller's.
+///
+/// # Errors
+/// Whatever the storage reports, damage of the inputs, [`Error::Interrupted`](crate::Error::Interrupted); no new file is left then.
+pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Result<Outcome> {
+    let removals = gather(&job.removals, &job.part);
+    let mut retain = Retain::new(job.snapshots, &removals, job.below, job.level > 0);
+    let table_bytes = if job.level > 0 { context.options.table_bytes } else { u64::MAX };
+    let limits = Limits { table_bytes, cuts: job.cuts };
+    let mut outputs = Outputs::new(context, retain.surviving_removals(), limits);
+    let mut relocator = Relocator::new(context, job.collected);
+    let mut outcome = Outcome::default();
+    let cursor = &mut *job.cursor;
+    match &job.part.from {
+        Some(from) => cursor.seek(from, Sequence::MAX)?,
+        None => cursor.first()?,
+    }
+    while let Some(entry) = cursor.entry() {
+        if job.part.to.as_deref().is_some_and(|to| entry.key >= to) {
+            break;
+        }
+        outcome.entries += 1;
+        match retain.judge(&entry) {
+            Fate::Drop => outcome.dropped += 1,
+            Fate::Keep(sequence) => {
+                let moved = match entry.kind {
+                    Kind::Pointer => relocator.moved(entry.key, entry.value)?,
+                    Kind::Value | Kind::Remove => None,
+                };
+                outputs.add(entry.key, entry.kind, sequence, moved.unwrap_or(entry.value))?;
+            }
+        }
+        if outcome.entries.is_multiple_of(ENTRIES_PER_CHECK) {
+            context.check_stop()?;
+        }
+        cursor.next()?;
+    }
+    outcome.moved_bytes = relocator.read_bytes;
+    outcome.value_files = relocator.finish()?;
+    match outputs.finish() {
+        Ok(tables) => outcome.tables = tables,
+        Err(error) => {
+            outcome.discard(context);
+            return Err(error);
+        }
+    }
+    Ok(outcome)
+}
+
+/// What of the range removals lies in the part.
+fn gather(all: &[Arc<Removals>], part: &Part) -> Removals {
+    let mut gathered = Removals::default();
+    all.iter().filter(|removals| !removals.is_empty()).for_each(|removals| gathered.extend(removals));
+    match part {
+        Part { from: None, to: None } => gathered,
+        Part { from, to } => gathered.clip(from.as_deref(), to.as_deref()),
+    }
+}
+
+/// Writes a memtable to one table of level 0; to none if nothing of it needs to stay.
+///
+/// # Errors
+/// As [`run_job`].
+pub(crate) fn flush(
+    context: &JobContext<'_>,
+    memtable: &Arc<Memtable>,
+    snapshots: &[Sequence],
+    below: Below,
+) -> Result<Outcome> {
+    let job = CompactJob {
+        cursor: Box::new(memtable.cursor()),
+        removals: vec![memtable.removals()],
+        level: 0,
+        cuts: None,
+        snapshots,
+        below,
+        collected: &Collected::new(),
+        part: Part::default(),
+    };
+    run_job(context, job)
+}

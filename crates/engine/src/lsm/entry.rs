@@ -1,0 +1,170 @@
+//! Entries, and operations as the log and the memtable hold them.
+
+pub(crate) use crate::block::varint::{put_varint, take_varint};
+use std::cmp::Ordering;
+use std::ops::Range;
+
+/// Number of an operation; each has the next one. A reader sees what is not newer than its own.
+pub(crate) type Sequence = u64;
+
+/// No operation has a greater number: tables keep eight bits of the word for themselves.
+pub(crate) const MAX_SEQUENCE: Sequence = (1 << 56) - 1;
+
+/// Number of a keyspace; none is used twice.
+pub(crate) type KeyspaceId = u32;
+
+/// What an entry says of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// The key was removed.
+    Remove = 0,
+    /// The value follows.
+    Value = 1,
+    /// The value lies in a value file; its place follows.
+    Pointer = 2,
+}
+
+impl Kind {
+    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
+        [Self::Remove, Self::Value, Self::Pointer].into_iter().find(|&kind| kind as u8 == tag)
+    }
+}
+
+/// An entry as all sources show it: of memtables, tables, and what is merged from them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) sequence: Sequence,
+    pub(crate) kind: Kind,
+    /// The value, or for [`Kind::Pointer`] the encoded place of it.
+    pub(crate) value: &'a [u8],
+}
+
+impl Entry<'_> {
+    /// The order of all sources: by key, then newest first.
+    pub(crate) fn order(&self, other: &Self) -> Ordering {
+        self.key.cmp(other.key).then(other.sequence.cmp(&self.sequence))
+    }
+}
+
+/// Tag of a range removal among operations; entries have the tags of [`Kind`].
+const REMOVE_RANGE_TAG: u8 = 3;
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Adds an entry.
+    Put(Kind),
+    /// Removes all keys from `key` up to, and without, `value`.
+    RemoveRange,
+}
+
+/// One operation of a group: where its parts lie among the group's bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Operation {
+    pub(crate) action: Action,
+    pub(crate) keyspace: KeyspaceId,
+    pub(crate) sequence: Sequence,
+    pub(crate) key: Range<u32>,
+    /// The value; the place of it; the end of a range.
+    pub(crate) value: Range<u32>,
+    /// Bytes that the operation takes in the group, its head included.
+    pub(crate) encoded_bytes: u32,
+}
+
+/// Bytes ahead of the operations of a group: the sequence number of the first.
+pub(crate) const GROUP_HEAD_BYTES: usize = 8;
+
+/// Appends an operation to `out`: `tag | keyspace | length of key | key | length of value | value`, with varint lengths; a removal
+/// has no value.
+pub(crate) fn encode_operation(out: &mut Vec<u8>, action: Action, keyspace: KeyspaceId, key: &[u8], value: &[u8]) {
+    out.push(match action {
+        Action::Put(kind) => kind as u8,
+        Action::RemoveRange => REMOVE_RANGE_TAG,
+    });
+    put_varint(out, u64::from(keyspace));
+    put_varint(out, key.len() as u64);
+    out.extend_from_slice(key);
+    if action != Action::Put(Kind::Remove) {
+        put_varint(out, value.len() as u64);
+        out.extend_from_slice(value);
+    }
+}
+
+/// Takes a group apart; `None` where it is malformed, which no crash can make it.
+pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
+    let first = u64::from_le_bytes(*group.first_chunk::<GROUP_HEAD_BYTES>()?);
+    let (mut operations, mut at) = (Vec::new(), GROUP_HEAD_BYTES);
+    u32::try_from(group.len()).ok()?;
+    while at < group.len() {
+        let sequence = first.checked_add(operations.len() as u64).filter(|&sequence| sequence <= MAX_SEQUENCE)?;
+        let operation = decode_operation(group, at, sequence)?;
+        at += operation.encoded_bytes as usize;
+        operations.push(operation);
+    }
+    Some(operations)
+}
+
+/// The operation that begins at `at`.
+pub(crate) fn decode_operation(bytes: &[u8], at: usize, sequence: Sequence) -> Option<Operation> {
+    let mut next = at;
+    let tag = *bytes.get(next)?;
+    next += 1;
+    let action = match tag {
+        REMOVE_RANGE_TAG => Action::RemoveRange,
+        tag => Action::Put(Kind::from_tag(tag)?),
+    };
+    let keyspace = KeyspaceId::try_from(take_varint(bytes, &mut next)?).ok()?;
+    let key = take_part(bytes, &mut next)?;
+    let value = match action {
+        Action::Put(Kind::Remove) => key.end..key.end,
+        _ => take_part(bytes, &mut next)?,
+    };
+    Some(Operation { action, keyspace, sequence, key, value, encoded_bytes: (next - at) as u32 })
+}
+
+fn take_part(bytes: &[u8], at: &mut usize) -> Option<Range<u32>> {
+    let length = usize::try_from(take_varint(bytes, at)?).ok()?;
+    let end = at.checked_add(length).filter(|&end| end <= bytes.len())?;
+    let part = u32::try_from(*at).ok()?..u32::try_from(end).ok()?;
+    *at = end;
+    Some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn groups_come_back(
+            first in 0..1_u64 << 50,
+            puts in proptest::collection::vec((0..4_u8, any::<u32>(), any::<Vec<u8>>(), any::<Vec<u8>>()), 0..40),
+        ) {
+            let mut group = first.to_le_bytes().to_vec();
+            for (tag, keyspace, key, value) in &puts {
+                let action = Kind::from_tag(*tag).map_or(Action::RemoveRange, Action::Put);
+                encode_operation(&mut group, action, *keyspace, key, value);
+            }
+            let operations = decode_group(&group).unwrap();
+            prop_assert_eq!(operations.len(), puts.len());
+            for (i, (operation, (tag, keyspace, key, value))) in operations.iter().zip(&puts).enumerate() {
+                prop_assert_eq!(operation.sequence, first + i as u64);
+                prop_assert_eq!(operation.keyspace, *keyspace);
+                prop_assert_eq!(&group[operation.key.start as usize..operation.key.end as usize], &key[..]);
+                let expected: &[u8] = if *tag == 0 { &[] } else { value };
+                prop_assert_eq!(&group[operation.value.start as usize..operation.value.end as usize], expected);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_taken_apart_or_refused(group: Vec<u8>) {
+            if let Some(operations) = decode_group(&group) {
+                let bytes: usize = operations.iter().map(|operation| operation.encoded_bytes as usize).sum();
+                prop_assert_eq!(bytes + GROUP_HEAD_BYTES, group.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A vector that grows by chunks, so that nothing in it ever moves: readers go on while it grows.
+
+use std::sync::OnceLock;
+
+/// An index is the number of a chunk and a place in it.
+const PLACE_BITS: u32 = 25;
+
+/// So many chunks there are at most.
+const CHUNKS: usize = 1 << (u32::BITS - PLACE_BITS);
+
+/// Elements of the first chunk.
+const FIRST_ELEMENTS: usize = 256;
+
+/// After so many chunks they are twice as large, so that at most a fifth of the memory is not in use yet.
+const CHUNKS_A_DOUBLING: usize = 4;
+
+/// Elements by index; all that a chunk has are there from the moment it is.
+#[derive(Debug)]
+pub(super) struct Arena<T> {
+    chunks: [OnceLock<Box<[T]>>; CHUNKS],
+}
+
+/// Where the next elements of an arena go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct End {
+    chunk: usize,
+    used: usize,
+}
+
+impl End {
+    /// Whether anything was taken.
+    pub(super) fn is_used(&self) -> bool {
+        self.chunk > 0 || self.used > 0
+    }
+}
+
+impl<T: Default> Arena<T> {
+    pub(super) fn new() -> Self {
+        Self { chunks: [const { OnceLock::new() }; CHUNKS] }
+    }
+
+    /// The elements from `index` to the end of its chunk.
+    pub(super) fn from(&self, index: u32) -> &[T] {
+        let place = (index & ((1 << PLACE_BITS) - 1)) as usize;
+        match self.chunks[(index >> PLACE_BITS) as usize].get() {
+            Some(chunk) => &chunk[place..],
+            None => &[],
+        }
+    }
+
+    /// Takes `count` elements side by side, at most [`FIRST_ELEMENTS`]; returns the index of the first, and the bytes that the arena grew
+    /// by. `None` when it is full.
+    pub(super) fn take(&self, end: &mut End, count: usize) -> Option<(u32, u64)> {
+        let grown = if end.used + count > self.elements(end.chunk) { self.grow(end)? } else { 0 };
+        let index = (end.chunk as u32) << PLACE_BITS | end.used as u32;
+        end.used += count;
+        Some((index, grown))
+    }
+
+    /// Whether `chunks` more chunks can be had.
+    pub(super) fn has_chunks(end: &End, chunks: usize) -> bool {
+        end.chunk + chunks < CHUNKS
+    }
+
+    fn elements(&self, chunk: usize) -> usize {
+        self.chunks[chunk].get().map_or(0, |elements| elements.len())
+    }
+
+    fn grow(&self, end: &mut End) -> Option<u64> {
+        let chunk = if self.elements(0) == 0 { 0 } else { end.chunk + 1 };
+        let elements = elements_of(chunk);
+        self.chunks.get(chunk)?.get_or_init(|| (0..elements).map(|_| T::default()).collect());
+        *end = End { chunk, used: 0 };
+        Some((elements * size_of::<T>()) as u64)
+    }
+}
+
+/// Elements of a chunk.
+fn elements_of(chunk: usize) -> usize {
+    let (doublings, step) = (chunk / CHUNKS_A_DOUBLING, chunk % CHUNKS_A_DOUBLING);
+    let elements = (FIRST_ELEMENTS / CHUNKS_A_DOUBLING * (CHUNKS_A_DOUBLING + step)).checked_shl(doublings as u32);
+    elements.unwrap_or(usize::MAX).min(1 << PLACE_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn elements_stay_where_they_are_while_the_arena_grows() {
+        let (arena, mut end, mut bytes) = (Arena::<AtomicU64>::new(), End::default(), 0);
+        let mut taken = Vec::new();
+        for number in 0..30_000_u64 {
+            let (index, grown) = arena.take(&mut end, 1 + number as usize % 7).unwrap();
+            bytes += grown;
+            arena.from(index)[number as usize % 7].store(number, Ordering::Relaxed);
+            taken.push((index, number));
+        }
+        assert!(
+            taken
+                .iter()
+                .all(|&(index, number)| { arena.from(index)[number as usize % 7].load(Ordering::Relaxed) == number })
+        );
+        let used = 8 * (0..30_000).map(|number| 1 + number % 7).sum::<u64>();
+        assert!(used < bytes && bytes < used * 13 / 10, "{used} of {bytes}");
+    }
+
+    #[test]
+    fn an_arena_has_room_for_a_billion_elements() {
+        assert!((0..CHUNKS).map(elements_of).sum::<usize>() > 1 << 30);
+        assert!((0..CHUNKS).all(|chunk| elements_of(chunk) <= 1 << PLACE_BITS));
+    }
+
+    #[test]
+    fn a_full_arena_says_so() {
+        let arena = Arena::<AtomicU64>::new();
+        arena.take(&mut End::default(), 1).unwrap();
+        let mut end = End { chunk: CHUNKS - 1, used: 0 };
+        assert_eq!(arena.take(&mut end, 1), None);
+        assert!(!Arena::<AtomicU64>::has_chunks(&end, 1));
+    }
+}

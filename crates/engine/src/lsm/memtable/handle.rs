@@ -1,0 +1,160 @@
+//! The memtable as the store sees it.
+
+use super::coordinate::shared_bytes;
+use super::cursor::MemtableCursor;
+use super::insert::Inserter;
+use super::list::List;
+use crate::block::Slice;
+use crate::lsm::entry::{Action, Entry, Kind, MAX_SEQUENCE, Operation, Sequence};
+use crate::lsm::removals::Removals;
+use std::fmt;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// Entries and range removals of one keyspace, in memory. One thread inserts at a time, others wait for it; readers wait for nobody. A reader
+/// sees all that was inserted before it came; of what comes meanwhile it may see a part, whose sequence numbers are newer than
+/// those it asks for.
+pub(crate) struct Memtable {
+    list: List,
+    inserter: Mutex<Inserter>,
+    removals: RwLock<Arc<Removals>>,
+    has_removals: AtomicBool,
+    entries: AtomicUsize,
+    memory_bytes: AtomicU64,
+}
+
+impl Memtable {
+    /// An empty one.
+    pub(crate) fn new() -> Self {
+        Self::with_prefix(None)
+    }
+
+    /// An empty one that follows on `older`, whose keys tell what the next ones have in common.
+    pub(crate) fn after(older: &Self) -> Self {
+        let (first, last) = (older.list.behind(super::list::HEAD), older.list.last());
+        let prefix = older.list.entry(first).zip(older.list.entry(last)).and_then(|(first, last)| {
+            let shared = shared_bytes(first.key, last.key);
+            (shared < first.key.len()).then(|| first.key[..shared].to_vec())
+        });
+        Self::with_prefix(prefix)
+    }
+
+    fn with_prefix(prefix: Option<Vec<u8>>) -> Self {
+        Self {
+            list: List::new(),
+            inserter: Mutex::new(Inserter::new(prefix)),
+            removals: RwLock::default(),
+            has_removals: AtomicBool::new(false),
+            entries: AtomicUsize::new(0),
+            memory_bytes: AtomicU64::new(size_of::<Self>() as u64),
+        }
+    }
+
+    /// Inserts operations of a group, all of this keyspace; `bytes` is the group's buffer. False, and nothing inserted, where there is
+    /// [no room](Self::has_room).
+    #[must_use]
+    pub(crate) fn add(&self, bytes: &Arc<Vec<u8>>, operations: &[Operation]) -> bool {
+        let mut inserter = self.inserter();
+        if !inserter.has_room(operations.len()) {
+            return false;
+        }
+        let mut taken = inserter.insert(&self.list, bytes, operations);
+        let removals = operations.iter().filter(|operation| operation.action == Action::RemoveRange);
+        let count = removals.clone().count();
+        if count > 0 {
+            taken += self.remove_ranges(bytes, removals);
+        }
+        self.memory_bytes.fetch_add(taken, Relaxed);
+        self.entries.fetch_add(operations.len() - count, Relaxed);
+        true
+    }
+
+    fn remove_ranges<'a>(&self, bytes: &[u8], operations: impl Iterator<Item = &'a Operation>) -> u64 {
+        let mut removals = Removals::clone(&self.removals());
+        let before = removals.memory_bytes();
+        for operation in operations {
+            let part = |range: &std::ops::Range<u32>| bytes.get(range.start as usize..range.end as usize);
+            let (start, end) = (part(&operation.key), part(&operation.value));
+            removals.add(start.unwrap_or_default(), end.unwrap_or_default(), operation.sequence);
+        }
+        let taken = removals.memory_bytes().saturating_sub(before);
+        *self.removals.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(removals);
+        self.has_removals.store(true, Release);
+        taken
+    }
+
+    fn inserter(&self) -> MutexGuard<'_, Inserter> {
+        self.inserter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The newest entry of `key` that is not newer than `at`. Range removals are not regarded.
+    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Entry<'_>> {
+        self.list.entry(self.node_of(key, at)).filter(|entry| entry.key == key)
+    }
+
+    /// As [`get`](Self::get): kind, sequence number and value.
+    pub(crate) fn get_slice(&self, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, Slice)> {
+        let node = self.node_of(key, at);
+        let entry = self.list.entry(node).filter(|entry| entry.key == key)?;
+        Some((entry.kind, entry.sequence, self.list.value_slice(node)?))
+    }
+
+    fn node_of(&self, key: &[u8], at: Sequence) -> u32 {
+        self.list.find(&self.list.target(key, at)).1
+    }
+
+    /// The newest range removal that is not newer than `at` and has `key` in its range; 0 if there is none.
+    pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
+        if !self.has_removals.load(Acquire) {
+            return 0;
+        }
+        self.removals.read().unwrap_or_else(PoisonError::into_inner).covering(key, at)
+    }
+
+    /// All range removals.
+    pub(crate) fn removals(&self) -> Arc<Removals> {
+        Arc::clone(&self.removals.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Bytes of memory taken: nodes, buffers of groups, range removals. Of a buffer that other memtables share, their part is not counted.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes.load(Relaxed)
+    }
+
+    /// Number of entries; range removals are none.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.load(Relaxed)
+    }
+
+    /// Whether nothing was inserted, no range removal either.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0 && !self.has_removals.load(Acquire)
+    }
+
+    /// Whether a group of so many operations can be inserted. There is room for some hundred million entries.
+    pub(crate) fn has_room(&self, operations: usize) -> bool {
+        self.inserter().has_room(operations)
+    }
+
+    /// A cursor over the entries, those of newer groups included.
+    pub(crate) fn cursor(self: &Arc<Self>) -> MemtableCursor {
+        MemtableCursor::new(Arc::clone(self))
+    }
+
+    pub(super) fn list(&self) -> &List {
+        &self.list
+    }
+
+    /// The node ahead of all entries of `key` and behind all of lesser keys.
+    pub(super) fn node_before(&self, key: &[u8]) -> u32 {
+        self.list.find(&self.list.target(key, MAX_SEQUENCE)).0
+    }
+}
+
+impl fmt::Debug for Memtable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Memtable");
+        shown.field("entries", &self.len()).field("memory_bytes", &self.memory_bytes()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,182 @@
+//! Inserting into the skiplist: one thread at a time.
+
+use super::arena::{Arena, End};
+use super::coordinate::shared_bytes;
+use super::list::{END, FIRST_LINK, HEAD, LEVELS, List, Record, Target, link_to};
+use crate::lsm::entry::{Action, GROUP_HEAD_BYTES, Operation};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+
+/// A group of so many operations is sorted before it is inserted, as neighbours cost less than far places.
+const SORTED_OPERATIONS: usize = 8;
+
+/// From so many keys on, what the first ones share is taken for what all will share.
+const PREFIX_KEYS: usize = 16;
+
+/// Any number but 0.
+const FIRST_RANDOM: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Bytes of a buffer beside its content: the counts of its handle and the vector.
+const BUFFER_BYTES: usize = 2 * size_of::<usize>() + size_of::<Vec<u8>>();
+
+/// What the inserting thread knows.
+#[derive(Debug)]
+pub(super) struct Inserter {
+    words: End,
+    groups: End,
+    random: u64,
+    /// The last node of each level that does not lie behind the place of the last insert.
+    before: [u32; LEVELS],
+    /// The link to the node inserted last.
+    last: u64,
+    /// What keys are expected to have in common.
+    prefix: Option<Vec<u8>>,
+    /// Operations to be inserted, in order: coordinate and index.
+    order: Vec<(u64, u32)>,
+}
+
+impl Inserter {
+    /// One for an empty list, of keys that are expected to have a prefix.
+    pub(super) fn new(prefix: Option<Vec<u8>>) -> Self {
+        let (words, groups, before) = (End::default(), End::default(), [HEAD; LEVELS]);
+        Self { words, groups, random: FIRST_RANDOM, before, last: END, prefix, order: Vec::new() }
+    }
+
+    /// Whether `operations` more fit for certain.
+    pub(super) fn has_room(&self, operations: usize) -> bool {
+        // The last chunks of an arena have 2^25 elements each; a node takes at most 19 of them.
+        let chunks = operations.saturating_mul(FIRST_LINK + LEVELS) / (1 << 23) + 2;
+        Arena::<u64>::has_chunks(&self.words, chunks) && Arena::<u64>::has_chunks(&self.groups, 2)
+    }
+
+    /// Inserts the entries among `operations`; returns the bytes that this took. There must be room.
+    pub(super) fn insert(&mut self, list: &List, buffer: &Arc<Vec<u8>>, operations: &[Operation]) -> u64 {
+        let Some((group, mut bytes)) = self.add_group(list, buffer, operations) else { return 0 };
+        bytes += self.begin(list, buffer, operations);
+        self.sort(list, buffer, operations);
+        let order = std::mem::take(&mut self.order);
+        for &(coordinate, index) in &order {
+            let operation = &operations[index as usize];
+            let Action::Put(kind) = operation.action else { continue };
+            let record = Record {
+                coordinate,
+                group,
+                key_start: operation.key.start,
+                key_bytes: operation.key.end - operation.key.start,
+                sequence: operation.sequence,
+                kind,
+            };
+            bytes += self.insert_one(list, &record, key_of(buffer, operation)).unwrap_or(0);
+        }
+        self.order = order;
+        bytes
+    }
+
+    /// Keeps a buffer; returns its number and what it counts for: its share of the bytes, if other memtables have part in it.
+    fn add_group(&mut self, list: &List, buffer: &Arc<Vec<u8>>, operations: &[Operation]) -> Option<(u32, u64)> {
+        let (group, grown) = list.groups.take(&mut self.groups, 1)?;
+        list.groups.from(group).first()?.get_or_init(|| Arc::clone(buffer));
+        let here: u64 = operations.iter().map(|operation| u64::from(operation.encoded_bytes)).sum();
+        let all = (buffer.len() as u64).saturating_sub(GROUP_HEAD_BYTES as u64).max(here).max(1);
+        let whole = (buffer.capacity() + BUFFER_BYTES) as u128;
+        Some((group, grown + (whole * u128::from(here)).div_ceil(u128::from(all)) as u64))
+    }
+
+    /// Makes the head, and chooses the prefix of coordinates, ahead of the first node.
+    fn begin(&mut self, list: &List, buffer: &[u8], operations: &[Operation]) -> u64 {
+        if self.words.is_used() {
+            return 0;
+        }
+        let Some((_, grown)) = list.words.take(&mut self.words, FIRST_LINK + LEVELS) else { return 0 };
+        for link in &list.words.from(HEAD)[FIRST_LINK..FIRST_LINK + LEVELS] {
+            link.store(END, Relaxed);
+        }
+        match self.prefix.take() {
+            Some(prefix) => list.set_prefix(&prefix),
+            None => list.set_prefix(shared_prefix(buffer, operations)),
+        }
+        grown
+    }
+
+    fn sort(&mut self, list: &List, buffer: &[u8], operations: &[Operation]) {
+        self.order.clear();
+        let entries = operations.iter().zip(0..).filter(|(operation, _)| operation.action != Action::RemoveRange);
+        self.order
+            .extend(entries.map(|(operation, index)| (list.target(key_of(buffer, operation), 0).coordinate, index)));
+        if self.order.len() >= SORTED_OPERATIONS {
+            let key = |index: u32| key_of(buffer, &operations[index as usize]);
+            // The newest of a key comes first, as in the list.
+            self.order.sort_unstable_by(|one, other| {
+                one.0.cmp(&other.0).then_with(|| key(one.1).cmp(key(other.1))).then(other.1.cmp(&one.1))
+            });
+        }
+    }
+
+    fn insert_one(&mut self, list: &List, record: &Record, key: &[u8]) -> Option<u64> {
+        let height = self.height();
+        let target = Target { coordinate: record.coordinate, key, sequence: record.sequence };
+        self.find(list, &target);
+        let (node, grown) = list.words.take(&mut self.words, FIRST_LINK + height)?;
+        let words = list.words.from(node);
+        for (word, content) in words.iter().zip(record.words()) {
+            word.store(content, Relaxed);
+        }
+        if height > list.height.load(Relaxed) as usize {
+            list.height.store(height as u32, Relaxed);
+        }
+        for (level, before) in self.before[..height].iter_mut().enumerate() {
+            let link = &list.words.from(*before)[FIRST_LINK + level];
+            words[FIRST_LINK + level].store(link.load(Relaxed), Relaxed);
+            // Whoever comes by this link sees the node whole.
+            link.store(link_to(node, record.coordinate), Release);
+            *before = node;
+        }
+        self.last = link_to(node, record.coordinate);
+        Some(grown)
+    }
+
+    /// Finds the nodes to insert behind: on from those of the last insert, if the place lies behind it.
+    fn find(&mut self, list: &List, target: &Target<'_>) {
+        let next = |node: u32, level: usize| list.words.from(node)[FIRST_LINK + level].load(Relaxed);
+        let height = list.height.load(Relaxed) as usize;
+        let (mut level, mut at) = (height, HEAD);
+        if list.precedes(self.last, target) {
+            // Where nothing lies between on a level, nothing does on the higher ones.
+            let passes = |level: usize| list.precedes(next(self.before[level], level), target);
+            level = (0..height).find(|&level| !passes(level)).unwrap_or(height);
+            at = level.checked_sub(1).map_or(HEAD, |below| self.before[below]);
+        }
+        let mut bound = END;
+        for level in (0..level).rev() {
+            loop {
+                let link = next(at, level);
+                if link == bound || !list.precedes(link, target) {
+                    bound = link;
+                    break;
+                }
+                at = link as u32;
+            }
+            self.before[level] = at;
+        }
+    }
+
+    /// Levels of the next node: a quarter of the nodes of a level are on the next.
+    fn height(&mut self) -> usize {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random.trailing_zeros() as usize / 2 + 1).min(LEVELS)
+    }
+}
+
+/// What the keys of a group have in common, if there are enough of them to tell.
+fn shared_prefix<'a>(buffer: &'a [u8], operations: &[Operation]) -> &'a [u8] {
+    let mut keys = operations.iter().filter(|operation| operation.action != Action::RemoveRange);
+    let first = keys.next().map_or(&[][..], |operation| key_of(buffer, operation));
+    let shared = keys.map(|operation| shared_bytes(first, key_of(buffer, operation))).min().unwrap_or(0);
+    if operations.len() >= PREFIX_KEYS && shared < first.len() { &first[..shared] } else { &[] }
+}
+
+fn key_of<'a>(buffer: &'a [u8], operation: &Operation) -> &'a [u8] {
+    buffer.get(operation.key.start as usize..operation.key.end as usize).unwrap_or_default()
+}

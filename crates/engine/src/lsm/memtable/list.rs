@@ -1,0 +1,201 @@
+//! The nodes of the skiplist, and how one is found.
+
+use super::arena::Arena;
+use super::coordinate::Coordinates;
+use crate::block::Slice;
+use crate::lsm::entry::{Entry, Kind, Sequence, take_varint};
+use std::cmp::Ordering;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, OnceLock};
+
+/// Most levels: with a quarter of the nodes of a level on the next, enough for 4^16 of them.
+pub(super) const LEVELS: usize = 16;
+
+/// The node ahead of all others, which is no entry.
+pub(super) const HEAD: u32 = 0;
+
+/// The link behind the last node of a level. Nothing leads to the head, so its number is free for this.
+pub(super) const END: u64 = (u32::MAX as u64) << 32;
+
+/// Words of a node ahead of its links.
+pub(super) const FIRST_LINK: usize = 3;
+
+/// Bits that the kind takes of the word it shares with the sequence number.
+const KIND_BITS: u32 = 8;
+
+/// Buffers of groups, by number.
+pub(super) type Groups = Arena<OnceLock<Arc<Vec<u8>>>>;
+
+/// What a node says of its entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) coordinate: u64,
+    pub(super) group: u32,
+    pub(super) key_start: u32,
+    pub(super) key_bytes: u32,
+    pub(super) sequence: Sequence,
+    pub(super) kind: Kind,
+}
+
+impl Record {
+    pub(super) fn words(&self) -> [u64; FIRST_LINK] {
+        [
+            u64::from(self.key_start) << 32 | u64::from(self.coordinate as u32),
+            u64::from(self.group) << 32 | u64::from(self.key_bytes),
+            self.sequence << KIND_BITS | u64::from(self.kind as u8),
+        ]
+    }
+}
+
+/// The link to a node.
+pub(super) fn link_to(node: u32, coordinate: u64) -> u64 {
+    coordinate >> 32 << 32 | u64::from(node)
+}
+
+/// A place between entries: ahead of those of `key` that are not newer than `sequence`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target<'a> {
+    pub(super) coordinate: u64,
+    pub(super) key: &'a [u8],
+    pub(super) sequence: Sequence,
+}
+
+/// The list, as readers see it.
+#[derive(Debug)]
+pub(super) struct List {
+    pub(super) words: Arena<AtomicU64>,
+    pub(super) groups: Groups,
+    /// Levels in use, at least one.
+    pub(super) height: AtomicU32,
+    coordinates: OnceLock<Coordinates>,
+}
+
+impl List {
+    pub(super) fn new() -> Self {
+        Self { words: Arena::new(), groups: Arena::new(), height: AtomicU32::new(1), coordinates: OnceLock::new() }
+    }
+
+    /// States the prefix of keys; it must be before the first node is there.
+    pub(super) fn set_prefix(&self, prefix: &[u8]) {
+        self.coordinates.get_or_init(|| Coordinates::behind(prefix));
+    }
+
+    /// Whether there can be nodes yet.
+    pub(super) fn is_begun(&self) -> bool {
+        self.coordinates.get().is_some()
+    }
+
+    pub(super) fn prefix(&self) -> &[u8] {
+        self.coordinates.get().map_or(&[], Coordinates::prefix)
+    }
+
+    pub(super) fn target<'a>(&self, key: &'a [u8], sequence: Sequence) -> Target<'a> {
+        let coordinate = self.coordinates.get().map_or(0, |coordinates| coordinates.of(key));
+        Target { coordinate, key, sequence }
+    }
+
+    /// The node before a place, or the head, and the node behind it, or [`HEAD`] where there is none.
+    pub(super) fn find(&self, target: &Target<'_>) -> (u32, u32) {
+        if !self.is_begun() {
+            return (HEAD, HEAD);
+        }
+        let (mut at, mut node) = (HEAD, self.words.from(HEAD));
+        let mut level = self.height.load(Relaxed) as usize - 1;
+        let mut bound = END;
+        loop {
+            let link = node[FIRST_LINK + level].load(Acquire);
+            if link != bound && self.precedes(link, target) {
+                at = link as u32;
+                node = self.words.from(at);
+            } else if level == 0 {
+                return (at, link as u32);
+            } else {
+                bound = link;
+                level -= 1;
+            }
+        }
+    }
+
+    /// The node behind `node`, or [`HEAD`].
+    pub(super) fn behind(&self, node: u32) -> u32 {
+        if self.is_begun() { self.words.from(node)[FIRST_LINK].load(Acquire) as u32 } else { HEAD }
+    }
+
+    /// The last node, or the head.
+    pub(super) fn last(&self) -> u32 {
+        if !self.is_begun() {
+            return HEAD;
+        }
+        let mut at = HEAD;
+        for level in (0..self.height.load(Relaxed) as usize).rev() {
+            while let link = self.words.from(at)[FIRST_LINK + level].load(Acquire)
+                && link as u32 != HEAD
+            {
+                at = link as u32;
+            }
+        }
+        at
+    }
+
+    /// Whether the node that a link leads to lies before a place.
+    pub(super) fn precedes(&self, link: u64, target: &Target<'_>) -> bool {
+        let (linked, wanted) = ((link >> 32) as u32, (target.coordinate >> 32) as u32);
+        if linked == wanted { self.node_precedes(link as u32, target) } else { linked < wanted }
+    }
+
+    /// As [`precedes`](Self::precedes), where the high halves of the coordinates are the same.
+    fn node_precedes(&self, node: u32, target: &Target<'_>) -> bool {
+        if node == HEAD {
+            return false;
+        }
+        let words = self.words.from(node);
+        let (low, wanted) = (words[0].load(Relaxed) as u32, target.coordinate as u32);
+        if low != wanted {
+            return low < wanted;
+        }
+        match self.key(words).cmp(target.key) {
+            Ordering::Equal => words[2].load(Relaxed) >> KIND_BITS > target.sequence,
+            order => order == Ordering::Less,
+        }
+    }
+
+    fn group(&self, words: &[AtomicU64]) -> Option<&Arc<Vec<u8>>> {
+        self.groups.from((words[1].load(Relaxed) >> 32) as u32).first()?.get()
+    }
+
+    fn key(&self, words: &[AtomicU64]) -> &[u8] {
+        let start = (words[0].load(Relaxed) >> 32) as usize;
+        let end = start + (words[1].load(Relaxed) as u32) as usize;
+        self.group(words).and_then(|group| group.get(start..end)).unwrap_or_default()
+    }
+
+    /// The entry of a node; `None` for the head.
+    pub(super) fn entry(&self, node: u32) -> Option<Entry<'_>> {
+        self.parts(node).map(|(entry, _)| entry)
+    }
+
+    /// The value of a node's entry, shared.
+    pub(super) fn value_slice(&self, node: u32) -> Option<Slice> {
+        let (entry, start) = self.parts(node)?;
+        Slice::of_buffer(self.group(self.words.from(node))?, start..start + entry.value.len())
+    }
+
+    /// The entry of a node, and where in its buffer the value begins.
+    fn parts(&self, node: u32) -> Option<(Entry<'_>, usize)> {
+        if node == HEAD {
+            return None;
+        }
+        let words = self.words.from(node);
+        let buffer = self.group(words)?;
+        let key_start = (words[0].load(Relaxed) >> 32) as usize;
+        let mut at = key_start + (words[1].load(Relaxed) as u32) as usize;
+        let key = buffer.get(key_start..at)?;
+        let word = words[2].load(Relaxed);
+        let kind = Kind::from_tag(word as u8)?;
+        // The value follows the key, behind its length, as the encoding of operations has it.
+        let value_bytes = if kind == Kind::Remove { 0 } else { take_varint(buffer, &mut at)? as usize };
+        let value = buffer.get(at..at.checked_add(value_bytes)?)?;
+        Some((Entry { key, sequence: word >> KIND_BITS, kind, value }, at))
+    }
+}

@@ -1,0 +1,336 @@
+//! A memtable against a sorted map, by one thread and by many.
+
+use super::handle::Memtable;
+use crate::lsm::cursor::Cursor;
+use crate::lsm::entry::{
+    Action, Entry, GROUP_HEAD_BYTES, Kind, MAX_SEQUENCE, Sequence, decode_group, encode_operation,
+};
+use ogive_testkit::Random;
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+type Put = (Kind, Vec<u8>, Vec<u8>);
+type Model = BTreeMap<(Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>)>;
+
+/// Inserts a group whose first operation has a sequence number.
+fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
+    let mut group = first.to_le_bytes().to_vec();
+    for (kind, key, value) in puts {
+        encode_operation(&mut group, Action::Put(*kind), 3, key, value);
+    }
+    let operations = decode_group(&group).unwrap();
+    assert!(memtable.add(&Arc::new(group), &operations));
+}
+
+fn model(groups: &[Vec<Put>]) -> Model {
+    let puts = groups.iter().flatten().zip(1..);
+    puts.map(|((kind, key, value), sequence)| {
+        let value = if *kind == Kind::Remove { Vec::new() } else { value.clone() };
+        ((key.clone(), Reverse(sequence)), (*kind, value))
+    })
+    .collect()
+}
+
+fn filled(groups: &[Vec<Put>]) -> Arc<Memtable> {
+    let memtable = Arc::new(Memtable::new());
+    let mut sequence = 1;
+    for group in groups {
+        add(&memtable, sequence, group);
+        sequence += group.len() as u64;
+    }
+    memtable
+}
+
+fn owned(entry: Option<Entry<'_>>) -> Option<((Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>))> {
+    entry.map(|entry| ((entry.key.to_vec(), Reverse(entry.sequence)), (entry.kind, entry.value.to_vec())))
+}
+
+fn put() -> impl Strategy<Value = Put> {
+    let key = prop_oneof![
+        proptest::collection::vec(0..3_u8, 0..5),
+        proptest::collection::vec(0..2_u8, 7..20),
+        any::<[u8; 2]>().prop_map(|tail| [b"a common prefix ", &tail[..]].concat()),
+    ];
+    let kind = prop_oneof![Just(Kind::Remove), Just(Kind::Value), Just(Kind::Value), Just(Kind::Pointer)];
+    (kind, key, proptest::collection::vec(any::<u8>(), 0..300))
+}
+
+fn groups() -> impl Strategy<Value = Vec<Vec<Put>>> {
+    proptest::collection::vec(proptest::collection::vec(put(), 0..30), 1..12)
+}
+
+proptest! {
+    #[test]
+    fn each_key_has_the_newest_value_that_a_reader_may_see(groups in groups(), extra in put(), at in 0..200_u64) {
+        let (memtable, model) = (filled(&groups), model(&groups));
+        prop_assert_eq!(memtable.len(), model.len());
+        for (_, key, _) in groups.iter().flatten().chain([&extra]) {
+            for at in [at, MAX_SEQUENCE] {
+                let expected = model.range((key.clone(), Reverse(at))..).next().filter(|((found, _), _)| found == key);
+                prop_assert_eq!(owned(memtable.get(key, at)), expected.map(|(key, value)| (key.clone(), value.clone())));
+                let slice = memtable.get_slice(key, at).map(|(kind, sequence, value)| (sequence, (kind, value.to_vec())));
+                prop_assert_eq!(slice, expected.map(|((_, sequence), value)| (sequence.0, value.clone())));
+            }
+        }
+    }
+
+    #[test]
+    fn a_cursor_goes_through_all_entries_in_both_directions(
+        groups in groups(),
+        steps in proptest::collection::vec((0..8_u8, put(), 0..200_u64), 40),
+    ) {
+        let (memtable, model) = (filled(&groups), model(&groups));
+        let mut cursor = memtable.cursor();
+        let mut place = None;
+        for (step, (_, key, _), sequence) in steps {
+            match step {
+                0 => cursor.seek(&key, sequence).unwrap(),
+                1 => cursor.seek_before(&key).unwrap(),
+                2 => cursor.first().unwrap(),
+                3 => cursor.last().unwrap(),
+                4 | 5 => cursor.next().unwrap(),
+                _ => cursor.prev().unwrap(),
+            }
+            place = match (step, place) {
+                (0, _) => model.range((key, Reverse(sequence))..).next(),
+                (1, _) => model.range(..(key, Reverse(MAX_SEQUENCE))).next_back(),
+                (2, _) => model.iter().next(),
+                (3, _) => model.iter().next_back(),
+                (4 | 5, Some((at, _))) => model.range(at..).nth(1),
+                (_, Some((at, _))) => model.range(..at).next_back(),
+                (_, None) => None,
+            };
+            let expected = place.map(|(key, value): (&(Vec<u8>, Reverse<u64>), &(Kind, Vec<u8>))| (key.clone(), value.clone()));
+            prop_assert_eq!(owned(cursor.entry()), expected.clone());
+            prop_assert_eq!(cursor.value_slice().map(|value| value.to_vec()), expected.map(|(_, (_, value))| value));
+        }
+    }
+}
+
+#[test]
+fn many_entries_in_any_order_come_back_in_order() {
+    let orders: [fn(u64) -> u64; 4] = [
+        |i| i,
+        |i| u64::MAX - i,
+        |i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+        |i| if i % 2 == 0 { i } else { u64::MAX - i },
+    ];
+    for (order, group_keys) in orders.into_iter().flat_map(|order| [(order, 1), (order, 7), (order, 500)]) {
+        let memtable = Arc::new(Memtable::new());
+        let mut expected: Vec<(u64, u64)> = (0..20_000).map(|i| (order(i), i + 1)).collect();
+        for group in expected.chunks(group_keys) {
+            let puts: Vec<Put> =
+                group.iter().map(|(key, _)| (Kind::Value, key.to_be_bytes().to_vec(), b"v".to_vec())).collect();
+            add(&memtable, group[0].1, &puts);
+        }
+        expected.sort_unstable();
+        let mut cursor = memtable.cursor();
+        cursor.first().unwrap();
+        for (key, sequence) in expected {
+            let entry = cursor.entry().unwrap();
+            assert_eq!((entry.key, entry.sequence), (&key.to_be_bytes()[..], sequence));
+            cursor.next().unwrap();
+        }
+        assert_eq!(cursor.entry(), None);
+    }
+}
+
+#[test]
+fn the_least_and_greatest_keys_are_ordinary() {
+    let memtable = Arc::new(Memtable::new());
+    let keys: [&[u8]; 7] = [&[], &[0], &[0; 8], &[0; 9], &[0xff; 8], &[0xff; 9], &[0xff; 65_536]];
+    for (sequence, key) in (1..).zip(keys.iter().rev()) {
+        assert_eq!(memtable.get(key, MAX_SEQUENCE), None);
+        add(&memtable, sequence, &[(Kind::Value, key.to_vec(), key.to_vec())]);
+    }
+    let mut cursor = memtable.cursor();
+    cursor.first().unwrap();
+    for key in keys {
+        assert_eq!(memtable.get(key, MAX_SEQUENCE).unwrap().value, key);
+        assert_eq!(cursor.entry().unwrap().key, key);
+        cursor.next().unwrap();
+    }
+    cursor.last().unwrap();
+    for key in keys.iter().rev() {
+        assert_eq!(cursor.entry().unwrap().key, *key);
+        cursor.prev().unwrap();
+    }
+    cursor.seek_before(&[]).unwrap();
+    assert_eq!(cursor.entry(), None);
+}
+
+#[test]
+fn a_memtable_that_follows_another_takes_keys_of_any_prefix() {
+    let older = filled(&[(0..50).map(|i| (Kind::Value, format!("user{i:020}").into_bytes(), vec![])).collect()]);
+    assert_eq!(older.list().prefix(), b"user000000000000000000");
+    let memtable = Memtable::after(&older);
+    let keys =
+        ["", "u", "user", "user000000000000000000", "user00000000000000000017", "uses", "v", "user0000000000000000001"];
+    for (sequence, key) in (1..).zip(keys) {
+        add(&memtable, sequence, &[(Kind::Value, key.into(), key.into())]);
+    }
+    assert_eq!(memtable.list().prefix(), b"user000000000000000000");
+    let mut sorted = keys;
+    sorted.sort_unstable();
+    let memtable = Arc::new(memtable);
+    let mut cursor = memtable.cursor();
+    cursor.first().unwrap();
+    for key in sorted {
+        assert_eq!(memtable.get(key.as_bytes(), MAX_SEQUENCE).unwrap().value, key.as_bytes());
+        assert_eq!(cursor.entry().unwrap().key, key.as_bytes());
+        cursor.next().unwrap();
+    }
+    assert!(Memtable::after(&Memtable::new()).list().prefix().is_empty());
+}
+
+#[test]
+fn range_removals_are_kept_apart_from_entries() {
+    let memtable = Arc::new(Memtable::new());
+    assert!(memtable.is_empty());
+    let mut group = 1_u64.to_le_bytes().to_vec();
+    encode_operation(&mut group, Action::Put(Kind::Value), 0, b"b", b"1");
+    encode_operation(&mut group, Action::RemoveRange, 0, b"a", b"c");
+    encode_operation(&mut group, Action::Put(Kind::Value), 0, b"b", b"2");
+    let operations = decode_group(&group).unwrap();
+    let before = memtable.memory_bytes();
+    let kept = memtable.removals();
+    assert!(memtable.add(&Arc::new(group), &operations));
+    assert!(memtable.memory_bytes() > before);
+    assert_eq!((memtable.len(), kept.len(), memtable.removals().len()), (2, 0, 1));
+    assert_eq!(memtable.get(b"b", 2).unwrap().value, b"1");
+    assert_eq!((memtable.covering(b"b", 1), memtable.covering(b"b", 2), memtable.covering(b"c", 3)), (0, 2, 0));
+    let alone = Memtable::new();
+    assert!(alone.add(
+        &Arc::new(b"\x01\0\0\0\0\0\0\0\x03\0\x01a\x01b".to_vec()),
+        &operations_of(b"\x01\0\0\0\0\0\0\0\x03\0\x01a\x01b")
+    ));
+    assert!(!alone.is_empty());
+    assert_eq!((alone.len(), alone.get(b"a", MAX_SEQUENCE)), (0, None));
+}
+
+fn operations_of(group: &[u8]) -> Vec<crate::lsm::entry::Operation> {
+    decode_group(group).unwrap()
+}
+
+#[test]
+fn memtables_that_share_a_buffer_share_what_it_counts_for() {
+    let mut group = 1_u64.to_le_bytes().to_vec();
+    for keyspace in [1, 1, 2, 1, 2] {
+        encode_operation(&mut group, Action::Put(Kind::Value), keyspace, b"a key", &[7; 20_000]);
+    }
+    group.shrink_to_fit();
+    let operations = operations_of(&group);
+    let (one, two) = (Memtable::new(), Memtable::new());
+    let bytes = Arc::new(group);
+    let of =
+        |keyspace| operations.iter().filter(|operation| operation.keyspace == keyspace).cloned().collect::<Vec<_>>();
+    assert!(one.add(&bytes, &of(1)) && two.add(&bytes, &of(2)));
+    let fixed = 2 * Memtable::new().memory_bytes();
+    let (first, second) = (one.memory_bytes(), two.memory_bytes());
+    assert!((60_000..80_000).contains(&first) && (40_000..60_000).contains(&second), "{first} and {second}");
+    assert!(first + second - fixed < bytes.len() as u64 + 20_000, "{first} and {second}");
+}
+
+/// Readers run beside the inserting thread: what was published is there, in order, and does not change.
+#[test]
+fn readers_see_every_published_entry_while_others_are_inserted() {
+    const GROUPS: u64 = 3_000;
+    let memtable = Arc::new(Memtable::new());
+    let (visible, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
+    let key = |sequence: u64| sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[..5].to_vec();
+    std::thread::scope(|scope| {
+        for reader in 0..2 {
+            let (memtable, visible, is_done) = (&memtable, &visible, &is_done);
+            scope.spawn(move || {
+                let mut random = Random::new(reader);
+                while !is_done.load(Ordering::Acquire) {
+                    let at = visible.load(Ordering::Acquire);
+                    for _ in 0..50 {
+                        let sequence = 1 + random.below(at.max(1));
+                        if at > 0 {
+                            let entry = memtable.get(&key(sequence), at).unwrap();
+                            assert_eq!((entry.sequence, entry.value), (sequence, &sequence.to_le_bytes()[..]));
+                        }
+                    }
+                    let mut cursor = memtable.cursor();
+                    cursor.seek(&key(random.next_u64()), MAX_SEQUENCE).unwrap();
+                    for _ in 0..50 {
+                        let Some(before) = owned(cursor.entry()) else { break };
+                        if random.one_in(4) {
+                            cursor.prev().unwrap()
+                        } else {
+                            cursor.next().unwrap()
+                        }
+                        assert_ne!(owned(cursor.entry()), Some(before));
+                    }
+                    let seen = std::iter::from_fn(|| {
+                        cursor.next().unwrap();
+                        cursor.entry().map(|entry| entry.key.to_vec())
+                    });
+                    assert!(seen.take(200).is_sorted());
+                }
+            });
+        }
+        for group in 0..GROUPS {
+            let first = 1 + group * 20;
+            let puts: Vec<Put> = (first..first + 20).map(|s| (Kind::Value, key(s), s.to_le_bytes().to_vec())).collect();
+            add(&memtable, first, &puts);
+            visible.store(first + 19, Ordering::Release);
+        }
+        is_done.store(true, Ordering::Release);
+    });
+    assert_eq!(memtable.len() as u64, GROUPS * 20);
+}
+
+#[test]
+#[ignore = "long: 1 minute of measuring"]
+fn the_time_of_inserts_and_gets_is_told() {
+    for (name, group_keys) in [("one by one", 1), ("in groups of 32", 32), ("in groups of 1,000", 1_000)] {
+        let memtable = Arc::new(Memtable::new());
+        let mut random = Random::new(5);
+        let mut keys = Vec::new();
+        let mut groups = Vec::new();
+        while keys.len() < 500_000 {
+            let mut group = (keys.len() as u64 + 1).to_le_bytes().to_vec();
+            for _ in 0..group_keys {
+                let key = [random.next_u64().to_be_bytes(), random.next_u64().to_be_bytes()].concat();
+                encode_operation(&mut group, Action::Put(Kind::Value), 0, &key, &[7; 64]);
+                keys.push(key);
+            }
+            let operations = decode_group(&group).unwrap();
+            groups.push((Arc::new(group), operations));
+        }
+        let start = std::time::Instant::now();
+        for (group, operations) in &groups {
+            assert!(memtable.add(group, operations));
+        }
+        let inserted = start.elapsed();
+        let start = std::time::Instant::now();
+        let mut found = 0;
+        for _ in 0..500_000 {
+            let key = &keys[random.below(keys.len() as u64) as usize];
+            found += memtable.get(key, MAX_SEQUENCE).map_or(0, |entry| entry.value.len());
+        }
+        let got = start.elapsed();
+        let bytes: usize = groups.iter().map(|(group, _)| group.len() - GROUP_HEAD_BYTES).sum();
+        let mut cursor = memtable.cursor();
+        let start = std::time::Instant::now();
+        cursor.first().unwrap();
+        while cursor.entry().is_some() {
+            cursor.next().unwrap();
+        }
+        let each = |time: std::time::Duration| time.as_nanos() / 500_000;
+        let _ = writeln!(
+            std::io::stderr(),
+            "{name}: insert {} ns, get {} ns, step {} ns; {bytes} bytes of operations take {} ({found})",
+            each(inserted),
+            each(got),
+            each(start.elapsed()),
+            memtable.memory_bytes()
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! Many cursors as one.
+
+use super::cursor::Cursor;
+use super::entry::{Entry, Sequence};
+use super::memtable::number_of;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use std::cmp::Ordering;
+
+/// The entries of all sources in their order. Where two sources have the same entry, it is shown twice, that of the earlier source
+/// first.
+///
+/// Sources that have an entry lie in a heap, the next one on top; all of them stand at their first entry from the current one on, or,
+/// while the cursor goes backwards, at their last up to it. One source alone is passed through.
+#[derive(Debug)]
+pub(crate) struct MergeCursor {
+    sources: Vec<Box<dyn Cursor>>,
+    heads: Vec<Head>,
+    is_backward: bool,
+    /// The source that failed.
+    failed: Option<usize>,
+}
+
+/// What is known of the entry of a source, so that most comparisons do not ask for it.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    /// The first bytes of the key.
+    number: u64,
+    sequence: Sequence,
+    source: usize,
+}
+
+impl MergeCursor {
+    /// Merges cursors; of equal entries that of an earlier source comes first.
+    pub(crate) fn new(sources: Vec<Box<dyn Cursor>>) -> Self {
+        let heads = Vec::with_capacity(sources.len());
+        Self { sources, heads, is_backward: false, failed: None }
+    }
+
+    /// The source of the current entry.
+    pub(crate) fn source(&self) -> Option<usize> {
+        self.heads.first().map(|head| head.source)
+    }
+
+    /// Moves a source; a failure is kept.
+    fn guard(&mut self, source: usize, step: impl FnOnce(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+        let moved = self.sources.get_mut(source).map_or(Ok(()), |cursor| step(&mut **cursor));
+        if moved.is_err() {
+            self.failed = Some(source);
+            self.heads.clear();
+        }
+        moved
+    }
+
+    /// An error, if there was one before.
+    fn check(&mut self) -> Result<()> {
+        let Some(source) = self.failed else { return Ok(()) };
+        self.sources.get_mut(source).map_or(Ok(()), |cursor| cursor.next())?;
+        Err(Error::InvalidArgument("a cursor was moved on after an error; make a new one".to_owned()))
+    }
+
+    /// Places every source, and begins anew from there.
+    fn place(&mut self, is_backward: bool, step: impl Fn(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+        self.check()?;
+        self.is_backward = is_backward;
+        for source in 0..self.sources.len() {
+            self.guard(source, &step)?;
+        }
+        self.gather();
+        Ok(())
+    }
+
+    /// Makes the heap of all sources that have an entry.
+    fn gather(&mut self) {
+        self.heads.clear();
+        let sources = self.sources.iter().enumerate();
+        self.heads.extend(sources.filter_map(|(source, cursor)| Some(head_of(source, &cursor.entry()?))));
+        for index in (0..self.heads.len() / 2).rev() {
+            self.sink(index);
+        }
+    }
+
+    /// Moves the source on top by a step in the current direction.
+    fn advance(&mut self) -> Result<()> {
+        let (Some(top), is_backward) = (self.heads.first(), self.is_backward) else { return Ok(()) };
+        let source = top.source;
+        self.guard(source, |cursor| if is_backward { cursor.prev() } else { cursor.next() })?;
+        match self.sources[source].entry() {
+            Some(entry) => self.heads[0] = head_of(source, &entry),
+            None => {
+                self.heads.swap_remove(0);
+            }
+        }
+        self.sink(0);
+        Ok(())
+    }
+
+    /// Moves all other sources to the other side of the current entry.
+    fn turn(&mut self) -> Result<()> {
+        let Some(top) = self.heads.first().copied() else { return Ok(()) };
+        self.is_backward = !self.is_backward;
+        if self.sources.len() > 1 {
+            let key = self.sources[top.source].entry().map(|entry| entry.key.to_vec()).unwrap_or_default();
+            for source in (0..self.sources.len()).filter(|&source| source != top.source) {
+                let to_backward = self.is_backward;
+                self.guard(source, |cursor| cross(cursor, &key, &top, source, to_backward))?;
+            }
+            self.gather();
+        }
+        Ok(())
+    }
+
+    fn sink(&mut self, mut index: usize) {
+        loop {
+            let (left, right) = (2 * index + 1, 2 * index + 2);
+            if left >= self.heads.len() {
+                return;
+            }
+            let child = if right < self.heads.len() && self.is_ahead(right, left) { right } else { left };
+            if !self.is_ahead(child, index) {
+                return;
+            }
+            self.heads.swap(index, child);
+            index = child;
+        }
+    }
+
+    /// Whether one head is to be shown ahead of another, in the current direction.
+    fn is_ahead(&self, one: usize, other: usize) -> bool {
+        let (one, other) = (&self.heads[one], &self.heads[other]);
+        let order = one.number.cmp(&other.number).then_with(|| self.order(one, other));
+        order == if self.is_backward { Ordering::Greater } else { Ordering::Less }
+    }
+
+    fn order(&self, one: &Head, other: &Head) -> Ordering {
+        let key = |head: &Head| self.sources[head.source].entry().map_or(&[][..], |entry| entry.key);
+        key(one).cmp(key(other)).then(other.sequence.cmp(&one.sequence)).then(one.source.cmp(&other.source))
+    }
+}
+
+fn head_of(source: usize, entry: &Entry<'_>) -> Head {
+    Head { number: number_of(entry.key), sequence: entry.sequence, source }
+}
+
+/// Places a source on the other side of the entry at `top`: at its first entry behind, or its last ahead.
+fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &Head, source: usize, to_backward: bool) -> Result<()> {
+    cursor.seek(key, top.sequence)?;
+    let is_same = cursor.entry().is_some_and(|entry| entry.key == key && entry.sequence == top.sequence);
+    // Of equal entries, that of the earlier source is ahead.
+    let has_passed = is_same && source < top.source;
+    match (to_backward, has_passed) {
+        (false, true) => cursor.next(),
+        (true, false) if cursor.entry().is_none() => cursor.last(),
+        (true, false) => cursor.prev(),
+        _ => Ok(()),
+    }
+}
+
+impl Cursor for MergeCursor {
+    fn entry(&self) -> Option<Entry<'_>> {
+        self.sources[self.heads.first()?.source].entry()
+    }
+
+    fn value_slice(&self) -> Option<Slice> {
+        self.sources[self.heads.first()?.source].value_slice()
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        self.place(false, |cursor| cursor.seek(key, sequence))
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        self.place(true, |cursor| cursor.seek_before(key))
+    }
+
+    fn first(&mut self) -> Result<()> {
+        self.place(false, |cursor| cursor.first())
+    }
+
+    fn last(&mut self) -> Result<()> {
+        self.place(true, |cursor| cursor.last())
+    }
+
+    fn next(&mut self) -> Result<()> {
+        self.check()?;
+        if self.is_backward {
+            self.turn()?;
+        }
+        self.advance()
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        self.check()?;
+        if !self.is_backward {
+            self.turn()?;
+        }
+        self.advance()
+    }
+}

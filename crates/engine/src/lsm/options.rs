@@ -1,0 +1,130 @@
+//! How a store is opened.
+
+use crate::block::compress::Compression;
+use crate::error::{Error, Result};
+use crate::io::{Profile, available_threads};
+
+/// When a write counts as done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When it is on the device: it survives a loss of power. Writes that wait at the same time share one sync.
+    #[default]
+    Synced,
+    /// When the operating system has it: it survives the end of the process. It is on the device no later than the next synced
+    /// write, and at the latest after [`group_bytes`](DbOptions::group_bytes) more of log.
+    Grouped,
+    /// When the operating system has it; it reaches the device with the memtable's flush, or a later synced write.
+    Buffered,
+}
+
+/// Which tables get models, and when (Bourbon, Sections 4.3 to 4.5 and 5.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Learning {
+    /// LevelDB's way: full keys of all blocks, and restart points in them. The baseline.
+    Never,
+    /// What is there when learning is asked for is learned, and nothing later.
+    Offline,
+    /// Each table is learned once it has lived for as long as learning takes.
+    Always,
+    /// Each table is learned if the look-ups that it will serve pay for it, by the statistics of tables before it.
+    CostBenefit,
+    /// The model is fitted while the table is written.
+    Inline,
+    /// The exact separators of the table alone; no model.
+    #[default]
+    Coded,
+}
+
+impl Learning {
+    /// All of them, the paper's first.
+    pub const ALL: [Self; 6] = [Self::Never, Self::Offline, Self::Always, Self::CostBenefit, Self::Inline, Self::Coded];
+
+    /// Its name in commands and documents.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Offline => "offline",
+            Self::Always => "always",
+            Self::CostBenefit => "cost-benefit",
+            Self::Inline => "inline",
+            Self::Coded => "coded",
+        }
+    }
+
+    /// The one of a name.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] with the names that there are.
+    pub fn named(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|learning| learning.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.map(Self::name).to_vec();
+            Error::InvalidArgument(format!("no way of learning is called {name:?}; there are {}", names.join(", ")))
+        })
+    }
+}
+
+/// How a store is opened. `DbOptions::default()` is right for most.
+#[derive(Clone, Debug)]
+pub struct DbOptions {
+    /// Whether a store is made where there is none.
+    pub create: bool,
+    /// Most memory that the store takes: memtables, cached blocks, indexes, filters and models together, in bytes.
+    pub memory_bytes: u64,
+    /// A memtable of this size is written out, in bytes; at most a quarter of the memory, half of which memtables may take in all.
+    pub memtable_bytes: u64,
+    /// When a write counts as done, unless it says otherwise itself.
+    pub durability: Durability,
+    /// With [`Durability::Grouped`], so much of log may be lost by a loss of power, in bytes.
+    pub group_bytes: u64,
+    /// Values of this length and above go to the value log, in bytes: 0 separates all of them (WiscKey), `u64::MAX` none below 1 MiB
+    /// (a plain log-structured store).
+    pub separation_threshold: u64,
+    /// How blocks of tables and chunks of values are compressed.
+    pub compression: Compression,
+    /// Bits a key of the filters for absent keys; `None` for no filter.
+    pub filter_bits_per_key: Option<u32>,
+    /// Size of the tables of all levels but the first, in bytes.
+    pub table_bytes: u64,
+    /// Size that the first level below the newest tables has at most, in bytes.
+    pub level_bytes: u64,
+    /// How many times as large as a level the one below it is.
+    pub level_factor: u32,
+    /// Size of data blocks, in bytes.
+    pub block_bytes: u32,
+    /// A value file is rewritten when more of it than this is dead; between 0 and 1.
+    pub dead_share: f64,
+    /// Which tables get models.
+    pub learning: Learning,
+    /// Whether models are made of whole levels rather than of tables.
+    pub level_models: bool,
+    /// Threads for flushes, compaction and learning; 0: they happen inside the calls that make them due.
+    pub threads: usize,
+    /// The storage that the store lies on: decides what is read ahead.
+    pub profile: Profile,
+}
+
+impl Default for DbOptions {
+    fn default() -> Self {
+        Self {
+            create: true,
+            memory_bytes: 256 << 20,
+            memtable_bytes: 64 << 20,
+            durability: Durability::Synced,
+            group_bytes: 1 << 20,
+            separation_threshold: 1 << 10,
+            compression: Compression::default(),
+            filter_bits_per_key: Some(10),
+            table_bytes: 64 << 20,
+            level_bytes: 256 << 20,
+            level_factor: 10,
+            block_bytes: 4096,
+            dead_share: 0.3,
+            learning: Learning::default(),
+            level_models: false,
+            threads: available_threads().clamp(1, 4),
+            profile: Profile::default(),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! A table as a part of the store: what its levels consist of.
+
+use super::cursor::Cursor;
+use super::entry::{Entry, Kind, Sequence};
+use super::lookups::Lookups;
+use super::options::DbOptions;
+use super::removals::Removals;
+use super::version::{FileKind, TableMeta, file_name};
+use crate::block::Slice;
+use crate::block::cache::BlockCache;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Name of the property that holds a table's range removals.
+pub(crate) const REMOVALS_PROPERTY: &str = "range-removals";
+/// Name of the property that says which file of which store a table is: both numbers, little-endian.
+pub(crate) const PLACE_PROPERTY: &str = "store";
+
+/// The longest value of a table that is read whole, in bytes; longer ones are separated whatever the options say.
+const MAX_INLINE_BYTES: u64 = 1 << 20;
+
+/// The value of [`PLACE_PROPERTY`].
+pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
+    [owner.to_le_bytes(), number.to_le_bytes()].concat()
+}
+
+/// An open table of the store. Its file is removed when the last handle goes, once it is obsolete.
+#[derive(Debug)]
+pub(crate) struct TableFile {
+    pub(crate) meta: Arc<TableMeta>,
+    pub(crate) table: Table,
+    pub(crate) removals: Arc<Removals>,
+    pub(crate) lookups: Lookups,
+    storage: Arc<dyn Storage>,
+    obsolete: AtomicBool,
+}
+
+impl TableFile {
+    /// Opens the table that `meta` describes, by one read at its end.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for a file that is another than `meta` says; and those of [`Table::open`].
+    pub(crate) fn open(
+        storage: &Arc<dyn Storage>,
+        owner: u64,
+        meta: Arc<TableMeta>,
+        cache: &Arc<BlockCache>,
+        options: &DbOptions,
+    ) -> Result<Arc<Self>> {
+        let name = file_name(meta.number, FileKind::Table);
+        let shared = SharedOptions {
+            profile: options.profile.clone(),
+            value_bytes: MAX_INLINE_BYTES,
+            untagged: (Kind::Value as u8, meta.global_sequence.unwrap_or(0)),
+        };
+        let table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
+        let removals = table.property(REMOVALS_PROPERTY).map_or(Some(Removals::default()), Removals::decode);
+        let removals = removals.filter(|removals| removals.is_empty() != meta.has_range_removals);
+        let place = place_property(owner, meta.number);
+        let is_ours = match meta.global_sequence {
+            Some(_) => !table.is_tagged(),
+            None => table.is_tagged() && table.property(PLACE_PROPERTY) == Some(&place),
+        };
+        match removals {
+            Some(removals) if is_ours && table.len() == meta.records => Ok(Arc::new(Self {
+                removals: Arc::new(removals),
+                lookups: Lookups::default(),
+                storage: Arc::clone(storage),
+                obsolete: AtomicBool::new(false),
+                table,
+                meta,
+            })),
+            _ => Err(Error::damaged(storage.path(&name), 0, "it is another table than the manifest says")),
+        }
+    }
+
+    /// Whether the key lies in the table's range.
+    #[inline]
+    pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
+        self.meta.smallest.as_slice() <= key && !self.meta.ends_before(key)
+    }
+
+    /// The newest entry of a key that is not newer than `at`.
+    #[inline]
+    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(Kind, Sequence, Slice)>> {
+        let found = self.table.find_version(key, at, SearchPath::default())?;
+        self.lookups.note(found.is_some());
+        let Some((tag, sequence, value)) = found else { return Ok(None) };
+        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        Ok(Some((kind, sequence, value)))
+    }
+
+    /// What an entry of no known kind is.
+    #[cold]
+    pub(super) fn nonsense(&self) -> Error {
+        let path = self.storage.path(&file_name(self.meta.number, FileKind::Table));
+        Error::damaged(path, 0, "an entry of a kind that there is not")
+    }
+
+    /// The newest range removal that is not newer than `at` and covers `key`; 0 if there is none.
+    #[inline]
+    pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
+        if self.meta.has_range_removals { self.removals.covering(key, at) } else { 0 }
+    }
+
+    /// A position among its entries; `for_compaction` that all of it will be read in order, and by nobody else soon.
+    pub(crate) fn cursor(self: &Arc<Self>, for_compaction: bool) -> Box<dyn Cursor> {
+        Box::new(TableFileCursor::new(self, for_compaction))
+    }
+
+    /// Lets the file be removed when the last reader has gone.
+    pub(crate) fn mark_obsolete(&self) {
+        self.obsolete.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for TableFile {
+    fn drop(&mut self) {
+        if *self.obsolete.get_mut() {
+            // What cannot be removed now is removed when the store is opened again.
+            _ = self.storage.remove(&file_name(self.meta.number, FileKind::Table));
+        }
+    }
+}
+
+/// A position among the entries of a table.
+#[derive(Debug)]
+pub(crate) struct TableFileCursor {
+    cursor: TableCursor,
+    file: Arc<TableFile>,
+    /// The kind of the entry here; `None` where there is none.
+    kind: Option<Kind>,
+}
+
+impl TableFileCursor {
+    /// Of a table; `for_compaction` that all of it will be read in order, and by nobody else soon.
+    pub(crate) fn new(file: &Arc<TableFile>, for_compaction: bool) -> Self {
+        let cursor = if for_compaction { file.table.compaction_cursor() } else { file.table.cursor() };
+        Self { cursor, file: Arc::clone(file), kind: None }
+    }
+
+    /// Takes the entry's kind, which a damaged table may not have.
+    #[inline]
+    fn settle(&mut self) -> Result<()> {
+        self.kind = match self.cursor.entry() {
+            Some(entry) => Some(Kind::from_tag(entry.tag).ok_or_else(|| self.file.nonsense())?),
+            None => None,
+        };
+        Ok(())
+    }
+}
+
+impl Cursor for TableFileCursor {
+    #[inline]
+    fn entry(&self) -> Option<Entry<'_>> {
+        let kind = self.kind?;
+        self.cursor.entry().map(|entry| Entry { key: entry.key, sequence: entry.sequence, kind, value: entry.value })
+    }
+
+    fn value_slice(&self) -> Option<Slice> {
+        self.cursor.value_slice()
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        self.kind = None;
+        self.cursor.seek(key, sequence)?;
+        self.settle()
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        self.kind = None;
+        self.cursor.seek_before(key)?;
+        self.settle()
+    }
+
+    fn first(&mut self) -> Result<()> {
+        self.kind = None;
+        self.cursor.first()?;
+        self.settle()
+    }
+
+    fn last(&mut self) -> Result<()> {
+        self.kind = None;
+        self.cursor.last()?;
+        self.settle()
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<()> {
+        self.kind = None;
+        self.cursor.next()?;
+        self.settle()
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        self.kind = None;
+        self.cursor.prev()?;
+        self.settle()
+    }
+}

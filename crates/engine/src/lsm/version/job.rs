@@ -1,0 +1,195 @@
+//! Compaction jobs.
+
+use super::edit::Edit;
+use super::levels::Levels;
+use super::span::Span;
+use super::table::TableMeta;
+use crate::lsm::entry::KeyspaceId;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Why a job is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// Level 0 has many tables.
+    Level0,
+    /// A level is larger than it should be.
+    Size,
+    /// Much of a table is removals and shadowed entries.
+    Removals,
+    /// A table points into value files that are to go.
+    Collection,
+    /// Somebody asked for it.
+    Asked,
+}
+
+/// A compaction: tables whose entries are merged into new tables of one level.
+///
+/// All tables of the output level that share keys with the others are among the inputs, and where level 0 takes part, so are all its tables
+/// that share keys with those: what is newer stays above what is older.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Job {
+    pub(crate) keyspace: KeyspaceId,
+    pub(crate) reason: Reason,
+    /// The tables by level; a level's in its own order, so those of level 0 newest first.
+    pub(crate) inputs: Vec<(usize, Arc<TableMeta>)>,
+    pub(crate) output_level: usize,
+    /// The inputs need not be merged: they are moved to the output level as they are.
+    pub(crate) moves: bool,
+    /// Nothing older than the inputs has their keys: what no snapshot needs may be dropped, removals too.
+    pub(crate) is_bottom: bool,
+    /// Value files that are to go: values there are copied to a new one when they are met.
+    pub(crate) collect: BTreeSet<u64>,
+    /// The keys of all inputs.
+    pub(crate) span: Span,
+    /// Tables of the level below the output that share keys with the inputs, in order.
+    below: Vec<Arc<TableMeta>>,
+}
+
+impl Job {
+    /// A job over `inputs`; `None` without any. The tables must lie in `levels`.
+    pub(super) fn new(
+        keyspace: KeyspaceId,
+        reason: Reason,
+        inputs: Vec<(usize, Arc<TableMeta>)>,
+        output_level: usize,
+        levels: &Levels,
+    ) -> Option<Self> {
+        let span = Span::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
+        let below: Vec<_> = levels.overlapping(output_level + 1, span.bounds()).cloned().collect();
+        let is_bottom =
+            (output_level + 1..super::LEVELS).all(|level| levels.overlapping(level, span.bounds()).next().is_none());
+        Some(Self {
+            keyspace,
+            reason,
+            inputs,
+            output_level,
+            moves: false,
+            is_bottom,
+            collect: BTreeSet::new(),
+            span,
+            below,
+        })
+    }
+
+    /// Bytes of all inputs.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.inputs.iter().map(|(_, table)| table.bytes).sum()
+    }
+
+    /// Whether a table is among the inputs.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        self.inputs.iter().any(|(_, table)| table.number == number)
+    }
+
+    /// Bytes of the level below that share keys with the inputs.
+    pub(super) fn bytes_below(&self) -> u64 {
+        self.below.iter().map(|table| table.bytes).sum()
+    }
+
+    /// The edit of a job that [moves](Self::moves) its inputs; otherwise the part of it that removes them, to which outputs are added.
+    pub(crate) fn edit(&self) -> Edit {
+        let mut edit = Edit::default();
+        for (level, table) in &self.inputs {
+            if self.moves {
+                edit.move_table(self.keyspace, *level, self.output_level, table);
+            } else {
+                edit.removed.push((self.keyspace, *level, table.number));
+            }
+        }
+        edit
+    }
+
+    /// Where the outputs are to be cut; each of `table_bytes` at most, but for the last key's entries.
+    pub(crate) fn cuts(&self, table_bytes: u64) -> OutputCuts<'_> {
+        OutputCuts { below: &self.below, overlap_bytes: 0, overlap_bytes_max: table_bytes * OVERLAP_FACTOR }
+    }
+
+    /// Keys that part the job into at most `parts` jobs of about the same size that can run side by side: each part takes the keys from
+    /// one of them, and without the next. They are starts of tables, so that a job over few tables has few parts.
+    pub(crate) fn splits(&self, parts: usize) -> Vec<Vec<u8>> {
+        let mut starts: Vec<(&[u8], u64)> =
+            self.inputs.iter().map(|(_, table)| (table.smallest.as_slice(), table.bytes)).collect();
+        starts.sort_unstable();
+        let (total, parts) = (self.bytes().max(1), parts.max(1) as u128);
+        let (mut before, mut part, mut splits) = (0_u64, 1, Vec::<Vec<u8>>::new());
+        for (key, bytes) in starts {
+            let is_due = u128::from(before) * parts >= part * u128::from(total) && part < parts;
+            if is_due && key > self.span.smallest.as_slice() && splits.last().is_none_or(|last| last.as_slice() < key) {
+                splits.push(key.to_vec());
+                part = u128::from(before) * parts / u128::from(total) + 1;
+            }
+            before += bytes;
+        }
+        splits
+    }
+}
+
+/// An output shares keys with at most so many times its own size in the level below, so that merging it there is a bounded job.
+const OVERLAP_FACTOR: u64 = 10;
+
+/// Finds the places between keys where a new output begins, for the sake of the level below.
+#[derive(Debug)]
+pub(crate) struct OutputCuts<'a> {
+    below: &'a [Arc<TableMeta>],
+    overlap_bytes: u64,
+    overlap_bytes_max: u64,
+}
+
+impl OutputCuts<'_> {
+    /// Whether a new output begins with `key`, which is greater than all keys asked for before.
+    pub(crate) fn is_cut(&mut self, key: &[u8]) -> bool {
+        while let Some((first, rest)) = self.below.split_first().filter(|(first, _)| first.ends_before(key)) {
+            self.overlap_bytes += first.bytes;
+            self.below = rest;
+        }
+        let is_cut = self.overlap_bytes > self.overlap_bytes_max;
+        if is_cut {
+            self.overlap_bytes = 0;
+        }
+        is_cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(number: u64, smallest: u8, largest: u8, bytes: u64) -> Arc<TableMeta> {
+        let (smallest, largest) = (vec![smallest], vec![largest]);
+        Arc::new(TableMeta { number, bytes, records: 1, smallest, largest, ..TableMeta::default() })
+    }
+
+    #[test]
+    fn parts_are_of_about_the_same_size_and_never_empty() {
+        let inputs: Vec<_> = (0..100).map(|i| (6, table(u64::from(i) + 1, i, i, 10))).collect();
+        let job = Job::new(0, Reason::Size, inputs, 6, &Levels::default()).unwrap();
+        for parts in 1..20 {
+            let splits = job.splits(parts);
+            assert_eq!(splits.len(), parts - 1);
+            let mut edges: Vec<usize> = splits.iter().map(|key| key[0] as usize).collect();
+            edges.insert(0, 0);
+            edges.push(100);
+            let sizes: Vec<usize> = edges.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            let (least, most) = (sizes.iter().min().unwrap(), sizes.iter().max().unwrap());
+            assert!(most - least <= 1, "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn tables_that_begin_together_are_one_part() {
+        let inputs = (0..10).map(|i| (0, table(i + 1, 0, 200, 10))).collect();
+        let job = Job::new(0, Reason::Level0, inputs, 6, &Levels::default()).unwrap();
+        assert!(job.splits(4).is_empty());
+    }
+
+    #[test]
+    fn an_output_ends_where_it_shares_keys_with_too_much_below() {
+        let mut levels = Levels::default();
+        levels.add(2, (0..100).map(|i| table(u64::from(i) + 1, i, i, 10)).collect()).unwrap();
+        let job = Job::new(0, Reason::Size, vec![(1, table(1000, 0, 99, 100))], 1, &levels).unwrap();
+        let mut cuts = job.cuts(20);
+        let found: Vec<u8> = (0..100).filter(|&key| cuts.is_cut(&[key])).collect();
+        assert_eq!(found, [21, 42, 63, 84]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Writing manifests.
+
+use super::frame::{self, ClosedLengths, FrameKind, HEAD_BYTES, Head};
+use crate::error::Result;
+use crate::io::{Storage, WritableFile};
+use crate::lsm::version::edit::Edit;
+use crate::lsm::version::names::{FileKind, file_name, parse_file_name};
+use crate::lsm::version::state::State;
+use std::sync::Arc;
+
+/// Edits may take so many times what the state took before a new manifest is worth it.
+const EDITS_PER_STATE: u64 = 4;
+
+/// Edits of less than this are never worth it, in bytes.
+const EDITS_BYTES_MIN: u64 = 1 << 20;
+
+/// The manifest of an open store, which edits are appended to.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    file: Box<dyn WritableFile>,
+    identity: u64,
+    number: u64,
+    state_end: u64,
+    /// Everything before this position is durable.
+    synced: u64,
+}
+
+impl Manifest {
+    /// Writes a new manifest, which takes the place of all older ones: when this returns it is durable, and they are removed.
+    ///
+    /// `closed` makes it one that takes no edits.
+    ///
+    /// # Errors
+    /// Those of the storage. It may have its name already then, and the one before counts no more: nothing may be appended to that.
+    pub(crate) fn create(
+        storage: &Arc<dyn Storage>,
+        number: u64,
+        state: &State,
+        closed: Option<&ClosedLengths>,
+    ) -> Result<Self> {
+        let head = Head { owner: state.owner, number, closed: closed.is_some() };
+        let bytes = first_bytes(head, state, closed)?;
+        let new_name = file_name(number, FileKind::NewManifest);
+        let mut file = storage.create(&new_name)?;
+        file.append(&bytes)?;
+        file.sync()?;
+        storage.rename(&new_name, &file_name(number, FileKind::Manifest))?;
+        storage.sync_directory()?;
+        remove_older(storage.as_ref(), number)?;
+        let end = bytes.len() as u64;
+        Ok(Self { file, identity: head.identity(), number, state_end: end, synced: end })
+    }
+
+    /// Its number.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Appends an edit, which counts once it is [synced](Self::sync).
+    pub(crate) fn append(&mut self, edit: &Edit) -> Result<()> {
+        let mut body = Vec::new();
+        edit.encode(&mut body);
+        self.append_frame(FrameKind::Edit, &body)
+    }
+
+    /// Makes all edits durable.
+    ///
+    /// # Errors
+    /// Those of the storage; the manifest takes nothing more then.
+    pub(crate) fn sync(&mut self) -> Result<()> {
+        if self.synced == self.file.len() {
+            return Ok(());
+        }
+        self.file.sync()?;
+        self.synced = self.file.len();
+        // From here on damage of the last edit is told from one that the power interrupted. Where this cannot be written the edits are
+        // durable all the same, and the file refuses the next ones.
+        drop(self.append_frame(FrameKind::Synced, &[]));
+        Ok(())
+    }
+
+    /// Whether the edits have become so long that a new manifest should take its place.
+    pub(crate) fn is_long(&self) -> bool {
+        self.file.len() - self.state_end > (self.state_end * EDITS_PER_STATE).max(EDITS_BYTES_MIN)
+    }
+
+    fn append_frame(&mut self, kind: FrameKind, body: &[u8]) -> Result<()> {
+        let mut bytes = Vec::new();
+        frame::encode(&mut bytes, self.identity, self.file.len(), kind, self.synced, body)?;
+        self.file.append(&bytes)
+    }
+}
+
+fn first_bytes(head: Head, state: &State, closed: Option<&ClosedLengths>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(HEAD_BYTES);
+    head.encode(&mut bytes);
+    let mut body = Vec::new();
+    state.as_edit().encode(&mut body);
+    frame::encode(&mut bytes, head.identity(), HEAD_BYTES as u64, FrameKind::State, 0, &body)?;
+    if let Some(lengths) = closed {
+        let position = bytes.len() as u64;
+        frame::encode(&mut bytes, head.identity(), position, FrameKind::Closed, 0, &lengths.encode())?;
+    }
+    Ok(bytes)
+}
+
+/// Removes the manifests before `number`, the oldest first, so that one that is left is never alone.
+fn remove_older(storage: &dyn Storage, number: u64) -> Result<()> {
+    let names = storage.list()?;
+    let mut older: Vec<(u64, FileKind)> = names
+        .iter()
+        .filter_map(|name| parse_file_name(name))
+        .filter(|&(found, kind)| kind == FileKind::Manifest && found < number)
+        .collect();
+    older.sort_unstable();
+    older.into_iter().try_for_each(|(found, kind)| storage.remove(&file_name(found, kind)))
+}

@@ -1,0 +1,65 @@
+//! The names of a store's files.
+
+use crate::error::Result;
+use crate::io::Storage;
+
+/// What a numbered file of a store is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum FileKind {
+    Table,
+    Log,
+    Values,
+    Manifest,
+    /// A manifest that is not whole yet.
+    NewManifest,
+}
+
+impl FileKind {
+    const ALL: [Self; 5] = [Self::Table, Self::Log, Self::Values, Self::Manifest, Self::NewManifest];
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Log => "log",
+            Self::Values => "values",
+            Self::Manifest => "manifest",
+            Self::NewManifest => "manifest.new",
+        }
+    }
+}
+
+/// The name of file `number`: at least six digits, so that a listing is in order for long.
+pub(crate) fn file_name(number: u64, kind: FileKind) -> String {
+    format!("{number:06}.{}", kind.suffix())
+}
+
+/// The number and kind of a file; `None` for a name that [`file_name`] does not give.
+pub(crate) fn parse_file_name(name: &str) -> Option<(u64, FileKind)> {
+    let (digits, suffix) = name.split_once('.')?;
+    let kind = FileKind::ALL.into_iter().find(|kind| kind.suffix() == suffix)?;
+    let number = digits.parse().ok()?;
+    (file_name(number, kind) == name).then_some((number, kind))
+}
+
+/// The largest number that a file of the store has, of whatever kind; 0 where there is none.
+pub(crate) fn largest_number(storage: &dyn Storage) -> Result<u64> {
+    let names = storage.list()?;
+    Ok(names.iter().filter_map(|name| parse_file_name(name)).map(|(number, _)| number).max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_and_other_spellings_are_none_of_ours() {
+        for kind in FileKind::ALL {
+            for number in [0, 1, 999_999, 1_000_000, u64::MAX] {
+                assert_eq!(parse_file_name(&file_name(number, kind)), Some((number, kind)));
+            }
+        }
+        for name in ["7.table", "0000007.table", "+00007.table", "000007.tables", "000007", "LOCK", "-00007.log"] {
+            assert_eq!(parse_file_name(name), None, "{name}");
+        }
+    }
+}

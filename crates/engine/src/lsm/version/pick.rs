@@ -1,0 +1,447 @@
+//! Which compaction is due: a pure function of a state and of the jobs under way.
+
+use super::job::{Job, Reason};
+use super::levels::{LEVELS, Levels};
+use super::span::{KeyBounds, Span};
+use super::state::State;
+use super::table::TableMeta;
+use super::targets::Targets;
+use crate::lsm::entry::{KeyspaceId, Sequence};
+use crate::lsm::options::DbOptions;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The last level.
+const LAST: usize = LEVELS - 1;
+
+/// Scores count in thousandths: from here on a level is due.
+const DUE: u64 = 1000;
+
+/// A job takes further tables of the upper level, which cost nothing below, until it has so many times the size of a table.
+const EXPANDED_TABLES: u64 = 25;
+
+/// A table is moved rather than merged if it shares keys with at most so many times the size of a table two levels below.
+const MOVED_OVERLAP_TABLES: u64 = 10;
+
+/// So many tables or more that make one of full size are small.
+const SMALL_TABLES: u64 = 4;
+
+/// Tables of level 0 that make it due, if they are not fewer bytes than those that they are merged with. As in LevelDB.
+const LEVEL0_TABLES: usize = 4;
+
+/// Tables of level 0 that make it due in any case: each costs a look-up a filter.
+const LEVEL0_TABLES_MAX: usize = 12;
+
+/// A table is rewritten when so much of it can be dropped, in percent.
+const DROPPED_PERCENT: u64 = 50;
+
+/// A compaction that was asked for takes more than this in parts: until it ends, its outputs lie beside its inputs.
+const JOB_BYTES: u64 = 4 << 30;
+
+/// What is asked of compaction.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// Level 0 is due from so many tables on, if they are not fewer bytes than those that they are merged with.
+    pub(crate) level0_tables: usize,
+    /// Level 0 is due from so many tables on, whatever it costs.
+    pub(crate) level0_tables_max: usize,
+    /// Most bytes of the first level below level 0.
+    pub(crate) base_bytes: u64,
+    /// How many times as large as a level the one below it is.
+    pub(crate) factor: u64,
+    /// Size of a table.
+    pub(crate) table_bytes: u64,
+    /// A job that was asked for takes no more at once, where it can be parted.
+    pub(crate) job_bytes: u64,
+    /// A table is rewritten when so much of it, in percent, can be dropped.
+    pub(crate) dropped_percent: u64,
+    /// Values are collected from files of which so much is dead, in percent.
+    pub(crate) dead_percent: u64,
+    /// No snapshot is older: of a key, one entry of this number or less is needed.
+    pub(crate) oldest_snapshot: Sequence,
+}
+
+impl Limits {
+    /// As the options of a store have it.
+    pub(crate) fn of(options: &DbOptions, oldest_snapshot: Sequence) -> Self {
+        Self {
+            level0_tables: LEVEL0_TABLES,
+            level0_tables_max: LEVEL0_TABLES_MAX,
+            base_bytes: options.level_bytes,
+            factor: u64::from(options.level_factor),
+            table_bytes: options.table_bytes,
+            job_bytes: JOB_BYTES,
+            dropped_percent: DROPPED_PERCENT,
+            dead_percent: (options.dead_share * 100.0) as u64,
+            oldest_snapshot,
+        }
+    }
+}
+
+/// What a step of compacting a range came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum RangeStep {
+    /// This is next; there may be more to do beside it.
+    Job(Box<Job>),
+    /// Jobs under way must end first.
+    Wait,
+    /// Nothing is left to do.
+    Done,
+}
+
+/// Chooses jobs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Picker<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) limits: &'a Limits,
+    /// The jobs under way.
+    pub(crate) running: &'a [Arc<Job>],
+}
+
+impl<'a> Picker<'a> {
+    /// The job that is most urgent, if any is due.
+    pub(crate) fn pick(&self) -> Option<Job> {
+        let mut due: Vec<(u64, KeyspaceId, usize)> = Vec::new();
+        for (&keyspace, found) in &self.state.keyspaces {
+            let scores = self.scores(&found.levels);
+            due.extend((0..LAST).filter(|&level| scores[level] >= DUE).map(|level| (scores[level], keyspace, level)));
+        }
+        due.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.cmp(other)));
+        due.into_iter()
+            .find_map(|(_, keyspace, level)| self.due_job(keyspace, level))
+            .or_else(|| self.keyspaces().find_map(|(keyspace, levels)| self.removals_job(keyspace, levels)))
+            .or_else(|| self.collection_job())
+            .map(|job| self.collecting(job))
+    }
+
+    /// How urgent each level is, in thousandths: 1000 and more is due.
+    pub(crate) fn scores(&self, levels: &Levels) -> [u64; LEVELS] {
+        let targets = self.targets(levels);
+        let mut scores = [0; LEVELS];
+        scores[0] = self.score_of_level0(levels, targets.base);
+        for level in 1..LAST {
+            let bytes: u64 =
+                levels.level(level).iter().filter(|table| !self.is_busy(table)).map(|table| table.bytes).sum();
+            scores[level] = per_mille(bytes, targets.bytes[level]);
+        }
+        scores
+    }
+
+    /// Bytes that must be merged before no level is due: what backpressure goes by.
+    pub(crate) fn debt_bytes(&self) -> u64 {
+        let of_levels = |levels: &Levels| -> u64 {
+            let targets = self.targets(levels);
+            let level0 = levels.level(0).len();
+            let waiting = if level0 >= self.limits.level0_tables_max { levels.bytes(0) } else { 0 };
+            let over = (1..LAST).map(|level| levels.bytes(level).saturating_sub(targets.bytes[level]));
+            waiting + over.sum::<u64>()
+        };
+        self.keyspaces().map(|(_, levels)| of_levels(levels)).sum()
+    }
+
+    /// Value files that so much of is dead that they are to be collected. What is dead only grows, so a file stays among them.
+    pub(crate) fn collectable(&self) -> BTreeSet<u64> {
+        let files = self.state.value_files.iter();
+        let is_due = |bytes: u64, dead: u64| {
+            u128::from(dead) * 100 >= u128::from(bytes) * u128::from(self.limits.dead_percent.max(1))
+        };
+        files.filter(|(_, file)| is_due(file.bytes, file.dead_bytes())).map(|(&number, _)| number).collect()
+    }
+
+    fn keyspaces(&self) -> impl Iterator<Item = (KeyspaceId, &'a Levels)> + use<'a> {
+        self.state.keyspaces.iter().map(|(&id, keyspace)| (id, &keyspace.levels))
+    }
+
+    pub(super) fn targets(&self, levels: &Levels) -> Targets {
+        Targets::of(levels, self.limits.base_bytes, self.limits.factor)
+    }
+
+    pub(super) fn is_busy(&self, table: &TableMeta) -> bool {
+        self.running.iter().any(|job| job.has(table.number))
+    }
+
+    /// Whether a running job writes to the same level among the same keys.
+    fn is_written(&self, keyspace: KeyspaceId, level: usize, span: &Span) -> bool {
+        let writes = |job: &Arc<Job>| job.keyspace == keyspace && job.output_level == level && job.span.overlaps(span);
+        self.running.iter().any(writes)
+    }
+
+    /// The job, unless one under way is in its way.
+    pub(super) fn unless_blocked(&self, job: Job) -> Option<Job> {
+        let blocked = job.inputs.iter().any(|(_, table)| self.is_busy(table))
+            || self.is_written(job.keyspace, job.output_level, &job.span);
+        (!blocked).then_some(job)
+    }
+
+    pub(super) fn collecting(&self, mut job: Job) -> Job {
+        job.collect = self.collectable();
+        job
+    }
+
+    fn score_of_level0(&self, levels: &Levels, base: usize) -> u64 {
+        let tables = levels.level(0);
+        if tables.len() < self.limits.level0_tables.max(1) || tables.iter().any(|table| self.is_busy(table)) {
+            return 0;
+        }
+        // Tables that wait for more of them are merged with the base for less in all, and cost look-ups a filter each.
+        let merged: u64 = Span::of(tables.iter().map(AsRef::as_ref))
+            .map_or(0, |span| levels.overlapping(base, span.bounds()).map(|table| table.bytes).sum());
+        let is_due = tables.len() >= self.limits.level0_tables_max || levels.bytes(0) >= merged;
+        if is_due { per_mille(tables.len() as u64, self.limits.level0_tables as u64) } else { 0 }
+    }
+
+    fn due_job(&self, keyspace: KeyspaceId, level: usize) -> Option<Job> {
+        let levels = self.state.levels(keyspace)?;
+        if level == 0 {
+            return self.level0_job(keyspace, levels, Reason::Level0, self.targets(levels).base);
+        }
+        let mut candidates: Vec<(u64, &Arc<TableMeta>)> = levels
+            .level(level)
+            .iter()
+            .filter(|table| !self.is_busy(table))
+            .map(|table| (cost_of_merging(levels, level, table), table))
+            .collect();
+        candidates.sort_by_key(|(cost, _)| *cost);
+        candidates.into_iter().find_map(|(_, table)| self.table_job(keyspace, levels, Reason::Size, level, table))
+    }
+
+    /// Merges level 0, or the part of it that its oldest table shares keys with, into `output`; no level between has tables there.
+    pub(super) fn level0_job(
+        &self,
+        keyspace: KeyspaceId,
+        levels: &Levels,
+        reason: Reason,
+        output: usize,
+    ) -> Option<Job> {
+        let tables = levels.level(0);
+        if let Some(job) = self.moving_level0(keyspace, levels, reason, output) {
+            return Some(job);
+        }
+        let oldest = tables.last()?;
+        // Small tables that lie apart become one; moved as they are, they would be ever more.
+        let group = if self.is_small(oldest) { tables.to_vec() } else { connected(tables, oldest) };
+        let span = Span::of(group.iter().map(AsRef::as_ref))?;
+        let mut inputs: Vec<_> = group.into_iter().map(|table| (0, table)).collect();
+        inputs.extend(levels.overlapping(output, span.bounds()).map(|table| (output, Arc::clone(table))));
+        self.unless_blocked(Job::new(keyspace, reason, inputs, output, levels)?)
+    }
+
+    /// Moves tables of level 0 that share keys with nothing: a load in the order of keys is written once.
+    fn moving_level0(&self, keyspace: KeyspaceId, levels: &Levels, reason: Reason, output: usize) -> Option<Job> {
+        let tables = levels.level(0);
+        let is_free = |table: &&Arc<TableMeta>| {
+            let mut others = tables.iter().filter(|other| other.number != table.number);
+            !self.is_busy(table)
+                && !self.is_small(table)
+                && !(output == LAST && table.is_dropped_at_the_bottom())
+                && !others.any(|other| other.overlaps(table.bounds()))
+                && (1..=output).all(|level| levels.overlapping(level, table.bounds()).next().is_none())
+        };
+        let free: Vec<_> = tables.iter().filter(is_free).map(|table| (0, Arc::clone(table))).collect();
+        let mut job = Job::new(keyspace, reason, free, output, levels)?;
+        job.moves = true;
+        // The span of tables that lie apart is more than their keys; what another job writes there may be among them.
+        self.unless_blocked(job)
+    }
+
+    fn is_small(&self, table: &TableMeta) -> bool {
+        table.bytes < self.limits.table_bytes / SMALL_TABLES
+    }
+
+    /// Merges a table into the next level, or moves it there.
+    pub(super) fn table_job(
+        &self,
+        keyspace: KeyspaceId,
+        levels: &Levels,
+        reason: Reason,
+        level: usize,
+        table: &Arc<TableMeta>,
+    ) -> Option<Job> {
+        let next = level + 1;
+        let mut below: Vec<_> =
+            levels.overlapping(next, table.bounds()).map(|table| (next, Arc::clone(table))).collect();
+        let is_alone = below.is_empty();
+        let mut inputs = vec![(level, Arc::clone(table))];
+        inputs.append(&mut below);
+        let mut job = Job::new(keyspace, reason, inputs, next, levels)?;
+        if is_alone
+            && !(job.is_bottom && table.is_dropped_at_the_bottom())
+            && job.bytes_below() <= MOVED_OVERLAP_TABLES * self.limits.table_bytes
+        {
+            job.moves = true;
+            return self.unless_blocked(job);
+        }
+        let expanded = self.expanded(&job, levels, level);
+        self.unless_blocked(expanded.unwrap_or(job))
+    }
+
+    /// The job with all tables of its upper level whose keys lie among its own: they cost nothing more below.
+    fn expanded(&self, job: &Job, levels: &Levels, level: usize) -> Option<Job> {
+        let is_within = |table: &&Arc<TableMeta>| {
+            Span::of([table.as_ref()]).is_some_and(|span| covers(&job.span, &span)) && !self.is_busy(table)
+        };
+        let mut inputs: Vec<_> = levels
+            .overlapping(level, job.span.bounds())
+            .filter(is_within)
+            .map(|table| (level, Arc::clone(table)))
+            .collect();
+        inputs.extend(job.inputs.iter().filter(|(found, _)| *found != level).cloned());
+        let bytes: u64 = inputs.iter().map(|(_, table)| table.bytes).sum();
+        if inputs.len() <= job.inputs.len() || bytes > EXPANDED_TABLES * self.limits.table_bytes {
+            return None;
+        }
+        Job::new(job.keyspace, job.reason, inputs, job.output_level, levels)
+    }
+
+    /// Rewrites a table of which much can be dropped, or merges it into the next level.
+    fn removals_job(&self, keyspace: KeyspaceId, levels: &Levels) -> Option<Job> {
+        levels.iter().filter(|(level, table)| *level > 0 && self.is_mostly_dropped(table)).find_map(|(level, table)| {
+            let job = Job::new(keyspace, Reason::Removals, vec![(level, Arc::clone(table))], level, levels)?;
+            if job.is_bottom {
+                return self.unless_blocked(job);
+            }
+            self.table_job(keyspace, levels, Reason::Removals, level, table)
+        })
+    }
+
+    fn is_mostly_dropped(&self, table: &TableMeta) -> bool {
+        // What a snapshot needs cannot be dropped, and trying again would not end.
+        let dropped = table.removals.saturating_add(table.shadowed).saturating_mul(100);
+        let share = table.records.saturating_mul(self.limits.dropped_percent.clamp(1, 100));
+        table.is_dropped_at_the_bottom() && dropped >= share && table.largest_sequence <= self.limits.oldest_snapshot
+    }
+
+    /// Rewrites the table that points at most bytes of files that are to be collected.
+    fn collection_job(&self) -> Option<Job> {
+        let collectable = self.collectable();
+        let pointed = |table: &TableMeta| -> u64 { collectable.iter().map(|&file| table.bytes_in(file)).sum() };
+        let mut tables: Vec<_> = self
+            .state
+            .tables()
+            .filter(|(_, _, table)| !self.is_busy(table))
+            .map(|(keyspace, level, table)| (pointed(table), keyspace, level, table))
+            .filter(|&(bytes, ..)| bytes > 0)
+            .collect();
+        tables.sort_by_key(|(bytes, ..)| std::cmp::Reverse(*bytes));
+        tables.into_iter().find_map(|(_, keyspace, level, table)| {
+            let levels = self.state.levels(keyspace)?;
+            let mut job = Job::new(keyspace, Reason::Collection, vec![(level, Arc::clone(table))], level, levels)?;
+            // Of level 0, older entries may be in other tables of the same level.
+            job.is_bottom &= level > 0;
+            self.unless_blocked(job)
+        })
+    }
+
+    /// The next step of bringing all entries of `range` to the last level, dropping what no snapshot needs.
+    pub(crate) fn pick_range(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
+        let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
+        let mut step = RangeStep::Done;
+        for group in groups(levels) {
+            let touches = group.iter().any(|(_, table)| table.overlaps(range));
+            if !touches || self.is_settled(&group) {
+                continue;
+            }
+            match self.group_job(keyspace, levels, group) {
+                Some(job) => return RangeStep::Job(Box::new(self.collecting(job))),
+                None => step = RangeStep::Wait,
+            }
+        }
+        step
+    }
+
+    /// Whether nothing is left to do for tables that share keys with no others.
+    fn is_settled(&self, group: &[(usize, Arc<TableMeta>)]) -> bool {
+        let droppable = |table: &TableMeta| {
+            table.is_dropped_at_the_bottom() && table.largest_sequence <= self.limits.oldest_snapshot
+        };
+        matches!(group, [(LAST, table)] if !droppable(table))
+    }
+
+    fn group_job(&self, keyspace: KeyspaceId, levels: &Levels, group: Vec<(usize, Arc<TableMeta>)>) -> Option<Job> {
+        let bytes: u64 = group.iter().map(|(_, table)| table.bytes).sum();
+        if let [(level, table)] = &group[..]
+            && *level != LAST
+            && !table.is_dropped_at_the_bottom()
+        {
+            let mut job = Job::new(keyspace, Reason::Asked, group, LAST, levels)?;
+            job.moves = true;
+            return self.unless_blocked(job);
+        }
+        if bytes <= self.limits.job_bytes || group.iter().all(|(level, _)| *level == LAST) {
+            return self.unless_blocked(Job::new(keyspace, Reason::Asked, group, LAST, levels)?);
+        }
+        self.part_of_group(keyspace, levels, &group)
+    }
+
+    /// One level at a time, for what is too much at once: level 0 to the next level with tables, or a table to the next level.
+    fn part_of_group(&self, keyspace: KeyspaceId, levels: &Levels, group: &[(usize, Arc<TableMeta>)]) -> Option<Job> {
+        let &(level, _) = group.iter().min_by_key(|(level, _)| *level)?;
+        if level == 0 {
+            return self.level0_job(keyspace, levels, Reason::Asked, self.targets(levels).base);
+        }
+        let mut tables = group.iter().filter(|(found, _)| *found == level);
+        tables.find_map(|(_, table)| self.table_job(keyspace, levels, Reason::Asked, level, table))
+    }
+}
+
+fn per_mille(part: u64, whole: u64) -> u64 {
+    match (part, whole) {
+        (0, _) => 0,
+        (_, 0) => DUE,
+        _ => u64::try_from(u128::from(part) * u128::from(DUE) / u128::from(whole)).unwrap_or(u64::MAX),
+    }
+}
+
+/// Bytes of the next level that are merged with each thousand bytes of a table. Tables with much to drop come first: what they drop is
+/// written nowhere.
+fn cost_of_merging(levels: &Levels, level: usize, table: &TableMeta) -> u64 {
+    let below: u64 = levels.overlapping(level + 1, table.bounds()).map(|table| table.bytes).sum();
+    let kept = table.records.saturating_sub(table.removals.max(table.shadowed));
+    let ratio = u128::from(below) * 1000 / u128::from(table.bytes.max(1));
+    u64::try_from(ratio * u128::from(kept + 1) / u128::from(table.records + 1)).unwrap_or(u64::MAX)
+}
+
+fn covers(outer: &Span, inner: &Span) -> bool {
+    let end = |span: &Span| (span.largest.clone(), !span.largest_excluded);
+    outer.smallest <= inner.smallest && end(inner) <= end(outer)
+}
+
+/// The tables that share keys with `start`, directly or through each other, in their order.
+fn connected(tables: &[Arc<TableMeta>], start: &Arc<TableMeta>) -> Vec<Arc<TableMeta>> {
+    let mut span = Span::of([start.as_ref()]);
+    let mut found: Vec<Arc<TableMeta>> = Vec::new();
+    while let Some(reach) = span {
+        let next: Vec<_> = tables.iter().filter(|table| table.overlaps(reach.bounds())).cloned().collect();
+        span = Span::of(next.iter().map(AsRef::as_ref)).filter(|_| next.len() > found.len());
+        found = next;
+    }
+    found
+}
+
+/// All tables, in groups that share no keys with each other; in each group by level, in the level's order.
+fn groups(levels: &Levels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
+    let mut tables: Vec<(usize, usize, &Arc<TableMeta>)> =
+        levels.iter().enumerate().map(|(place, (level, table))| (place, level, table)).collect();
+    tables.sort_by(|one, other| one.2.smallest.cmp(&other.2.smallest));
+    let mut groups: Vec<(Vec<(usize, usize, &Arc<TableMeta>)>, (&[u8], bool))> = Vec::new();
+    for entry in tables {
+        let (_, _, table) = entry;
+        match groups.last_mut() {
+            Some((group, end)) if reaches(*end, &table.smallest) => {
+                group.push(entry);
+                *end = (*end).max(table.end());
+            }
+            _ => groups.push((vec![entry], table.end())),
+        }
+    }
+    let in_order = |mut group: Vec<(usize, usize, &Arc<TableMeta>)>| {
+        group.sort_by_key(|(place, ..)| *place);
+        group.into_iter().map(|(_, level, table)| (level, Arc::clone(table))).collect()
+    };
+    groups.into_iter().map(|(group, _)| in_order(group)).collect()
+}
+
+/// Whether a range with this end has `key`.
+fn reaches(end: (&[u8], bool), key: &[u8]) -> bool {
+    if end.1 { end.0 >= key } else { end.0 > key }
+}

@@ -1,0 +1,369 @@
+//! Compaction against a model. Goal: whatever jobs are chosen, in whatever order they run and end, every read finds what was written, as of
+//! now and as of the oldest snapshot; the work ends, and is not more than it should be. Method: tables of single entries in memory,
+//! merged by the simplest code there is; several jobs at once that end in random order.
+
+use super::edit::Edit;
+use super::job::{Job, Reason};
+use super::levels::LEVELS;
+use super::pick::{Limits, Picker, RangeStep};
+use super::state::State;
+use super::table::TableMeta;
+use ogive_testkit::Random;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+const ENTRY_BYTES: u64 = 10;
+const VALUE_BYTES: u64 = 100;
+
+/// By key, then newest first: whether it is a removal, or the value file.
+type Entries = BTreeMap<(u64, std::cmp::Reverse<u64>), Option<u64>>;
+
+struct World {
+    state: State,
+    contents: BTreeMap<u64, Entries>,
+    written: Entries,
+    limits: Limits,
+    running: Vec<Arc<Job>>,
+    flushed_bytes: u64,
+    merged_bytes: u64,
+}
+
+fn limits() -> Limits {
+    Limits {
+        level0_tables: 4,
+        level0_tables_max: 12,
+        base_bytes: 4_000,
+        factor: 4,
+        table_bytes: 1_000,
+        job_bytes: 1 << 40,
+        dropped_percent: 50,
+        dead_percent: 40,
+        oldest_snapshot: u64::MAX,
+    }
+}
+
+fn key(number: u64) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
+}
+
+fn meta(number: u64, entries: &Entries) -> TableMeta {
+    let sequences = || entries.keys().map(|(_, sequence)| sequence.0);
+    let keys: BTreeSet<u64> = entries.keys().map(|(key, _)| *key).collect();
+    let mut values: BTreeMap<u64, u64> = BTreeMap::new();
+    entries.values().flatten().for_each(|&file| *values.entry(file).or_default() += VALUE_BYTES);
+    TableMeta {
+        number,
+        bytes: entries.len() as u64 * ENTRY_BYTES,
+        records: entries.len() as u64,
+        removals: entries.values().filter(|value| value.is_none()).count() as u64,
+        shadowed: (entries.len() - keys.len()) as u64,
+        smallest: key(*keys.first().unwrap()),
+        largest: key(*keys.last().unwrap()),
+        smallest_sequence: sequences().min().unwrap(),
+        largest_sequence: sequences().max().unwrap(),
+        values: values.into_iter().collect(),
+        ..TableMeta::default()
+    }
+}
+
+impl World {
+    fn new(limits: Limits) -> Self {
+        Self {
+            state: State::new(1),
+            contents: BTreeMap::new(),
+            written: Entries::new(),
+            limits,
+            running: Vec::new(),
+            flushed_bytes: 0,
+            merged_bytes: 0,
+        }
+    }
+
+    fn picker(&self) -> Picker<'_> {
+        Picker { state: &self.state, limits: &self.limits, running: &self.running }
+    }
+
+    fn apply(&mut self, edit: &Edit) {
+        self.state = self.state.apply(edit).unwrap();
+        self.contents.retain(|number, _| self.state.tables().any(|(_, _, table)| table.number == *number));
+        let removed = Edit { value_files_removed: self.state.unreferenced_value_files(), ..Edit::default() };
+        self.state = self.state.apply(&removed).unwrap();
+    }
+
+    /// A memtable of these keys, each with the next sequence number; some of them removed.
+    fn flush(&mut self, keys: impl Iterator<Item = u64>, mut is_removal: impl FnMut() -> bool) {
+        let (table, file) = (self.state.next_file, self.state.next_file + 1);
+        let mut entries = Entries::new();
+        let mut sequence = self.state.last_sequence;
+        for key in keys {
+            sequence += 1;
+            entries.insert((key, std::cmp::Reverse(sequence)), (!is_removal()).then_some(file));
+        }
+        let value_bytes = entries.values().flatten().count() as u64 * VALUE_BYTES;
+        self.flushed_bytes += entries.len() as u64 * ENTRY_BYTES;
+        self.written.extend(entries.iter().map(|(place, value)| (*place, *value)));
+        let edit = Edit {
+            added: vec![(0, 0, Arc::new(meta(table, &entries)))],
+            value_files_added: vec![(file, value_bytes)],
+            next_file: Some(file + 1),
+            last_sequence: Some(sequence),
+            ..Edit::default()
+        };
+        self.contents.insert(table, entries);
+        self.apply(&edit);
+    }
+
+    /// Does a job, whatever has changed since it was chosen.
+    fn finish(&mut self, job: &Job) {
+        let mut edit = job.edit();
+        if !job.moves {
+            let mut entries = Entries::new();
+            for (_, table) in &job.inputs {
+                entries.extend(self.contents[&table.number].iter().map(|(place, value)| (*place, *value)));
+            }
+            self.merged_bytes += entries.len() as u64 * ENTRY_BYTES;
+            let mut next_file = self.state.next_file;
+            let file = next_file;
+            next_file += 1;
+            let kept = collected(kept(&entries, self.limits.oldest_snapshot, job.is_bottom), &job.collect, file);
+            let copied = kept.values().flatten().filter(|&&found| found == file).count() as u64;
+            if copied > 0 {
+                edit.value_files_added.push((file, copied * VALUE_BYTES));
+            }
+            for entries in outputs(kept, job, self.limits.table_bytes) {
+                edit.added.push((0, job.output_level, Arc::new(meta(next_file, &entries))));
+                self.contents.insert(next_file, entries);
+                next_file += 1;
+            }
+            edit.next_file = Some(next_file);
+        }
+        self.apply(&edit);
+    }
+
+    fn get(&self, key_number: u64, at: u64) -> Option<u64> {
+        let sought = key(key_number);
+        let bounds = (Bound::Included(sought.as_slice()), Bound::Included(sought.as_slice()));
+        let levels = self.state.levels(0).unwrap();
+        let mut tables = (0..LEVELS).flat_map(|level| levels.overlapping(level, bounds));
+        tables.find_map(|table| {
+            let from = (key_number, std::cmp::Reverse(at));
+            let mut found = self.contents[&table.number].range(from..=(key_number, std::cmp::Reverse(0)));
+            found.next().map(|((_, sequence), value)| value.map(|_| sequence.0))
+        })?
+    }
+
+    fn check(&self, keys: u64) {
+        for key in 0..keys {
+            for at in [self.state.last_sequence, self.limits.oldest_snapshot.min(self.state.last_sequence)] {
+                let mut written = self.written.range((key, std::cmp::Reverse(at))..=(key, std::cmp::Reverse(0)));
+                let expected = written.next().and_then(|((_, sequence), value)| value.map(|_| sequence.0));
+                assert_eq!(self.get(key, at), expected, "key {key} at {at}");
+            }
+        }
+    }
+
+    /// Does all that is due.
+    fn drain(&mut self) {
+        for job in std::mem::take(&mut self.running) {
+            self.finish(&job);
+        }
+        let mut jobs = 0;
+        while let Some(job) = self.picker().pick() {
+            self.finish(&job);
+            jobs += 1;
+            assert!(jobs < 10_000, "compaction does not end: {job:?}");
+        }
+    }
+
+    /// Brings a range to the last level; gives how many jobs it took.
+    fn compact(&mut self, range: (Bound<&[u8]>, Bound<&[u8]>)) -> u32 {
+        let mut jobs = 0;
+        loop {
+            match self.picker().pick_range(0, range) {
+                RangeStep::Job(job) => self.finish(&job),
+                RangeStep::Wait => panic!("nothing is running"),
+                RangeStep::Done => return jobs,
+            }
+            jobs += 1;
+            assert!(jobs < 10_000, "compaction does not end");
+        }
+    }
+}
+
+/// What is left of entries.
+fn kept(entries: &Entries, oldest_snapshot: u64, is_bottom: bool) -> Entries {
+    let (mut kept, mut settled) = (Entries::new(), None);
+    for (&(key, sequence), &value) in entries {
+        if settled == Some(key) {
+            continue;
+        }
+        if sequence.0 <= oldest_snapshot {
+            settled = Some(key);
+            if is_bottom && value.is_none() {
+                continue;
+            }
+        }
+        kept.insert((key, sequence), value);
+    }
+    kept
+}
+
+fn collected(mut entries: Entries, collect: &BTreeSet<u64>, file: u64) -> Entries {
+    for value in entries.values_mut() {
+        *value = value.map(|found| if collect.contains(&found) { file } else { found });
+    }
+    entries
+}
+
+fn outputs(entries: Entries, job: &Job, table_bytes: u64) -> Vec<Entries> {
+    let (mut cuts, mut tables, mut last) = (job.cuts(table_bytes), Vec::<Entries>::new(), None);
+    for (place, value) in entries {
+        let is_new = last != Some(place.0) && {
+            let is_cut = cuts.is_cut(&key(place.0));
+            tables.last().is_none_or(|table| table.len() as u64 * ENTRY_BYTES >= table_bytes || is_cut)
+        };
+        if is_new {
+            tables.push(Entries::new());
+        }
+        tables.last_mut().unwrap().insert(place, value);
+        last = Some(place.0);
+    }
+    tables
+}
+
+#[test]
+fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
+    let mut reasons = BTreeMap::new();
+    for seed in 0..25 {
+        let mut random = Random::new(seed);
+        let keys = [40, 300, 3_000][seed as usize % 3];
+        let job_bytes = if seed % 2 == 0 { 1 << 40 } else { 3_000 };
+        let mut world = World::new(Limits { job_bytes, oldest_snapshot: 0, ..limits() });
+        for step in 0..250 {
+            match random.below(8) {
+                0..=2 => {
+                    let start = random.below(keys);
+                    let (count, spread) = (random.below(60) + 1, if random.one_in(2) { keys } else { 20 });
+                    let mut drawn = random.clone();
+                    let share = [2, 10, 1000][random.below(3) as usize];
+                    let mut removals = random.clone();
+                    let keys = (0..count).map(|_| (start + drawn.below(spread)) % keys);
+                    world.flush(keys, || removals.one_in(share));
+                }
+                3 => {
+                    let oldest = world.state.last_sequence.saturating_sub(random.below(100));
+                    world.limits.oldest_snapshot = world.limits.oldest_snapshot.max(oldest);
+                }
+                4 if world.running.is_empty() && random.one_in(10) => {
+                    let (from, to) = (key(random.below(keys)), key(random.below(keys)));
+                    world.compact((Bound::Included(&from), Bound::Excluded(&to)));
+                }
+                4 | 5 if !world.running.is_empty() => {
+                    let job = world.running.swap_remove(random.below(world.running.len() as u64) as usize);
+                    world.finish(&job);
+                }
+                _ if world.running.len() < 3 => {
+                    if let Some(job) = world.picker().pick() {
+                        *reasons.entry(format!("{:?} {}", job.reason, job.moves)).or_insert(0) += 1;
+                        world.running.push(Arc::new(job));
+                    }
+                }
+                _ => {}
+            }
+            if step % 10 == 0 {
+                world.check(keys);
+            }
+        }
+        world.drain();
+        world.check(keys);
+        world.limits.oldest_snapshot = u64::MAX;
+        world.drain();
+        world.check(keys);
+        assert_eq!(world.picker().collectable(), BTreeSet::new(), "seed {seed}");
+        world.compact((Bound::Unbounded, Bound::Unbounded));
+        world.check(keys);
+        assert!(world.state.tables().all(|(_, level, table)| level == LEVELS - 1 && !table.is_dropped_at_the_bottom()));
+        assert_eq!(world.compact((Bound::Unbounded, Bound::Unbounded)), 0, "nothing is left to do");
+    }
+    for reason in ["Level0 false", "Level0 true", "Size false", "Size true", "Removals false", "Collection false"] {
+        assert!(reasons.contains_key(reason), "{reason} never happened: {reasons:?}");
+    }
+}
+
+#[test]
+fn a_load_in_the_order_of_keys_is_written_once() {
+    let mut world = World::new(limits());
+    for table in 0..200 {
+        world.flush(table * 100..(table + 1) * 100, || false);
+        world.drain();
+    }
+    assert_eq!(world.merged_bytes, 0);
+    assert!(world.state.levels(0).unwrap().level(0).len() < 4);
+    world.compact((Bound::Unbounded, Bound::Unbounded));
+    assert_eq!(world.merged_bytes, 0);
+    world.check(20_000);
+}
+
+#[test]
+fn small_tables_in_the_order_of_keys_do_not_stay_small() {
+    let mut world = World::new(limits());
+    for table in 0..400 {
+        world.flush(table * 10..(table + 1) * 10, || false);
+        world.drain();
+    }
+    let tables = world.state.tables().count();
+    assert!(tables < 150, "{tables} tables");
+    world.check(4_000);
+}
+
+#[test]
+fn a_random_load_is_written_no_more_often_than_levels_ask_for() {
+    // 13 memtables of 64 MiB in proportion, as a load of ten million records of 80 bytes has them.
+    let mut world = World::new(limits());
+    let mut random = Random::new(1);
+    for _ in 0..13 {
+        let mut drawn = random.clone();
+        random.next_u64();
+        world.flush((0..100).map(|_| drawn.next_u64() >> 1), || false);
+        world.drain();
+    }
+    world.compact((Bound::Unbounded, Bound::Unbounded));
+    let times = (world.flushed_bytes + world.merged_bytes) as f64 / world.flushed_bytes as f64;
+    assert!(times < 3.2, "written {times} times");
+}
+
+#[test]
+fn overwrites_shadow_a_small_part_and_cost_little() {
+    let mut world = World::new(Limits { factor: 10, ..limits() });
+    let (keys, mut random) = (30_000, Random::new(2));
+    world.flush(0..keys, || false);
+    world.compact((Bound::Unbounded, Bound::Unbounded));
+    let start = world.flushed_bytes;
+    for _ in 0..1200 {
+        let mut drawn = random.clone();
+        random.next_u64();
+        world.flush((0..100).map(|_| drawn.below(keys)), || false);
+        world.drain();
+    }
+    let times = (world.flushed_bytes - start + world.merged_bytes) as f64 / (world.flushed_bytes - start) as f64;
+    let space = world.state.levels(0).unwrap().total_bytes() as f64 / (keys * ENTRY_BYTES) as f64;
+    assert!(times < 14.0 && space < 1.3, "written {times} times, space {space}");
+    let dead: u64 = world.state.value_files.values().map(|file| file.dead_bytes()).sum();
+    let live: u64 = world.state.value_files.values().map(|file| file.live_bytes).sum();
+    assert!(dead * 100 < live * 60, "{dead} bytes of values dead, {live} live");
+    world.check(keys);
+}
+
+#[test]
+fn the_reason_of_an_asked_job_is_that_it_was_asked() {
+    let mut world = World::new(limits());
+    world.flush(0..10, || false);
+    world.flush(5..15, || false);
+    let RangeStep::Job(job) = world.picker().pick_range(0, (Bound::Unbounded, Bound::Unbounded)) else {
+        panic!("there is work");
+    };
+    assert_eq!((job.reason, job.is_bottom, job.inputs.len()), (Reason::Asked, true, 2));
+    world.running.push(Arc::new(*job));
+    assert_eq!(world.picker().pick_range(0, (Bound::Unbounded, Bound::Unbounded)), RangeStep::Wait);
+}

@@ -1,0 +1,59 @@
+//! Ranges of keys.
+
+use super::table::TableMeta;
+use std::ops::Bound;
+
+/// A range of keys as callers give it.
+pub(crate) type KeyBounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
+
+/// The keys from `smallest` to `largest`, which belongs to it unless it is the end of a range removal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) smallest: Vec<u8>,
+    pub(crate) largest: Vec<u8>,
+    /// Whether all keys are less than `largest`.
+    pub(crate) largest_excluded: bool,
+}
+
+impl Span {
+    /// The least span that covers all of `tables`; `None` for none.
+    pub(crate) fn of<'a>(tables: impl IntoIterator<Item = &'a TableMeta>) -> Option<Self> {
+        let mut tables = tables.into_iter();
+        let first = tables.next()?;
+        let (mut smallest, mut largest) = (&first.smallest, first.end());
+        for table in tables {
+            smallest = smallest.min(&table.smallest);
+            largest = largest.max(table.end());
+        }
+        Some(Self { smallest: smallest.clone(), largest: largest.0.to_vec(), largest_excluded: !largest.1 })
+    }
+
+    pub(crate) fn bounds(&self) -> KeyBounds<'_> {
+        bounds(&self.smallest, &self.largest, self.largest_excluded)
+    }
+
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        overlap(self.bounds(), other.bounds())
+    }
+}
+
+pub(super) fn bounds<'a>(smallest: &'a [u8], largest: &'a [u8], largest_excluded: bool) -> KeyBounds<'a> {
+    let upper = if largest_excluded { Bound::Excluded(largest) } else { Bound::Included(largest) };
+    (Bound::Included(smallest), upper)
+}
+
+/// Whether some key may lie in both.
+pub(super) fn overlap(one: KeyBounds<'_>, other: KeyBounds<'_>) -> bool {
+    !lies_before(one.1, other.0) && !lies_before(other.1, one.0)
+}
+
+/// Whether a range that ends at `upper` ends before one that begins at `lower`.
+pub(super) fn lies_before(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
+    match (upper, lower) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(upper), Bound::Included(lower)) => upper < lower,
+        (Bound::Included(upper) | Bound::Excluded(upper), Bound::Included(lower) | Bound::Excluded(lower)) => {
+            upper <= lower
+        }
+    }
+}

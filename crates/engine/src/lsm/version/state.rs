@@ -1,0 +1,302 @@
+//! What a store consists of.
+
+use super::edit::Edit;
+use super::levels::Levels;
+use super::table::TableMeta;
+use crate::error::Error;
+use crate::lsm::entry::{KeyspaceId, Sequence};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The keyspace that every store has.
+const DEFAULT_KEYSPACE: (KeyspaceId, &str) = (0, "default");
+
+/// A keyspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyspaceState {
+    pub(crate) name: String,
+    pub(crate) levels: Levels,
+}
+
+/// A value file that is complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValueFileMeta {
+    /// Its length.
+    pub(crate) bytes: u64,
+    /// Bytes that tables point at. Entries that a newer one in another table shadows still count, until a compaction meets both.
+    pub(crate) live_bytes: u64,
+    /// Tables that point into it.
+    pub(crate) tables: u64,
+}
+
+impl ValueFileMeta {
+    /// Bytes that nothing points at.
+    pub(crate) fn dead_bytes(&self) -> u64 {
+        self.bytes.saturating_sub(self.live_bytes)
+    }
+}
+
+/// What a store consists of: one moment of it. It is changed by [edits](Edit) only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    /// Identity of the store: 64 random bits.
+    pub(crate) owner: u64,
+    pub(crate) keyspaces: BTreeMap<KeyspaceId, KeyspaceState>,
+    /// Complete value files by number.
+    pub(crate) value_files: BTreeMap<u64, ValueFileMeta>,
+    /// Write-ahead logs that are needed, and so must be there.
+    pub(crate) logs: BTreeSet<u64>,
+    /// No log with a lesser number is needed.
+    pub(crate) oldest_log: u64,
+    /// The next file may have this number.
+    pub(crate) next_file: u64,
+    /// Greatest sequence number that tables have.
+    pub(crate) last_sequence: Sequence,
+    /// The next keyspace has this number.
+    pub(crate) next_keyspace: KeyspaceId,
+}
+
+/// An edit that does not fit a state: what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Inconsistent(pub(crate) String);
+
+impl Inconsistent {
+    /// As damage at `offset` of the manifest at `path`.
+    pub(crate) fn into_error(self, path: impl Into<PathBuf>, offset: u64) -> Error {
+        Error::damaged(path, offset, self.0)
+    }
+}
+
+type Outcome = Result<(), Inconsistent>;
+
+fn refuse<T>(detail: String) -> Result<T, Inconsistent> {
+    Err(Inconsistent(detail))
+}
+
+impl State {
+    /// A new store: the default keyspace, and nothing in it.
+    pub(crate) fn new(owner: u64) -> Self {
+        let (id, name) = DEFAULT_KEYSPACE;
+        let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
+        Self { keyspaces: [(id, keyspace)].into(), next_keyspace: id + 1, ..Self::empty(owner) }
+    }
+
+    /// What the snapshot at the start of a manifest is applied to.
+    pub(super) fn empty(owner: u64) -> Self {
+        Self {
+            owner,
+            keyspaces: BTreeMap::new(),
+            value_files: BTreeMap::new(),
+            logs: BTreeSet::new(),
+            oldest_log: 0,
+            next_file: 1,
+            last_sequence: 0,
+            next_keyspace: 0,
+        }
+    }
+
+    /// The number of the keyspace of a name.
+    pub(crate) fn keyspace_named(&self, name: &str) -> Option<KeyspaceId> {
+        self.keyspaces.iter().find(|(_, keyspace)| keyspace.name == name).map(|(&id, _)| id)
+    }
+
+    /// The tables of a keyspace, if there is one.
+    pub(crate) fn levels(&self, keyspace: KeyspaceId) -> Option<&Levels> {
+        self.keyspaces.get(&keyspace).map(|keyspace| &keyspace.levels)
+    }
+
+    /// All tables, with their keyspaces and levels.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (KeyspaceId, usize, &Arc<TableMeta>)> {
+        self.keyspaces
+            .iter()
+            .flat_map(|(&id, keyspace)| keyspace.levels.iter().map(move |(level, table)| (id, level, table)))
+    }
+
+    /// Value files that no table points into: an edit may remove them.
+    pub(crate) fn unreferenced_value_files(&self) -> Vec<u64> {
+        self.value_files.iter().filter(|(_, file)| file.tables == 0).map(|(&number, _)| number).collect()
+    }
+
+    /// The state after an edit.
+    ///
+    /// # Errors
+    /// What does not fit: removing what is not there, tables of a level that overlap, numbers used twice or going back. The manifest is
+    /// damaged then, or the store has a bug.
+    pub(crate) fn apply(&self, edit: &Edit) -> Result<Self, Inconsistent> {
+        let mut next = self.clone();
+        next.change(edit)?;
+        Ok(next)
+    }
+
+    /// As [`Self::apply`], in place; after an error the state is worth nothing.
+    pub(super) fn change(&mut self, edit: &Edit) -> Outcome {
+        self.change_numbers(edit)?;
+        for (id, name) in &edit.keyspaces_created {
+            self.create_keyspace(*id, name)?;
+        }
+        for &(number, bytes) in &edit.value_files_added {
+            self.check_unused(number)?;
+            self.value_files.insert(number, ValueFileMeta { bytes, live_bytes: 0, tables: 0 });
+        }
+        for &(keyspace, level, number) in &edit.removed {
+            self.remove_table(keyspace, level, number)?;
+        }
+        self.add_tables(edit)?;
+        for &id in &edit.keyspaces_dropped {
+            self.drop_keyspace(id)?;
+        }
+        for &number in &edit.value_files_removed {
+            match self.value_files.remove(&number) {
+                Some(file) if file.tables == 0 => {}
+                Some(_) => return refuse(format!("value file {number} is removed, but tables point into it")),
+                None => return refuse(format!("value file {number} is removed, but not there")),
+            }
+        }
+        self.change_logs(edit)
+    }
+
+    /// The edit that makes this state of an empty one.
+    pub(super) fn as_edit(&self) -> Edit {
+        let tables = self.tables().map(|(keyspace, level, table)| (keyspace, level, Arc::clone(table)));
+        Edit {
+            keyspaces_created: self.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.name.clone())).collect(),
+            added: tables.collect(),
+            value_files_added: self.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect(),
+            logs_added: self.logs.iter().copied().collect(),
+            oldest_log: Some(self.oldest_log),
+            next_file: Some(self.next_file),
+            last_sequence: Some(self.last_sequence),
+            next_keyspace: Some(self.next_keyspace),
+            ..Edit::default()
+        }
+    }
+
+    fn change_numbers(&mut self, edit: &Edit) -> Outcome {
+        fn raise<T: Ord + Copy>(number: &mut T, to: Option<T>, what: &str) -> Outcome {
+            match to {
+                Some(to) if to < *number => refuse(format!("the {what} goes back")),
+                Some(to) => {
+                    *number = to;
+                    Ok(())
+                }
+                None => Ok(()),
+            }
+        }
+        raise(&mut self.next_file, edit.next_file, "number of the next file")?;
+        raise(&mut self.last_sequence, edit.last_sequence, "last sequence number")?;
+        raise(&mut self.next_keyspace, edit.next_keyspace, "number of the next keyspace")?;
+        raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")
+    }
+
+    fn create_keyspace(&mut self, id: KeyspaceId, name: &str) -> Outcome {
+        if id >= self.next_keyspace {
+            return refuse(format!("keyspace {id} is created, but the next number is {}", self.next_keyspace));
+        }
+        if self.keyspace_named(name).is_some() {
+            return refuse(format!("there are two keyspaces called {name:?}"));
+        }
+        let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
+        match self.keyspaces.insert(id, keyspace) {
+            Some(_) => refuse(format!("keyspace {id} is created, but there already")),
+            None => Ok(()),
+        }
+    }
+
+    fn drop_keyspace(&mut self, id: KeyspaceId) -> Outcome {
+        let Some(keyspace) = self.keyspaces.remove(&id).filter(|_| id != DEFAULT_KEYSPACE.0) else {
+            return refuse(format!("keyspace {id} is dropped, but may not be, or is not there"));
+        };
+        keyspace.levels.iter().for_each(|(_, table)| self.release_values(table));
+        Ok(())
+    }
+
+    fn remove_table(&mut self, keyspace: KeyspaceId, level: usize, number: u64) -> Outcome {
+        let levels = self.keyspaces.get_mut(&keyspace).map(|keyspace| &mut keyspace.levels);
+        let Some(table) = levels.and_then(|levels| levels.remove(level, number)) else {
+            return refuse(format!(
+                "table {number} is removed from level {level} of keyspace {keyspace}, but not there"
+            ));
+        };
+        self.release_values(&table);
+        Ok(())
+    }
+
+    fn add_tables(&mut self, edit: &Edit) -> Outcome {
+        let mut numbers: HashSet<u64> = HashSet::new();
+        let mut places: BTreeMap<(KeyspaceId, usize), Vec<Arc<TableMeta>>> = BTreeMap::new();
+        for (keyspace, level, table) in &edit.added {
+            self.check_table(table)?;
+            if !numbers.insert(table.number) {
+                return refuse(format!("table {} is added twice", table.number));
+            }
+            self.hold_values(table)?;
+            places.entry((*keyspace, *level)).or_default().push(Arc::clone(table));
+        }
+        if !numbers.is_empty()
+            && let Some((_, _, table)) = self.tables().find(|(_, _, table)| numbers.contains(&table.number))
+        {
+            return refuse(format!("table {} is added, but there already", table.number));
+        }
+        for ((keyspace, level), tables) in places {
+            let Some(keyspace) = self.keyspaces.get_mut(&keyspace) else {
+                return refuse(format!("a table is added to keyspace {keyspace}, which is not there"));
+            };
+            keyspace.levels.add(level, tables).map_err(Inconsistent)?;
+        }
+        Ok(())
+    }
+
+    fn check_table(&self, table: &TableMeta) -> Outcome {
+        if !table.is_sensible() {
+            return refuse(format!("what is said of table {} makes no sense", table.number));
+        }
+        let sequence = table.global_sequence.unwrap_or(0).max(table.largest_sequence);
+        if sequence > self.last_sequence {
+            return refuse(format!("table {} has sequence number {sequence}, beyond the last one", table.number));
+        }
+        let is_other = self.value_files.contains_key(&table.number) || self.logs.contains(&table.number);
+        if table.number >= self.next_file || is_other {
+            return refuse(format!("the number of table {} is another file's", table.number));
+        }
+        Ok(())
+    }
+
+    /// For files other than tables, whose numbers are checked as they are added.
+    fn check_unused(&self, number: u64) -> Outcome {
+        let used = self.value_files.contains_key(&number) || self.logs.contains(&number);
+        if used || number >= self.next_file || self.tables().any(|(_, _, table)| table.number == number) {
+            return refuse(format!("file {number} is added, but the number is another file's"));
+        }
+        Ok(())
+    }
+
+    fn hold_values(&mut self, table: &TableMeta) -> Outcome {
+        for (number, bytes) in &table.values {
+            let Some(file) = self.value_files.get_mut(number) else {
+                return refuse(format!("table {} points into value file {number}, which is not there", table.number));
+            };
+            file.live_bytes = file.live_bytes.saturating_add(*bytes);
+            file.tables += 1;
+        }
+        Ok(())
+    }
+
+    fn release_values(&mut self, table: &TableMeta) {
+        for (number, bytes) in &table.values {
+            if let Some(file) = self.value_files.get_mut(number) {
+                file.live_bytes = file.live_bytes.saturating_sub(*bytes);
+                file.tables = file.tables.saturating_sub(1);
+            }
+        }
+    }
+
+    fn change_logs(&mut self, edit: &Edit) -> Outcome {
+        for &number in &edit.logs_added {
+            self.check_unused(number)?;
+            self.logs.insert(number);
+        }
+        self.logs = self.logs.split_off(&self.oldest_log);
+        Ok(())
+    }
+}

@@ -1,0 +1,152 @@
+//! What a store knows of a table without opening it.
+
+use super::span::{self, KeyBounds};
+use crate::lsm::entry::{MAX_SEQUENCE, Sequence, put_varint, take_varint};
+
+/// Most value files that a table may name; a table of 64 MiB has at most some hundred.
+const VALUE_FILES_MAX: u64 = 1 << 20;
+
+/// `largest` is the end of a range removal, and not a key of the table.
+const LARGEST_EXCLUDED: u64 = 1;
+/// The table has range removals.
+const RANGE_REMOVALS: u64 = 2;
+/// All entries have the sequence number that follows.
+const GLOBAL_SEQUENCE: u64 = 4;
+
+/// What a store knows of a table without opening it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TableMeta {
+    pub(crate) number: u64,
+    /// Length of the file in bytes.
+    pub(crate) bytes: u64,
+    /// Entries, removals and shadowed ones included; range removals not.
+    pub(crate) records: u64,
+    /// Entries that are removals.
+    pub(crate) removals: u64,
+    /// Entries that a newer one of the same key in this table shadows: they are here for a snapshot.
+    pub(crate) shadowed: u64,
+    /// No key is less, and no range removal begins before it.
+    pub(crate) smallest: Vec<u8>,
+    /// No key is greater, and no range removal ends behind it.
+    pub(crate) largest: Vec<u8>,
+    /// Whether all keys are less than `largest`, which is the end of a range removal then.
+    pub(crate) largest_excluded: bool,
+    pub(crate) smallest_sequence: Sequence,
+    pub(crate) largest_sequence: Sequence,
+    /// Of an ingested table: the sequence number of all its entries.
+    pub(crate) global_sequence: Option<Sequence>,
+    pub(crate) has_range_removals: bool,
+    /// Value files that entries point into, by number, and the bytes there that they point at.
+    pub(crate) values: Vec<(u64, u64)>,
+}
+
+impl TableMeta {
+    /// The range of its keys and range removals.
+    pub(crate) fn bounds(&self) -> KeyBounds<'_> {
+        span::bounds(&self.smallest, &self.largest, self.largest_excluded)
+    }
+
+    /// Its end, in an order in which a key follows the range that ends before it.
+    pub(super) fn end(&self) -> (&[u8], bool) {
+        (&self.largest, !self.largest_excluded)
+    }
+
+    pub(crate) fn overlaps(&self, range: KeyBounds<'_>) -> bool {
+        span::overlap(self.bounds(), range)
+    }
+
+    /// Whether all its keys are less than `key`.
+    pub(crate) fn ends_before(&self, key: &[u8]) -> bool {
+        if self.largest_excluded { self.largest.as_slice() <= key } else { self.largest.as_slice() < key }
+    }
+
+    /// Entries and range removals that a compaction to the bottom may drop.
+    pub(crate) fn is_dropped_at_the_bottom(&self) -> bool {
+        self.removals > 0 || self.shadowed > 0 || self.has_range_removals
+    }
+
+    /// Bytes of `file` that it points at.
+    pub(crate) fn bytes_in(&self, file: u64) -> u64 {
+        self.values.iter().filter(|(number, _)| *number == file).map(|(_, bytes)| bytes).sum()
+    }
+
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.number);
+        put_varint(out, self.bytes);
+        put_varint(out, self.records);
+        put_varint(out, self.removals);
+        put_varint(out, self.shadowed);
+        put_bytes(out, &self.smallest);
+        put_bytes(out, &self.largest);
+        let flag = |set: bool, bit| if set { bit } else { 0 };
+        let flags = flag(self.largest_excluded, LARGEST_EXCLUDED)
+            | flag(self.has_range_removals, RANGE_REMOVALS)
+            | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE);
+        put_varint(out, flags);
+        put_varint(out, self.smallest_sequence);
+        put_varint(out, self.largest_sequence);
+        if let Some(sequence) = self.global_sequence {
+            put_varint(out, sequence);
+        }
+        put_varint(out, self.values.len() as u64);
+        for &(number, bytes) in &self.values {
+            put_varint(out, number);
+            put_varint(out, bytes);
+        }
+    }
+
+    /// `None` where the bytes are no table, or one that makes no sense.
+    pub(super) fn decode(bytes: &[u8], at: &mut usize) -> Option<Self> {
+        let mut meta = Self {
+            number: take_varint(bytes, at)?,
+            bytes: take_varint(bytes, at)?,
+            records: take_varint(bytes, at)?,
+            removals: take_varint(bytes, at)?,
+            shadowed: take_varint(bytes, at)?,
+            smallest: take_bytes(bytes, at)?.to_vec(),
+            largest: take_bytes(bytes, at)?.to_vec(),
+            ..Self::default()
+        };
+        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * GLOBAL_SEQUENCE)?;
+        meta.largest_excluded = flags & LARGEST_EXCLUDED != 0;
+        meta.has_range_removals = flags & RANGE_REMOVALS != 0;
+        meta.smallest_sequence = take_sequence(bytes, at)?;
+        meta.largest_sequence = take_sequence(bytes, at)?;
+        if flags & GLOBAL_SEQUENCE != 0 {
+            meta.global_sequence = Some(take_sequence(bytes, at)?);
+        }
+        for _ in 0..take_varint(bytes, at).filter(|&count| count <= VALUE_FILES_MAX)? {
+            meta.values.push((take_varint(bytes, at)?, take_varint(bytes, at)?));
+        }
+        meta.is_sensible().then_some(meta)
+    }
+
+    /// Whether its parts fit each other.
+    pub(super) fn is_sensible(&self) -> bool {
+        self.smallest.as_slice() <= self.largest.as_slice()
+            && (!self.largest_excluded || (self.has_range_removals && self.smallest != self.largest))
+            && self.smallest_sequence <= self.largest_sequence
+            && self.largest_sequence <= MAX_SEQUENCE
+            && self.removals <= self.records
+            && self.shadowed <= self.records
+            && (self.records > 0 || self.has_range_removals)
+            && self.values.is_sorted_by(|one, next| one.0 < next.0)
+    }
+}
+
+pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// The byte string at `at`, which is moved behind it.
+pub(super) fn take_bytes<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
+    let length = usize::try_from(take_varint(bytes, at)?).ok()?;
+    let taken = bytes.get(*at..at.checked_add(length)?)?;
+    *at += length;
+    Some(taken)
+}
+
+pub(super) fn take_sequence(bytes: &[u8], at: &mut usize) -> Option<Sequence> {
+    take_varint(bytes, at).filter(|&sequence| sequence <= MAX_SEQUENCE)
+}

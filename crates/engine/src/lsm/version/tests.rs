@@ -1,0 +1,340 @@
+//! Edits against a model. Goal: a state is what its edits say, whatever they are, and an edit that does not fit is refused. Method: random
+//! edits, right and wrong ones, are applied to a state and to plain maps, which are compared; each edit and state goes through its bytes.
+
+use super::edit::Edit;
+use super::levels::{LEVELS, Levels};
+use super::state::State;
+use super::table::TableMeta;
+use ogive_testkit::Random;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// The keys that tables lie between.
+const KEYS: u64 = 60;
+
+fn key(number: u64) -> Vec<u8> {
+    format!("{number:03}").into_bytes()
+}
+
+pub(super) fn table(number: u64, smallest: u64, largest: u64, sequences: (u64, u64)) -> TableMeta {
+    TableMeta {
+        number,
+        bytes: 1000 + number,
+        records: 10,
+        smallest: key(smallest),
+        largest: key(largest),
+        smallest_sequence: sequences.0,
+        largest_sequence: sequences.1,
+        ..TableMeta::default()
+    }
+}
+
+/// Draws one table; not always a sensible one.
+fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> TableMeta {
+    let smallest = random.below(KEYS);
+    let largest = smallest + random.below(6);
+    let mut table = table(number, smallest, largest, (sequence, sequence + random.below(3)));
+    table.removals = random.below(11);
+    table.has_range_removals = random.one_in(4);
+    table.largest_excluded = table.has_range_removals && random.one_in(2);
+    table.global_sequence = random.one_in(5).then_some(sequence);
+    for &file in files {
+        if random.one_in(3) {
+            table.values.push((file, random.below(100)));
+        }
+    }
+    table
+}
+
+/// The model: tables by keyspace, level and number; names; value files; logs.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Model {
+    tables: BTreeMap<(u32, usize, u64), TableMeta>,
+    names: BTreeMap<u32, String>,
+    files: BTreeMap<u64, u64>,
+    logs: BTreeSet<u64>,
+}
+
+impl Model {
+    fn of(state: &State) -> Self {
+        Self {
+            tables: state
+                .tables()
+                .map(|(keyspace, level, table)| ((keyspace, level, table.number), table.as_ref().clone()))
+                .collect(),
+            names: state.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.name.clone())).collect(),
+            files: state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect(),
+            logs: state.logs.clone(),
+        }
+    }
+
+    fn apply(&mut self, edit: &Edit) {
+        self.names.extend(edit.keyspaces_created.iter().cloned());
+        self.files.extend(edit.value_files_added.iter().copied());
+        for &(keyspace, level, number) in &edit.removed {
+            self.tables.remove(&(keyspace, level, number)).unwrap();
+        }
+        for (keyspace, level, table) in &edit.added {
+            self.tables.insert((*keyspace, *level, table.number), table.as_ref().clone());
+        }
+        for &id in &edit.keyspaces_dropped {
+            self.names.remove(&id).unwrap();
+            self.tables.retain(|&(keyspace, ..), _| keyspace != id);
+        }
+        edit.value_files_removed.iter().for_each(|number| assert!(self.files.remove(number).is_some()));
+        self.logs.extend(&edit.logs_added);
+        if let Some(oldest) = edit.oldest_log {
+            self.logs.retain(|&number| number >= oldest);
+        }
+    }
+
+    fn live_bytes(&self, file: u64) -> u64 {
+        self.tables.values().map(|table| table.bytes_in(file)).sum()
+    }
+
+    /// Whether all that must hold does, by looking at each pair.
+    fn is_consistent(&self) -> bool {
+        let pairs = self.tables.iter().flat_map(|one| self.tables.iter().map(move |other| (one, other)));
+        let clash = |((place, one), (other_place, other)): (
+            (&(u32, usize, u64), &TableMeta),
+            (&(u32, usize, u64), &TableMeta),
+        )| {
+            if place == other_place || (place.0, place.1) != (other_place.0, other_place.1) || !shares_keys(one, other)
+            {
+                return false;
+            }
+            let apart =
+                one.largest_sequence <= other.smallest_sequence || other.largest_sequence <= one.smallest_sequence;
+            place.1 > 0 || !apart
+        };
+        !pairs.into_iter().any(clash)
+            && self.tables.values().all(|table| table.values.iter().all(|(file, _)| self.files.contains_key(file)))
+    }
+}
+
+/// Whether some key, or some place between two keys, is in both.
+fn shares_keys(one: &TableMeta, other: &TableMeta) -> bool {
+    let has = |table: &TableMeta, key: &[u8], behind: bool| {
+        let below_end =
+            if table.largest_excluded { key < table.largest.as_slice() } else { key <= table.largest.as_slice() };
+        // A place just behind a key is in a table that goes on behind the key.
+        key >= table.smallest.as_slice() && if behind { key < table.largest.as_slice() } else { below_end }
+    };
+    (0..KEYS + 10).any(|number| {
+        let key = key(number);
+        [false, true].into_iter().any(|behind| has(one, &key, behind) && has(other, &key, behind))
+    })
+}
+
+fn random_edit(random: &mut Random, state: &State) -> Edit {
+    let mut edit = Edit::default();
+    let mut number = state.next_file;
+    let files: Vec<u64> = state.value_files.keys().copied().collect();
+    if random.one_in(6) {
+        edit.value_files_added.push((number, random.below(1000)));
+        number += 1;
+    }
+    if random.one_in(6) {
+        edit.logs_added.push(number);
+        edit.oldest_log = Some(number.saturating_sub(random.below(12)).max(state.oldest_log));
+        number += 1;
+    }
+    if random.one_in(8) {
+        edit.keyspaces_created.push((state.next_keyspace, format!("k{}", state.next_keyspace)));
+        edit.next_keyspace = Some(state.next_keyspace + 1);
+    }
+    let tables: Vec<_> = state.tables().map(|(keyspace, level, table)| (keyspace, level, Arc::clone(table))).collect();
+    for (keyspace, level, table) in &tables {
+        match random.below(12) {
+            0 | 1 => edit.removed.push((*keyspace, *level, table.number)),
+            2 => edit.move_table(*keyspace, *level, (*level + 1).min(LEVELS - 1), table),
+            _ => {}
+        }
+    }
+    let keyspaces: Vec<u32> = state.keyspaces.keys().copied().collect();
+    for _ in 0..random.below(4) {
+        let keyspace = keyspaces[random.below(keyspaces.len() as u64) as usize];
+        let table = drawn(random, number, state.last_sequence + 1, &files);
+        edit.last_sequence = edit.last_sequence.max(Some(table.largest_sequence));
+        edit.added.push((keyspace, random.below(LEVELS as u64) as usize, Arc::new(table)));
+        number += 1;
+    }
+    if random.one_in(30) && keyspaces.len() > 1 {
+        edit.keyspaces_dropped.push(keyspaces[1]);
+    }
+    if random.one_in(3) {
+        edit.value_files_removed = state.unreferenced_value_files();
+    }
+    edit.next_file = Some(number);
+    edit
+}
+
+#[test]
+fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
+    let (mut taken, mut refused) = (0, 0);
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let mut state = State::new(7);
+        for step in 0..120 {
+            let edit = random_edit(&mut random, &state);
+            let mut bytes = Vec::new();
+            edit.encode(&mut bytes);
+            let sensible = edit.added.iter().all(|(_, _, table)| table.is_sensible());
+            assert_eq!(Edit::decode(&bytes), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
+            match state.apply(&edit) {
+                Ok(next) => {
+                    let mut model = Model::of(&state);
+                    model.apply(&edit);
+                    assert_eq!(Model::of(&next), model, "seed {seed}, step {step}");
+                    assert!(model.is_consistent(), "seed {seed}, step {step}: {edit:?}");
+                    for (&file, found) in &next.value_files {
+                        assert_eq!(found.live_bytes, model.live_bytes(file), "seed {seed}, step {step}");
+                    }
+                    let mut again = State::empty(7);
+                    again.change(&next.as_edit()).unwrap();
+                    assert_eq!(again, next);
+                    state = next;
+                    taken += 1;
+                }
+                Err(detail) => {
+                    refused += 1;
+                    let is_right = sensible
+                        && edit.removed.iter().all(|&(keyspace, level, number)| {
+                            state
+                                .levels(keyspace)
+                                .is_some_and(|levels| levels.level(level).iter().any(|table| table.number == number))
+                        });
+                    if is_right && edit.keyspaces_dropped.is_empty() && edit.value_files_removed.is_empty() {
+                        let mut model = Model::of(&state);
+                        model.apply(&edit);
+                        assert!(!model.is_consistent(), "seed {seed}, step {step}: {detail:?} for {edit:?}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(taken > 1000 && refused > 300, "{taken} taken, {refused} refused");
+}
+
+#[test]
+fn each_wrong_edit_is_refused() {
+    let first = Edit {
+        added: vec![(0, 1, Arc::new(table(3, 10, 20, (1, 2)))), (0, 0, Arc::new(table(4, 10, 20, (5, 9))))],
+        value_files_added: vec![(5, 100)],
+        logs_added: vec![6],
+        oldest_log: Some(6),
+        next_file: Some(7),
+        last_sequence: Some(9),
+        ..Edit::default()
+    };
+    let state = State::new(1).apply(&first).unwrap();
+    let numbers = Edit { next_file: Some(100), last_sequence: Some(20), ..Edit::default() };
+    let with = |change: &dyn Fn(&mut Edit)| {
+        let mut edit = numbers.clone();
+        change(&mut edit);
+        state.apply(&edit)
+    };
+    let add = |level: usize, table: TableMeta| with(&|edit| edit.added.push((0, level, Arc::new(table.clone()))));
+    assert!(add(1, table(8, 21, 30, (1, 2))).is_ok());
+    assert!(add(1, table(8, 20, 30, (1, 2))).is_err(), "overlaps");
+    assert!(add(0, table(8, 20, 30, (8, 12))).is_err(), "neither newer nor older");
+    assert!(add(0, table(8, 20, 30, (10, 12))).is_ok());
+    assert!(add(LEVELS, table(8, 30, 31, (1, 2))).is_err(), "no such level");
+    assert!(add(2, table(100, 30, 31, (1, 2))).is_err(), "number not given out");
+    assert!(add(2, table(8, 30, 31, (1, 21))).is_err(), "sequence number not given out");
+    assert!(add(2, table(8, 31, 30, (1, 2))).is_err(), "ends before it begins");
+    for number in 3..7 {
+        assert!(add(2, table(number, 30, 31, (1, 2))).is_err(), "number {number} used twice");
+    }
+    assert!(add(2, TableMeta { values: vec![(8, 1)], ..table(9, 30, 31, (1, 2)) }).is_err(), "no such value file");
+    assert!(with(&|edit| edit.removed.push((0, 1, 4))).is_err(), "of another level");
+    assert!(with(&|edit| edit.removed.push((1, 1, 3))).is_err(), "of no keyspace");
+    assert!(with(&|edit| edit.added.push((1, 1, Arc::new(table(8, 30, 31, (1, 2)))))).is_err(), "to no keyspace");
+    assert!(with(&|edit| edit.next_file = Some(6)).is_err());
+    assert!(with(&|edit| edit.last_sequence = Some(8)).is_err());
+    assert!(with(&|edit| edit.oldest_log = Some(5)).is_err());
+    assert!(with(&|edit| edit.logs_added.push(5)).is_err());
+    assert!(with(&|edit| edit.value_files_added.push((6, 1))).is_err());
+    assert!(with(&|edit| edit.value_files_removed.push(6)).is_err());
+    assert!(with(&|edit| edit.keyspaces_dropped.push(0)).is_err(), "the default keyspace");
+    assert!(with(&|edit| edit.keyspaces_dropped.push(1)).is_err());
+    assert!(with(&|edit| edit.keyspaces_created.push((1, "a".to_owned()))).is_err(), "number not given out");
+    let create = |name: &str| {
+        let created = vec![(1, name.to_owned())];
+        state.apply(&Edit { keyspaces_created: created, next_keyspace: Some(2), ..Edit::default() })
+    };
+    assert!(create("default").is_err(), "two of one name");
+    let pointing = TableMeta { values: vec![(5, 40)], ..table(8, 30, 31, (1, 2)) };
+    let pointed = with(&|edit| edit.added.push((0, 2, Arc::new(pointing.clone())))).unwrap();
+    assert_eq!(pointed.value_files[&5].dead_bytes(), 60);
+    assert!(pointed.apply(&Edit { value_files_removed: vec![5], ..Edit::default() }).is_err(), "still pointed into");
+    let emptied = pointed.apply(&Edit { removed: vec![(0, 2, 8)], value_files_removed: vec![5], ..Edit::default() });
+    assert!(emptied.unwrap().value_files.is_empty());
+}
+
+#[test]
+fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_panic() {
+    let mut random = Random::new(3);
+    let mut state = State::new(7);
+    for _ in 0..30 {
+        if let Ok(next) = state.apply(&random_edit(&mut random, &state)) {
+            state = next;
+        }
+    }
+    let mut bytes = Vec::new();
+    state.as_edit().encode(&mut bytes);
+    for cut in 0..bytes.len() {
+        assert_eq!(Edit::decode(&bytes[..cut]), None);
+    }
+    for place in 0..bytes.len() {
+        for change in [1, 0x7f, 0x80, 0xff] {
+            let mut changed = bytes.clone();
+            changed[place] ^= change;
+            if let Some(edit) = Edit::decode(&changed) {
+                let _ = State::empty(7).change(&edit);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tables_of_a_key_and_of_a_range_are_found() {
+    let mut random = Random::new(5);
+    for _ in 0..200 {
+        let mut levels = Levels::default();
+        for number in 1..12 {
+            let mut next = levels.clone();
+            let table = drawn(&mut random, number, number * 10, &[]);
+            if table.is_sensible() && next.add(random.below(3) as usize, vec![Arc::new(table)]).is_ok() {
+                levels = next;
+            }
+        }
+        let numbers =
+            |tables: &mut dyn Iterator<Item = &Arc<TableMeta>>| tables.map(|table| table.number).collect::<Vec<_>>();
+        for level in 0..3 {
+            for number in 0..KEYS + 8 {
+                let sought = key(number);
+                let bounds = (Bound::Included(sought.as_slice()), Bound::Included(sought.as_slice()));
+                let has = |table: &&Arc<TableMeta>| {
+                    table.smallest <= sought
+                        && if table.largest_excluded { sought < table.largest } else { sought <= table.largest }
+                };
+                let expected = numbers(&mut levels.level(level).iter().filter(has));
+                assert_eq!(numbers(&mut levels.overlapping(level, bounds)), expected);
+                if level > 0 {
+                    assert_eq!(numbers(&mut levels.find(level, &sought).into_iter()), expected);
+                }
+            }
+            let (from, to) = (key(random.below(KEYS)), key(random.below(KEYS)));
+            for range in [
+                (Bound::Excluded(&from[..]), Bound::Excluded(&to[..])),
+                (Bound::Unbounded, Bound::Included(&to[..])),
+                (Bound::Excluded(&from[..]), Bound::Unbounded),
+            ] {
+                let expected = numbers(&mut levels.level(level).iter().filter(|table| table.overlaps(range)));
+                assert_eq!(numbers(&mut levels.overlapping(level, range)), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What a reader at a sequence number sees of a cursor: for each key its newest entry, unless that removes it.
+
+use super::cursor::Cursor;
+use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};
+use super::removals::Removals;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use std::sync::Arc;
+
+/// Versions of one key that are stepped over before the rest of them is skipped by a search.
+const STEPS: usize = 8;
+
+/// The visible entries of a cursor, in key order; it moves both ways.
+///
+/// ```text
+/// entries   a@9  a@4  b@7(remove)  b@3  c@6  d@2        range removals   [c, e)@5
+/// at 8           a@4                    c@6
+/// at 4           a@4               b@3       d@2
+/// ```
+///
+/// Of each key it shows the newest entry that is not newer than the reader, unless that is a removal, or a range removal hides it that
+/// is newer than the entry and not newer than the reader. After an error it stays failed.
+#[derive(Debug)]
+pub(crate) struct Visible {
+    cursor: Box<dyn Cursor>,
+    removals: Vec<Arc<Removals>>,
+    at: Sequence,
+    place: Place,
+    /// The key that is shown, where the cursor is not at it, and that of versions being skipped.
+    key: Vec<u8>,
+    /// With `key`, what is shown where the cursor is not at it.
+    found: Found,
+}
+
+/// Where the cursor stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Nothing is shown.
+    Nowhere,
+    /// At the entry that is shown.
+    Here,
+    /// At the last entry whose key lies before the one that is shown: so it comes out of a move backward.
+    Before,
+    /// Some move failed.
+    Failed,
+}
+
+#[derive(Debug)]
+struct Found {
+    kind: Kind,
+    sequence: Sequence,
+    value: Slice,
+}
+
+impl Found {
+    fn new() -> Self {
+        Self { kind: Kind::Remove, sequence: 0, value: Slice::from(&[][..]) }
+    }
+}
+
+impl Visible {
+    /// What a reader at `at` sees; `removals` are those of all sources of the cursor.
+    pub(crate) fn new(cursor: Box<dyn Cursor>, mut removals: Vec<Arc<Removals>>, at: Sequence) -> Self {
+        removals.retain(|removals| !removals.is_empty());
+        Self { cursor, removals, at, place: Place::Nowhere, key: Vec::new(), found: Found::new() }
+    }
+
+    /// The entry here; `None` behind either end, and before the first move.
+    #[inline]
+    pub(crate) fn entry(&self) -> Option<Entry<'_>> {
+        match self.place {
+            Place::Here => self.cursor.entry(),
+            Place::Before => Some(Entry {
+                key: &self.key,
+                sequence: self.found.sequence,
+                kind: self.found.kind,
+                value: &self.found.value,
+            }),
+            Place::Nowhere | Place::Failed => None,
+        }
+    }
+
+    /// The key here.
+    pub(crate) fn key(&self) -> Option<&[u8]> {
+        self.entry().map(|entry| entry.key)
+    }
+
+    /// The value of the entry here, shared.
+    pub(crate) fn value_slice(&self) -> Option<Slice> {
+        match self.place {
+            Place::Here => self.cursor.value_slice(),
+            Place::Before => Some(self.found.value.clone()),
+            Place::Nowhere | Place::Failed => None,
+        }
+    }
+
+    /// To the first visible key at or behind `key`.
+    pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
+        self.moves(|this| {
+            this.cursor.seek(key, this.at)?;
+            this.settle_forward()
+        })
+    }
+
+    /// To the last visible key before `key`.
+    pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        self.moves(|this| {
+            this.cursor.seek_before(key)?;
+            this.settle_backward()
+        })
+    }
+
+    /// To the first visible key.
+    pub(crate) fn first(&mut self) -> Result<()> {
+        self.moves(|this| {
+            this.cursor.first()?;
+            this.settle_forward()
+        })
+    }
+
+    /// To the last visible key.
+    pub(crate) fn last(&mut self) -> Result<()> {
+        self.moves(|this| {
+            this.cursor.last()?;
+            this.settle_backward()
+        })
+    }
+
+    /// To the next visible key; nowhere from the last one, and from nowhere.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<()> {
+        self.moves(|this| {
+            match this.place {
+                Place::Here => this.skip_key()?,
+                Place::Before => {
+                    this.key.push(0);
+                    this.cursor.seek(&this.key, MAX_SEQUENCE)?;
+                }
+                Place::Nowhere | Place::Failed => return Ok(()),
+            }
+            this.settle_forward()
+        })
+    }
+
+    /// To the visible key before; nowhere from the first one, and from nowhere.
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        self.moves(|this| {
+            match this.place {
+                Place::Here => {
+                    this.keep_key();
+                    this.cursor.seek_before(&this.key)?;
+                }
+                Place::Before => {}
+                Place::Nowhere | Place::Failed => return Ok(()),
+            }
+            this.settle_backward()
+        })
+    }
+
+    #[inline]
+    fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if self.place == Place::Failed {
+            return Err(Error::InvalidArgument("this iterator has failed before; begin another one".into()));
+        }
+        let moved = step(self);
+        if moved.is_err() {
+            self.place = Place::Failed;
+        }
+        moved
+    }
+
+    /// Remembers the key of the cursor's entry.
+    fn keep_key(&mut self) {
+        self.key.clear();
+        self.key.extend_from_slice(self.cursor.entry().map_or(&[], |entry| entry.key));
+    }
+
+    fn is_hidden(&self, key: &[u8], sequence: Sequence) -> bool {
+        self.removals.iter().any(|removals| removals.covering(key, self.at) > sequence)
+    }
+
+    /// From an entry on to the first that is visible.
+    #[inline]
+    fn settle_forward(&mut self) -> Result<()> {
+        let mut too_new = 0;
+        loop {
+            let Some(entry) = self.cursor.entry() else {
+                self.place = Place::Nowhere;
+                return Ok(());
+            };
+            if entry.sequence > self.at {
+                too_new = self.pass_too_new(too_new)?;
+            } else if entry.kind != Kind::Remove && !self.is_hidden(entry.key, entry.sequence) {
+                self.place = Place::Here;
+                return Ok(());
+            } else {
+                too_new = 0;
+                self.skip_key()?;
+            }
+        }
+    }
+
+    /// Passes an entry that is too new, behind `before` others that were; returns how many there were now.
+    fn pass_too_new(&mut self, before: usize) -> Result<usize> {
+        if before == STEPS {
+            self.keep_key();
+        }
+        if before >= 2 * STEPS {
+            if self.cursor.entry().is_some_and(|entry| entry.key == self.key) {
+                self.cursor.seek(&self.key, self.at)?;
+            } else {
+                self.cursor.next()?;
+            }
+            return Ok(0);
+        }
+        self.cursor.next()?;
+        Ok(before + 1)
+    }
+
+    /// From an entry to the first of the next key.
+    #[inline]
+    fn skip_key(&mut self) -> Result<()> {
+        // What is settled at the bottom is the last of its key.
+        if self.cursor.entry().is_none_or(|entry| entry.sequence == 0) {
+            return self.cursor.next();
+        }
+        self.keep_key();
+        for _ in 0..STEPS {
+            self.cursor.next()?;
+            if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
+                return Ok(());
+            }
+        }
+        self.key.push(0);
+        self.cursor.seek(&self.key, MAX_SEQUENCE)
+    }
+
+    /// From the oldest entry of a key back to the first key of which something is visible; the cursor then stands before it.
+    fn settle_backward(&mut self) -> Result<()> {
+        while self.cursor.entry().is_some() {
+            self.keep_key();
+            if self.find_newest()? && self.found.kind != Kind::Remove && !self.is_hidden(&self.key, self.found.sequence) {
+                self.place = Place::Before;
+                return Ok(());
+            }
+        }
+        self.place = Place::Nowhere;
+        Ok(())
+    }
+
+    /// From the oldest entry of `key` to the last entry of the keys before it; finds on the way the newest that is not too new, and
+    /// says whether there is one.
+    fn find_newest(&mut self) -> Result<bool> {
+        let mut has_found = false;
+        for step in 0.. {
+            let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) else { break };
+            if step == STEPS || entry.sequence > self.at {
+                return self.find_newest_by_search(has_found);
+            }
+            let (kind, sequence) = (entry.kind, entry.sequence);
+            self.found = Found { kind, sequence, value: self.cursor.value_slice().unwrap_or_else(|| Found::new().value) };
+            has_found = true;
+            self.cursor.prev()?;
+        }
+        Ok(has_found)
+    }
+
+    /// The same where there are many versions left, or all that are left are too new.
+    fn find_newest_by_search(&mut self, has_found: bool) -> Result<bool> {
+        let has_newer = self.cursor.entry().is_some_and(|entry| entry.sequence <= self.at);
+        if has_newer {
+            self.cursor.seek(&self.key, self.at)?;
+            if let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) {
+                let (kind, sequence) = (entry.kind, entry.sequence);
+                let value = self.cursor.value_slice().unwrap_or_else(|| Found::new().value);
+                self.found = Found { kind, sequence, value };
+            }
+        } else {
+            for _ in 0..STEPS {
+                self.cursor.prev()?;
+                if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
+                    return Ok(has_found);
+                }
+            }
+        }
+        self.cursor.seek_before(&self.key)?;
+        Ok(has_found || has_newer)
+    }
+}

@@ -1,0 +1,349 @@
+//! Goal: what a log gives back after any crash and any damage is what was appended, up to a group, and nothing that was durable is
+//! missing unnoticed. Method: logs in memory, whose bytes are torn, flipped, cut and mixed with those of the log that had the file
+//! before.
+
+use super::*;
+use crate::io::{MemoryStorage, Purpose, ReadRequest};
+use crate::log::RecordPlace;
+use proptest::prelude::*;
+
+const OWNER: u64 = 0x1122_3344_5566_7788;
+
+fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
+    let memory = MemoryStorage::new();
+    (memory.clone(), Arc::new(memory))
+}
+
+fn group(seed: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|i| (i * 31 + seed * 17 + i / 256) as u8).collect()
+}
+
+type Found = Vec<(Vec<u8>, bool)>;
+
+fn read(storage: &dyn Storage, number: u64, closed_at: Option<u64>) -> Result<(Found, u64)> {
+    let mut found = Vec::new();
+    let end = replay(storage, OWNER, number, closed_at, &mut |group, synced| {
+        found.push((group.to_vec(), synced));
+        Ok(true)
+    })?;
+    Ok((found, end))
+}
+
+fn is_damage<T>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Damaged { .. }))
+}
+
+/// A log of groups of these lengths; a sync follows each whose `true` says so. Returns where each ends.
+fn write(storage: &Arc<dyn Storage>, number: u64, recycled: Option<u64>, groups: &[(usize, bool)]) -> (Wal, Vec<u64>) {
+    let mut wal = Wal::create(storage, OWNER, number, recycled, None).unwrap();
+    let mut ends = Vec::new();
+    for (i, &(length, sync)) in groups.iter().enumerate() {
+        wal.append(&group(i, length), i as u64 + 1).unwrap();
+        ends.push(wal.len_bytes());
+        if sync {
+            wal.sync().unwrap();
+        }
+    }
+    (wal, ends)
+}
+
+#[test]
+fn groups_of_every_length_come_back_whole() {
+    let (_, storage) = storage();
+    let part = BODY_BYTES_MAX;
+    let lengths = [0, 1, 8, part - 1, part, part + 1, 3 * part, 10 * part + 5, 100];
+    let groups: Vec<_> = lengths.into_iter().map(|length| (length, false)).collect();
+    let (wal, ends) = write(&storage, 7, None, &groups);
+    let expected: Found = lengths.into_iter().enumerate().map(|(i, length)| (group(i, length), false)).collect();
+    let (found, end) = read(&*storage, 7, None).unwrap();
+    assert!(found == expected);
+    assert_eq!(end, ends[8]);
+    let closed = wal.finish().unwrap();
+    assert_eq!(closed, ClosedLog { number: 7, bytes: end });
+    let (found, _) = read(&*storage, 7, Some(closed.bytes)).unwrap();
+    assert!(found.iter().all(|(_, synced)| *synced), "a closed log is durable as a whole");
+}
+
+#[test]
+fn a_group_takes_one_write_and_a_sync_one_of_the_file() {
+    let meter = Arc::new(crate::io::Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
+    let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
+    let mut wal = Wal::create(&storage, OWNER, 1, None, None).unwrap();
+    let before = meter.snapshot();
+    for i in 0..10 {
+        wal.append(&group(i, 100_000 * i), i as u64 + 1).unwrap();
+    }
+    let after = meter.snapshot();
+    assert_eq!(after.writes.requests - before.writes.requests, 10);
+}
+
+#[test]
+fn a_group_is_known_to_be_durable_once_a_later_one_says_so() {
+    let (_, storage) = storage();
+    write(&storage, 1, None, &[(10, true), (20, false), (30, true), (40, false), (50, false)]);
+    let (found, _) = read(&*storage, 1, None).unwrap();
+    let synced: Vec<bool> = found.iter().map(|(_, synced)| *synced).collect();
+    assert_eq!(synced, [true, true, true, false, false]);
+}
+
+#[test]
+fn a_refused_group_ends_the_replay_before_it() {
+    let (_, storage) = storage();
+    let (_, ends) = write(&storage, 1, None, &[(10, false), (20, false), (30, false)]);
+    let mut seen = 0;
+    let end = replay(&*storage, OWNER, 1, None, &mut |_, _| {
+        seen += 1;
+        Ok(seen < 2)
+    });
+    assert_eq!((end.unwrap(), seen), (ends[0], 2));
+}
+
+#[test]
+fn a_group_that_is_too_long_leaves_the_log_as_it_was() {
+    let (_, storage) = storage();
+    let (mut wal, _) = write(&storage, 1, None, &[(10, false)]);
+    let refused = wal.append(&vec![0; GROUP_BYTES_MAX + 1], 2);
+    assert!(matches!(refused, Err(Error::InvalidArgument(_))));
+    wal.append(b"short", 2).unwrap();
+    assert_eq!(read(&*storage, 1, None).unwrap().0.len(), 2);
+}
+
+#[test]
+fn a_log_that_was_not_begun_is_empty_unless_it_was_closed() {
+    let (memory, storage) = storage();
+    assert_eq!(read(&*storage, 3, None).unwrap(), (vec![], 0));
+    assert!(is_damage(&read(&*storage, 3, Some(HEADER_BYTES as u64))));
+    for content in [vec![], vec![0; 20], vec![0; 5000], vec![7; 5000]] {
+        memory.put("000003.log", content).unwrap();
+        assert_eq!(read(&*storage, 3, None).unwrap().0, vec![]);
+        assert!(is_damage(&read(&*storage, 3, Some(HEADER_BYTES as u64))));
+    }
+    let closed = Wal::create(&storage, OWNER, 4, None, None).unwrap().finish().unwrap();
+    assert_eq!(read(&*storage, 4, Some(closed.bytes)).unwrap(), (vec![], closed.bytes));
+}
+
+#[test]
+fn the_next_log_tells_where_the_one_before_ended() {
+    let (memory, storage) = storage();
+    let (wal, _) = write(&storage, 1, None, &[(10, true), (20, false)]);
+    let closed = wal.finish().unwrap();
+    let mut next = Wal::create(&storage, OWNER, u64::MAX, None, Some(closed)).unwrap();
+    assert_eq!(previous(&*storage, OWNER, u64::MAX).unwrap(), None, "nothing was written yet");
+    next.append(b"x", 3).unwrap();
+    assert_eq!(previous(&*storage, OWNER, u64::MAX).unwrap(), Some(closed));
+    assert_eq!(previous(&*storage, OWNER, 1).unwrap(), None);
+    assert_eq!(previous(&*storage, OWNER, 2).unwrap(), None);
+    let bytes = memory.content("000001.log").unwrap();
+    memory.put("000001.log", bytes[..bytes.len() - 1].to_vec()).unwrap();
+    assert_eq!(read(&*storage, 1, None).unwrap().0.len(), 1, "alone it looks torn");
+    assert!(is_damage(&read(&*storage, 1, Some(closed.bytes))));
+}
+
+#[test]
+fn every_flipped_bit_is_told_or_belongs_to_what_a_crash_could_have_torn() {
+    let (memory, storage) = storage();
+    let groups = [(10, true), (300, false), (40, true), (25, false), (7, false)];
+    let (wal, ends) = write(&storage, 1, None, &groups);
+    let content = memory.content("000001.log").unwrap();
+    let (whole, _) = read(&*storage, 1, None).unwrap();
+    let closed = wal.finish().unwrap();
+    for bit in 0..content.len() * 8 {
+        let mut damaged = content.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        memory.put("000001.log", damaged).unwrap();
+        assert!(is_damage(&read(&*storage, 1, Some(closed.bytes))), "bit {bit} of a closed log");
+        let outcome = read(&*storage, 1, None);
+        if (bit / 8) < ends[2] as usize {
+            assert!(is_damage(&outcome), "bit {bit} was durable");
+        } else {
+            let torn = ends.iter().position(|&end| (bit / 8) < end as usize).unwrap();
+            assert_eq!(outcome.unwrap().0, whole[..torn], "bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn every_truncation_is_damage_of_a_closed_log_and_a_torn_tail_of_an_open_one() {
+    let (memory, storage) = storage();
+    let (wal, ends) = write(&storage, 1, None, &[(10, true), (300, false), (40, true), (25, false)]);
+    let content = memory.content("000001.log").unwrap();
+    let closed = wal.finish().unwrap();
+    for length in 0..content.len() {
+        memory.put("000001.log", content[..length].to_vec()).unwrap();
+        assert!(is_damage(&read(&*storage, 1, Some(closed.bytes))), "{length} bytes");
+        let whole = ends.iter().filter(|&&end| end as usize <= length).count();
+        let (found, end) = read(&*storage, 1, None).unwrap();
+        assert_eq!(found.len(), whole);
+        assert_eq!(end, if length < HEADER_BYTES || whole == 0 { HEADER_BYTES as u64 } else { ends[whole - 1] });
+    }
+    memory.put("000001.log", [&content[..], &[0; 5000]].concat()).unwrap();
+    assert_eq!(read(&*storage, 1, Some(closed.bytes)).unwrap().0.len(), 4, "what lies behind is not the log's");
+}
+
+#[test]
+fn logs_in_the_place_of_others_are_refused() {
+    let (memory, storage) = storage();
+    write(&storage, 1, None, &[(10, true), (20, true)]);
+    let content = memory.content("000001.log").unwrap();
+    memory.put("000002.log", content).unwrap();
+    assert_eq!(read(&*storage, 2, None).unwrap().0, vec![]);
+    let strange = replay(&*storage, OWNER ^ 1, 1, None, &mut |_, _| Ok(true));
+    assert_eq!(strange.unwrap(), HEADER_BYTES as u64);
+}
+
+/// Pitfall: a record recycled from an older log with a valid checksum.
+#[test]
+fn nothing_of_the_old_log_passes_for_the_new_ones_at_any_alignment() {
+    let (_, storage) = storage();
+    let old: Vec<_> = (0..60).map(|i| (i % 7, i % 3 == 0)).collect();
+    let shortest = HEADER_BYTES + 9 + 33;
+    let mut number = 1;
+    let (wal, ends) = write(&storage, number, None, &old);
+    wal.finish().unwrap();
+    assert!(ends[59] > 1000 + shortest as u64);
+    for length in 0..1000 {
+        let (wal, ends) = write(&storage, number + 1, Some(number), &[(length, length % 2 == 0)]);
+        assert!(!storage.exists(&log_name(number)).unwrap());
+        number += 1;
+        let (found, end) = read(&*storage, number, None).unwrap();
+        assert_eq!(found, vec![(group(0, length), false)]);
+        assert_eq!(end, ends[0]);
+        drop(wal);
+        // And with the whole of the old log behind it again.
+        write(&storage, number + 1, Some(number), &old);
+        number += 1;
+    }
+}
+
+/// The old log's own bytes, where a torn write of the new one left them.
+#[test]
+fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
+    let (memory, storage) = storage();
+    let (wal, _) = write(&storage, 1, None, &(0..40).map(|i| (100 + i, true)).collect::<Vec<_>>());
+    wal.finish().unwrap();
+    let old = memory.content("000001.log").unwrap();
+    let mut wal = Wal::create(&storage, OWNER, 2, Some(1), None).unwrap();
+    let mut random = 1_u64;
+    for i in 0..12 {
+        wal.append(&group(i, 200 + i), i as u64 + 1).unwrap();
+        let new = memory.content("000002.log").unwrap();
+        for _ in 0..64 {
+            random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let mut image = old.clone();
+            image.resize(new.len(), 0);
+            for (sector, at) in (0..new.len()).step_by(512).enumerate() {
+                if random >> (sector % 64) & 1 == 1 {
+                    let end = (at + 512).min(new.len());
+                    image[at..end].copy_from_slice(&new[at..end]);
+                }
+            }
+            memory.put("000002.log", image).unwrap();
+            let (found, _) = read(&*storage, 2, None).unwrap();
+            assert!(found.iter().enumerate().all(|(at, (bytes, _))| *bytes == group(at, 200 + at)));
+        }
+        memory.put("000002.log", new).unwrap();
+        // The writer holds the file that was replaced: begin again where it was.
+        wal = rewritten(&storage, i + 1);
+    }
+}
+
+/// Log 2 with so many groups, without a sync.
+fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> Wal {
+    storage.rename("000002.log", "000001.log").unwrap();
+    let mut wal = Wal::create(storage, OWNER, 2, Some(1), None).unwrap();
+    for i in 0..groups {
+        wal.append(&group(i, 200 + i), i as u64 + 1).unwrap();
+    }
+    wal
+}
+
+/// A log as no writer makes it.
+fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut RecordWriter)) {
+    let file = storage.create_update(&log_name(number)).unwrap();
+    let mut records = RecordWriter::new(file, identity(OWNER, number), &HEADER.encode(OWNER, number, [0, 0]));
+    make(&mut records);
+    records.flush().unwrap();
+}
+
+#[test]
+fn records_that_no_writer_makes_are_damage() {
+    let (_, storage) = storage();
+    let first = HEADER_BYTES as u64;
+    type Forgery = fn(&mut RecordWriter, u64);
+    let forgeries: [Forgery; 5] = [
+        |records, first| {
+            records.append(2, &[b"of another kind"]).unwrap();
+            records.commit(1, first).unwrap();
+        },
+        |records, first| {
+            records.append(GROUP_KIND, &[b"begins before the log"]).unwrap();
+            records.commit(1, first - 1).unwrap();
+        },
+        |records, _| {
+            records.append(GROUP_KIND, &[b"given up"]).unwrap();
+            let first = records.position();
+            records.append(GROUP_KIND, &[b"another"]).unwrap();
+            records.commit(1, first).unwrap();
+        },
+        |records, first| {
+            records.commit(5, first).unwrap();
+            let second = records.position();
+            records.commit(5, second).unwrap();
+        },
+        |records, first| {
+            records.commit(u64::MAX, first).unwrap();
+            let second = records.position();
+            records.commit(1, second).unwrap();
+        },
+    ];
+    for (i, forgery) in forgeries.into_iter().enumerate() {
+        forge(&storage, i as u64 + 1, |records| forgery(records, first));
+        assert!(is_damage(&read(&*storage, i as u64 + 1, None)), "forgery {i}");
+    }
+}
+
+#[test]
+fn a_record_is_found_where_its_place_says() {
+    let (memory, storage) = storage();
+    let mut place = RecordPlace { position: 0, body_bytes: 0 };
+    forge(&storage, 1, |records| place = records.append(GROUP_KIND, &[b"he", b"re"]).unwrap());
+    let content = memory.content("000001.log").unwrap();
+    assert_eq!(content[place.position as usize + 5..][..4], *b"here");
+    let file = storage.open("000001.log").unwrap();
+    let mut bytes = [0; 4];
+    file.read(ReadRequest { offset: place.position + 5, buffer: &mut bytes, purpose: Purpose::Log }).unwrap();
+    assert_eq!(bytes, *b"here");
+}
+
+proptest! {
+    #[test]
+    fn any_tail_leaves_the_groups_before_it(
+        groups in proptest::collection::vec((0_usize..3000, any::<bool>()), 1..12),
+        cut in any::<prop::sample::Index>(), tail in proptest::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        let (memory, storage) = storage();
+        let (_, ends) = write(&storage, 1, None, &groups);
+        let content = memory.content("000001.log").unwrap();
+        let cut = cut.index(content.len() + 1);
+        memory.put("000001.log", [&content[..cut], &tail[..]].concat()).unwrap();
+        let whole = ends.iter().filter(|&&end| end as usize <= cut).count();
+        let (found, _) = read(&*storage, 1, None).unwrap();
+        // The tail may happen to begin as what was cut off.
+        prop_assert!(found.len() >= whole);
+        for (i, (bytes, _)) in found.iter().enumerate() {
+            prop_assert_eq!(bytes, &group(i, groups[i].0));
+        }
+    }
+
+    #[test]
+    fn any_file_is_read_without_a_panic(
+        content in proptest::collection::vec(any::<u8>(), 0..600), closed_at in proptest::option::of(0_u64..700),
+    ) {
+        let (memory, storage) = storage();
+        let mut log = HEADER.encode(OWNER, 1, [0, 0]).to_vec();
+        log.extend_from_slice(&content);
+        memory.put("000001.log", log).unwrap();
+        let outcome = read(&*storage, 1, closed_at);
+        prop_assert!(outcome.is_err() || closed_at.is_none_or(|at| at == HEADER_BYTES as u64));
+    }
+}

@@ -1,0 +1,43 @@
+//! Where a value lies.
+
+use crate::block::varint::{VARINT_BYTES_MAX, put_varint, take_varint};
+
+/// Where a value lies in the value log: what an entry holds in place of the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ValuePlace {
+    /// Number of the file.
+    pub(crate) file: u64,
+    /// Where its record begins.
+    pub(crate) offset: u64,
+    /// Length of the record: key, heads, checksums and the value as it is stored.
+    pub(crate) stored_bytes: u64,
+    /// Length of the value.
+    pub(crate) length: u64,
+}
+
+impl ValuePlace {
+    /// The longest encoded place, in bytes.
+    pub(crate) const BYTES_MAX: usize = 4 * VARINT_BYTES_MAX;
+
+    /// Appends the stored form: four varints.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        for number in [self.file, self.offset, self.stored_bytes, self.length] {
+            put_varint(out, number);
+        }
+    }
+
+    /// Takes the stored form apart; `None` where `bytes` are anything else. What it says is checked by [`ValueFile`](super::ValueFile).
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut at = 0;
+        let file = take_varint(bytes, &mut at)?;
+        let offset = take_varint(bytes, &mut at)?;
+        let stored_bytes = take_varint(bytes, &mut at)?;
+        let length = take_varint(bytes, &mut at)?;
+        (at == bytes.len()).then_some(Self { file, offset, stored_bytes, length })
+    }
+
+    /// Where the record ends; `None` beyond 64 bits.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.offset.checked_add(self.stored_bytes)
+    }
+}

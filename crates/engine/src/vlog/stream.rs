@@ -1,0 +1,115 @@
+//! Reading a value chunk by chunk.
+
+use super::chunk::{CHUNK_BYTES, Head, LATER_BYTES_MAX, Part, STORED_BYTES_MAX};
+use super::place::ValuePlace;
+use crate::block::compress::CODEC_STORED;
+use crate::block::stream::{ChunkReader, ChunkSource};
+use crate::block::window::Window;
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadableFile};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes read at once: four chunks, so that a request costs little beside what it brings.
+const READ_BYTES: usize = 4 * CHUNK_BYTES;
+
+/// A value as a stream. After an error every further call is an error: a damaged value never looks like a short one.
+///
+/// Memory: some hundred KiB, whatever the length of the value.
+#[derive(Debug)]
+pub(crate) struct ValueStream {
+    chunks: ChunkReader<Chunks>,
+}
+
+impl ValueStream {
+    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, place: ValuePlace) -> Self {
+        let end = place.end().unwrap_or(u64::MAX);
+        let window = Window::new(end, READ_BYTES, Purpose::Value);
+        let chunks = Chunks { file, identity, place, end, window, position: place.offset };
+        Self { chunks: ChunkReader::new(chunks) }
+    }
+
+    /// Length of the value in bytes.
+    pub(crate) fn len(&self) -> u64 {
+        self.chunks.len()
+    }
+
+    /// The bytes that come next, at most 64 KiB; `None` at the end.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for a chunk that is not what was written; whatever the storage reports.
+    pub(crate) fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
+        self.chunks.next_chunk()
+    }
+
+    /// What has not been read yet.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; those of [`Self::next_chunk`].
+    pub(crate) fn read_to_vec(mut self, limit_bytes: u64) -> Result<Vec<u8>> {
+        self.chunks.read_to_vec(limit_bytes)
+    }
+}
+
+impl Read for ValueStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.chunks.read(buffer)
+    }
+}
+
+/// The chunks of one value.
+#[derive(Debug)]
+struct Chunks {
+    file: Arc<dyn ReadableFile>,
+    identity: u64,
+    place: ValuePlace,
+    end: u64,
+    window: Window,
+    /// Where the next chunk begins.
+    position: u64,
+}
+
+impl Chunks {
+    /// Which chunk comes behind the first `read_bytes` of the value, and its length.
+    fn expected(&self, read_bytes: u64) -> (Part, usize) {
+        let left = self.place.length - read_bytes;
+        let part = match (read_bytes == 0, left <= CHUNK_BYTES as u64) {
+            (true, true) => Part::Whole,
+            (true, false) => Part::First,
+            (false, false) => Part::Middle,
+            (false, true) => Part::Last,
+        };
+        (part, left.min(CHUNK_BYTES as u64) as usize)
+    }
+}
+
+impl ChunkSource for Chunks {
+    fn length(&self) -> u64 {
+        self.place.length
+    }
+
+    fn read_chunk(&mut self, read_bytes: u64, chunk: &mut Vec<u8>) -> Result<()> {
+        let expected = self.expected(read_bytes);
+        let (position, end) = (self.position, self.end);
+        let damaged = |detail: String| Error::damaged(self.file.path(), position, detail);
+        let wanted = if expected.0.begins() { STORED_BYTES_MAX } else { LATER_BYTES_MAX };
+        let bytes = self.window.at(&*self.file, position, wanted)?;
+        let head = Head::checked(self.identity, position, bytes)
+            .filter(|head| (head.part, head.length) == expected)
+            .filter(|head| !head.part.ends() || position + head.chunk_bytes() as u64 == end)
+            .ok_or_else(|| damaged("the value that was written here is not whole".into()))?;
+        if head.codec == CODEC_STORED {
+            chunk.clear();
+            chunk.extend_from_slice(bytes.get(head.value.clone()).unwrap_or_default());
+        } else {
+            head.unpack(bytes, chunk).map_err(|error| damaged(error.to_string()))?;
+        }
+        self.position += head.chunk_bytes() as u64;
+        Ok(())
+    }
+
+    fn place(&self, _read_bytes: u64) -> (&Path, u64) {
+        (self.file.path(), self.position)
+    }
+}

@@ -1,0 +1,687 @@
+//! Goal: a value comes back as it was written, or its damage is told; whatever the file holds, and whatever a place says. Method:
+//! files in memory against a list of what was written; flipped, cut, torn and mixed; hostile places.
+
+use super::chunk::{CHUNK_BYTES, Frame, Head, KEY_BYTES_MAX, Part, STORED_BYTES_MAX};
+use super::file::{FOOTER_BYTES, HEADER};
+use super::*;
+use crate::block::checksum::identity;
+use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
+use crate::block::header::HEADER_BYTES;
+use crate::block::stream::MAX_VALUE_BYTES;
+use crate::error::{Error, Result};
+use crate::io::{LocalStorage, MemoryStorage, Meter, Storage};
+use proptest::prelude::*;
+use std::io::Read;
+use std::sync::Arc;
+
+const OWNER: u64 = 0x8877_6655_4433_2211;
+
+fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
+    let memory = MemoryStorage::new();
+    (memory.clone(), Arc::new(memory))
+}
+
+fn create(storage: &Arc<dyn Storage>, number: u64, compression: Compression) -> ValueWriter {
+    ValueWriter::create(storage, OWNER, number, compression).unwrap()
+}
+
+fn plain(storage: &Arc<dyn Storage>) -> ValueWriter {
+    create(storage, 1, Compression::None)
+}
+
+fn open(storage: &Arc<dyn Storage>) -> ValueFile {
+    ValueFile::open(&**storage, OWNER, 1).unwrap()
+}
+
+fn compressions() -> Vec<Compression> {
+    vec![
+        Compression::None,
+        #[cfg(feature = "lz4")]
+        Compression::Lz4,
+        #[cfg(feature = "zstd")]
+        Compression::Zstd { level: 1 },
+    ]
+}
+
+/// Bytes that shrink when they are packed, or not.
+fn value(seed: usize, length: usize) -> Vec<u8> {
+    let mut state = seed as u64;
+    let noise = seed % 2 == 1;
+    let next = |state: &mut u64| {
+        *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (*state >> 33) as u8
+    };
+    (0..length).map(|i| if noise { next(&mut state) } else { (seed + i / 100) as u8 }).collect()
+}
+
+const LENGTHS: [usize; 12] = [
+    0,
+    1,
+    7,
+    100,
+    1024,
+    CHUNK_BYTES - 1,
+    CHUNK_BYTES,
+    CHUNK_BYTES + 1,
+    2 * CHUNK_BYTES - 1,
+    2 * CHUNK_BYTES,
+    2 * CHUNK_BYTES + 1,
+    17 * CHUNK_BYTES + 5,
+];
+
+fn is_damage<T>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Damaged { .. }))
+}
+
+fn check(file: &ValueFile, place: &ValuePlace, expected: &[u8]) {
+    assert_eq!(place.length, expected.len() as u64);
+    assert!(file.get(place, place.length).unwrap() == *expected);
+    let mut into = vec![9; 10];
+    file.get_into(place, u64::MAX, &mut into).unwrap();
+    assert!(into == expected);
+    let mut streamed = Vec::new();
+    file.stream(place).unwrap().read_to_end(&mut streamed).unwrap();
+    assert!(streamed == expected);
+    assert!(file.is_whole(place).unwrap());
+}
+
+#[test]
+fn values_of_every_length_come_back_while_the_file_grows_and_after() {
+    for compression in compressions() {
+        let (_, storage) = storage();
+        let mut writer = create(&storage, 1, compression);
+        let mut written = Vec::new();
+        for (i, length) in LENGTHS.into_iter().chain(LENGTHS).enumerate() {
+            let (key, value) = (vec![i as u8; i], value(i / LENGTHS.len(), length));
+            let place = if i % 3 == 0 {
+                writer.append_stream(&key, &mut &value[..]).unwrap()
+            } else {
+                writer.append(&key, &value).unwrap()
+            };
+            writer.flush().unwrap();
+            check(&writer.file(), &place, &value);
+            written.push((key, value, place));
+        }
+        let end = writer.len_bytes();
+        let finished = writer.finish().unwrap();
+        assert_eq!(finished.len_bytes(), end + ValueWriter::FINISH_BYTES);
+        for file in [&*finished, &open(&storage)] {
+            assert!(file.is_finished().unwrap());
+            written.iter().for_each(|(_, value, place)| check(file, place, value));
+            let mut found = Vec::new();
+            let walked = file.walk(&mut |record| {
+                let Found::Record { key, place } = record else { panic!("{record:?}") };
+                found.push((key.to_vec(), place));
+                Ok(())
+            });
+            assert!(
+                found.iter().eq(written.iter().map(|(key, _, place)| (key.clone(), *place)).collect::<Vec<_>>().iter())
+            );
+            let value_bytes = written.iter().map(|(_, value, _)| value.len() as u64).sum();
+            let expected = Walked { records: written.len() as u64, value_bytes, is_proved: true, end };
+            assert_eq!(walked.unwrap(), expected);
+        }
+    }
+}
+
+#[test]
+fn streams_and_slices_are_stored_alike() {
+    for compression in compressions() {
+        for length in LENGTHS {
+            let (first, second) = (storage(), storage());
+            let value = value(0, length);
+            let mut writer = create(&first.1, 1, compression);
+            writer.append(b"key", &value).unwrap();
+            writer.finish().unwrap();
+            let mut writer = create(&second.1, 1, compression);
+            writer.append_stream(b"key", &mut &value[..]).unwrap();
+            writer.finish().unwrap();
+            let name = values_name(1);
+            assert!(first.0.content(&name).unwrap() == second.0.content(&name).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_value_of_up_to_64_kib_takes_one_read_and_a_longer_one_a_read_for_three_chunks() {
+    let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
+    let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
+    let mut writer = plain(&storage);
+    let places: Vec<_> = LENGTHS.iter().map(|&length| writer.append(&[7; 100], &value(1, length)).unwrap()).collect();
+    writer.finish().unwrap();
+    let file = open(&storage);
+    for (place, length) in places.iter().zip(LENGTHS) {
+        let before = meter.snapshot();
+        file.get(place, u64::MAX).unwrap();
+        let reads = meter.snapshot().reads.requests - before.reads.requests;
+        let most = if length <= CHUNK_BYTES { 1 } else { place.stored_bytes.div_ceil(3 * CHUNK_BYTES as u64) };
+        assert!((1..=most).contains(&reads), "{reads} reads of {length} bytes");
+    }
+}
+
+#[test]
+fn what_is_not_written_out_yet_is_not_there() {
+    let (_, storage) = storage();
+    let mut writer = plain(&storage);
+    let first = writer.append(b"a", b"first").unwrap();
+    assert!(is_damage(&writer.file().get(&first, 100)));
+    assert!(!writer.file().is_whole(&first).unwrap());
+    writer.flush().unwrap();
+    let second = writer.append(b"b", b"second").unwrap();
+    check(&writer.file(), &first, b"first");
+    assert!(is_damage(&writer.file().get(&second, 100)));
+    writer.sync().unwrap();
+    check(&writer.file(), &second, b"second");
+}
+
+#[test]
+fn a_value_above_the_limit_is_refused_before_it_is_read() {
+    let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
+    let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
+    let mut writer = plain(&storage);
+    let places = [1000, 200_000].map(|length| writer.append(b"", &value(0, length)).unwrap());
+    writer.flush().unwrap();
+    let before = meter.snapshot().reads.requests;
+    for place in places {
+        let limit = place.length - 1;
+        let refusals = [
+            writer.file().get(&place, limit).map(drop),
+            writer.file().get_into(&place, limit, &mut Vec::new()),
+            writer.file().stream(&place).unwrap().read_to_vec(limit).map(drop),
+        ];
+        for refused in refusals {
+            assert!(matches!(refused, Err(Error::ValueTooLarge { length, .. }) if length == place.length));
+        }
+    }
+    assert_eq!(meter.snapshot().reads.requests, before);
+}
+
+#[test]
+fn keys_and_values_that_are_too_long_leave_the_file_as_it_was() {
+    let (_, storage) = storage();
+    let mut writer = plain(&storage);
+    let before = writer.len_bytes();
+    let refused = writer.append(&vec![0; KEY_BYTES_MAX + 1], b"");
+    assert!(matches!(refused, Err(Error::KeyLength { .. })));
+    assert_eq!(writer.len_bytes(), before);
+    let place = writer.append(&vec![1; KEY_BYTES_MAX], &vec![2; CHUNK_BYTES]).unwrap();
+    assert!(place.stored_bytes <= STORED_BYTES_MAX as u64);
+    writer.flush().unwrap();
+    check(&writer.file(), &place, &vec![2; CHUNK_BYTES]);
+}
+
+/// A source of zeros that counts how much was asked for.
+struct Zeros(u64);
+
+impl Read for Zeros {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0 += buffer.len() as u64;
+        buffer.fill(0);
+        Ok(buffer.len())
+    }
+}
+
+#[test]
+#[cfg(feature = "lz4")]
+fn a_source_longer_than_the_format_takes_is_refused_and_the_file_goes_on() {
+    let (_, storage) = storage();
+    let mut writer = create(&storage, 1, Compression::Lz4);
+    let mut zeros = Zeros(0);
+    let refused = writer.append_stream(b"endless", &mut zeros);
+    assert!(matches!(refused, Err(Error::ValueTooLarge { limit: MAX_VALUE_BYTES, .. })));
+    assert!(zeros.0 <= MAX_VALUE_BYTES + (1 << 20));
+    let given_up = writer.len_bytes();
+    let longest = writer.append_stream(b"longest", &mut Zeros(0).take(MAX_VALUE_BYTES)).unwrap();
+    assert_eq!(longest.length, MAX_VALUE_BYTES);
+    let file = writer.finish().unwrap();
+    assert!(file.is_whole(&longest).unwrap());
+    let mut found = Vec::new();
+    let walked = file.walk(&mut |part| {
+        found.push(match part {
+            Found::Record { place, .. } => (place.offset, true),
+            Found::Part { offset, .. } => (offset, false),
+            Found::Unknown { .. } => panic!("{part:?}"),
+        });
+        Ok(())
+    });
+    assert_eq!(found, [(HEADER_BYTES as u64, false), (given_up, true)]);
+    assert!(walked.unwrap().is_proved);
+}
+
+#[test]
+fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
+    struct Broken(usize);
+    impl Read for Broken {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            if self.0 > 200 { Err(std::io::ErrorKind::BrokenPipe.into()) } else { Ok(buffer.len().min(1000)) }
+        }
+    }
+    let (_, storage) = storage();
+    let mut writer = plain(&storage);
+    assert!(matches!(writer.append_stream(b"broken", &mut Broken(0)), Err(Error::Io { .. })));
+    let place = writer.append(b"key", b"value").unwrap();
+    let file = writer.finish().unwrap();
+    check(&file, &place, b"value");
+    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+}
+
+/// A finished file of a few values: its bytes, and the values with their places.
+fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValuePlace, Vec<u8>)>) {
+    let (memory, storage) = storage();
+    let mut writer = create(&storage, 1, compression);
+    let values: Vec<_> = [3, 90, 0, 300]
+        .into_iter()
+        .enumerate()
+        .map(|(i, length)| (writer.append(b"key", &value(i, length)).unwrap(), value(i, length)))
+        .collect();
+    writer.finish().unwrap();
+    (memory.content(&values_name(1)).unwrap(), values)
+}
+
+#[test]
+fn every_flipped_bit_is_told_by_the_value_and_by_the_walk() {
+    for compression in compressions() {
+        let (content, values) = sample(compression);
+        for bit in 0..content.len() * 8 {
+            let (memory, storage) = storage();
+            let mut damaged = content.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            memory.put(&values_name(1), damaged).unwrap();
+            let file = match ValueFile::open(&*storage, OWNER, 1) {
+                Ok(file) if bit / 8 >= HEADER_BYTES => file,
+                outcome => {
+                    assert!(bit / 8 < HEADER_BYTES && is_damage(&outcome), "bit {bit} of the header");
+                    continue;
+                }
+            };
+            for (place, value) in &values {
+                let hit = (place.offset..place.end().unwrap()).contains(&(bit as u64 / 8));
+                assert_eq!(file.is_whole(place).unwrap(), !hit);
+                if hit {
+                    assert!(is_damage(&file.get(place, 1000)), "bit {bit}");
+                    assert!(is_damage(&file.get_into(place, 1000, &mut Vec::new())), "bit {bit}");
+                } else {
+                    assert!(file.get(place, 1000).unwrap() == value[..]);
+                }
+            }
+            let mut whole = Vec::new();
+            let walked = file.walk(&mut |found| {
+                if let Found::Record { place, .. } = found {
+                    whole.push(place);
+                }
+                Ok(())
+            });
+            assert!(!walked.unwrap().is_proved, "bit {bit}");
+            let expected: Vec<_> =
+                values.iter().map(|(place, _)| *place).filter(|place| file.is_whole(place).unwrap()).collect();
+            assert_eq!(whole, expected, "bit {bit}: what is whole is salvaged");
+        }
+    }
+}
+
+#[test]
+fn every_truncation_and_every_other_end_is_told() {
+    let (content, values) = sample(Compression::None);
+    let (memory, storage) = storage();
+    for length in 0..content.len() {
+        memory.put(&values_name(1), content[..length].to_vec()).unwrap();
+        if length < HEADER_BYTES {
+            assert!(is_damage(&ValueFile::open(&*storage, OWNER, 1)));
+            continue;
+        }
+        let file = open(&storage);
+        assert!(!file.is_finished().unwrap());
+        assert!(!file.walk(&mut |_| Ok(())).unwrap().is_proved);
+        for (place, value) in &values {
+            if place.end().unwrap() <= length as u64 {
+                check(&file, place, value);
+            } else {
+                assert!(is_damage(&file.get(place, 1000)));
+                assert!(!file.is_whole(place).unwrap());
+            }
+        }
+    }
+    let longer = [&content[..], &[0]].concat();
+    memory.put(&values_name(1), longer).unwrap();
+    assert!(!open(&storage).is_finished().unwrap());
+    let shifted =
+        [&content[..content.len() - FOOTER_BYTES], &[0; 8], &content[content.len() - FOOTER_BYTES..]].concat();
+    memory.put(&values_name(1), shifted).unwrap();
+    assert!(!open(&storage).is_finished().unwrap(), "a footer in another place");
+}
+
+#[test]
+fn a_file_in_the_place_of_another_is_refused() {
+    let (content, _) = sample(Compression::None);
+    let (memory, storage) = storage();
+    memory.put(&values_name(2), content.clone()).unwrap();
+    assert!(is_damage(&ValueFile::open(&*storage, OWNER, 2)));
+    memory.put(&values_name(1), content).unwrap();
+    assert!(is_damage(&ValueFile::open(&*storage, OWNER ^ 1, 1)));
+    assert!(matches!(ValueFile::open(&*storage, OWNER, 3), Err(Error::Io { .. })));
+}
+
+#[test]
+fn chunks_swapped_repeated_or_dropped_are_damage() {
+    let (memory, storage) = storage();
+    let mut writer = plain(&storage);
+    let value = vec![5; 4 * CHUNK_BYTES];
+    let place = writer.append(b"", &value).unwrap();
+    writer.finish().unwrap();
+    let content = memory.content(&values_name(1)).unwrap();
+    let first = place.offset as usize + CHUNK_BYTES + 9;
+    let middle = CHUNK_BYTES + 8;
+    assert!(Head::checked(identity(OWNER, 1), first as u64, &content[first..]).is_some());
+    let (left, right) = (first..first + middle, first + middle..first + 2 * middle);
+    let mut swapped = content.clone();
+    swapped[left.clone()].copy_from_slice(&content[right.clone()]);
+    swapped[right.clone()].copy_from_slice(&content[left.clone()]);
+    let mut dropped = content.clone();
+    dropped.drain(left.clone());
+    for damaged in [swapped, dropped] {
+        memory.put(&values_name(1), damaged).unwrap();
+        let outcome = open(&storage).get(&place, u64::MAX);
+        assert!(is_damage(&outcome));
+        let mut stream = open(&storage).stream(&place);
+        if let Ok(stream) = &mut stream {
+            assert!(stream.next_chunk().unwrap().is_some());
+            assert!(is_damage(&stream.next_chunk().map(drop)));
+            assert!(is_damage(&stream.next_chunk().map(drop)), "it stays damaged");
+            assert!(stream.read(&mut [0; 10]).is_err());
+        }
+    }
+}
+
+/// The places that a value of a sample must not be found at.
+fn hostile(good: &ValuePlace, file_bytes: u64) -> Vec<ValuePlace> {
+    let place = |file, offset, stored_bytes, length| ValuePlace { file, offset, stored_bytes, length };
+    let mut places = vec![
+        place(2, good.offset, good.stored_bytes, good.length),
+        place(0, 0, 0, 0),
+        place(1, 0, 7, 0),
+        place(1, 0, file_bytes, file_bytes),
+        place(1, file_bytes, 0, 0),
+        place(1, file_bytes + 1, 1, 1),
+        place(1, good.offset, u64::MAX, good.length),
+        place(1, good.offset, u64::MAX, u64::MAX),
+        place(1, u64::MAX, u64::MAX, u64::MAX),
+        place(1, u64::MAX, 1, 1),
+        place(1, good.offset, good.stored_bytes, MAX_VALUE_BYTES),
+        place(1, good.offset, good.stored_bytes, MAX_VALUE_BYTES + 1),
+        place(1, good.offset, good.stored_bytes, 1 << 32),
+    ];
+    for by in [1_u64, 2, 100, 1 << 16, 1 << 31, 1 << 32, 1 << 33] {
+        places.push(ValuePlace { offset: good.offset.wrapping_add(by), ..*good });
+        places.push(ValuePlace { offset: good.offset.wrapping_sub(by), ..*good });
+        places.push(ValuePlace { stored_bytes: good.stored_bytes.wrapping_add(by), ..*good });
+        places.push(ValuePlace { stored_bytes: good.stored_bytes.wrapping_sub(by), ..*good });
+        places.push(ValuePlace { length: good.length.wrapping_add(by), ..*good });
+        places.push(ValuePlace { length: good.length.wrapping_sub(by), ..*good });
+    }
+    places
+}
+
+#[test]
+fn hostile_places_are_damage_and_allocate_nothing_on_their_word() {
+    for compression in compressions() {
+        let (memory, storage) = storage();
+        let (content, values) = sample(compression);
+        memory.put(&values_name(1), content.clone()).unwrap();
+        let file = open(&storage);
+        for (good, _) in &values {
+            for place in hostile(good, content.len() as u64) {
+                assert!(!file.is_whole(&place).unwrap(), "{place:?}");
+                for outcome in [
+                    file.get(&place, u64::MAX).map(drop),
+                    file.get_into(&place, u64::MAX, &mut Vec::new()),
+                    file.stream(&place).and_then(|stream| stream.read_to_vec(u64::MAX)).map(drop),
+                ] {
+                    assert!(is_damage(&outcome), "{place:?} {outcome:?}");
+                }
+            }
+        }
+    }
+}
+
+/// A file as no writer makes it: these chunks, one behind the other.
+fn forge(chunks: &[(Part, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePlace) {
+    let (memory, storage) = storage();
+    let mut content = HEADER.encode(OWNER, 1, [0, 0]).to_vec();
+    let mut length = 0;
+    for &(part, codec, raw, stored) in chunks {
+        let frame = Frame { identity: identity(OWNER, 1), offset: content.len() as u64, part, key: &[] };
+        frame.encode(&mut content, codec, raw, stored);
+        length += raw as u64;
+    }
+    let stored_bytes = (content.len() - HEADER_BYTES) as u64;
+    memory.put(&values_name(1), content).unwrap();
+    (storage, ValuePlace { file: 1, offset: HEADER_BYTES as u64, stored_bytes, length })
+}
+
+#[test]
+fn chunks_that_no_writer_makes_are_damage_though_their_checksums_hold() {
+    let full = vec![3; CHUNK_BYTES];
+    let whole = (Part::Whole, CODEC_STORED, 5, &b"value"[..]);
+    let first = (Part::First, CODEC_STORED, CHUNK_BYTES, &full[..]);
+    let middle = (Part::Middle, CODEC_STORED, CHUNK_BYTES, &full[..]);
+    let last = (Part::Last, CODEC_STORED, 5, &b"value"[..]);
+    let good: [&[_]; 3] = [&[whole], &[first, last], &[first, middle, last]];
+    for chunks in good {
+        let (storage, place) = forge(chunks);
+        assert!(open(&storage).is_whole(&place).unwrap());
+    }
+    let packed = |codec, stored: &'static [u8]| (Part::Whole, codec, 100, stored);
+    let bad: [&[_]; 12] = [
+        &[last],
+        &[middle, last],
+        &[first],
+        &[first, middle],
+        &[first, whole],
+        &[whole, whole],
+        &[first, last, last],
+        &[last, first],
+        &[packed(CODEC_LZ4, b"no such thing")],
+        &[packed(7, b"an unknown codec")],
+        &[packed(15, b"")],
+        &[first, (Part::Last, CODEC_LZ4, 9, b"")],
+    ];
+    for (i, chunks) in bad.into_iter().enumerate() {
+        let (storage, place) = forge(chunks);
+        let file = open(&storage);
+        assert!(is_damage(&file.get(&place, u64::MAX)), "case {i}");
+        assert!(is_damage(&file.get_into(&place, u64::MAX, &mut Vec::new())), "case {i}");
+        assert!(!file.is_whole(&place).unwrap(), "case {i}");
+        file.walk(&mut |_| Ok(())).unwrap();
+    }
+}
+
+#[test]
+fn a_growing_file_that_was_torn_has_each_value_whole_or_not_at_all() {
+    let (memory, storage) = storage();
+    let mut writer = plain(&storage);
+    let values: Vec<_> = (0..8).map(|i| value(i, 300 * i)).collect();
+    let places: Vec<_> = values.iter().map(|value| writer.append(b"key", value).unwrap()).collect();
+    writer.flush().unwrap();
+    let content = memory.content(&values_name(1)).unwrap();
+    for seed in 0..2000_u64 {
+        let keep = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut image = if seed % 2 == 0 { vec![0; content.len()] } else { value(1, content.len()) };
+        for (sector, at) in (0..content.len()).step_by(512).enumerate() {
+            if keep >> (sector % 64) & 1 == 1 {
+                let end = (at + 512).min(content.len());
+                image[at..end].copy_from_slice(&content[at..end]);
+            }
+        }
+        memory.put(&values_name(1), image.clone()).unwrap();
+        let file = open(&storage);
+        for (place, value) in places.iter().zip(&values) {
+            let range = place.offset as usize..place.end().unwrap() as usize;
+            let is_there = image[range.clone()] == content[range];
+            assert_eq!(file.is_whole(place).unwrap(), is_there);
+            assert_eq!(file.get(place, 10_000).is_ok_and(|found| found == value[..]), is_there);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_not_finished_is_gone_on_with() {
+    for compression in compressions() {
+        let (memory, storage) = storage();
+        let mut writer = create(&storage, 1, compression);
+        let first = writer.append(b"first", &value(0, 100_000)).unwrap();
+        let second = writer.append(b"second", &value(1, 70)).unwrap();
+        writer.sync().unwrap();
+        let content = memory.content(&values_name(1)).unwrap();
+        memory.put(&values_name(1), [&content[..], b"what a crash left"].concat()).unwrap();
+        for end in [first.end().unwrap() - 1, first.offset + 3, second.end().unwrap() + 3, u64::MAX, 0] {
+            let refused = ValueWriter::resume(&storage, OWNER, 1, end, compression);
+            assert!(is_damage(&refused), "{end}");
+        }
+        let mut writer = ValueWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
+        let third = writer.append(b"third", b"3").unwrap();
+        assert_eq!(third.offset, second.end().unwrap());
+        let file = writer.finish().unwrap();
+        check(&file, &first, &value(0, 100_000));
+        check(&file, &second, &value(1, 70));
+        check(&file, &third, b"3");
+        let walked = file.walk(&mut |_| Ok(())).unwrap();
+        assert_eq!((walked.records, walked.is_proved), (3, true));
+        let writer = ValueWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
+        assert_eq!(writer.finish().unwrap().walk(&mut |_| Ok(())).unwrap().records, 2);
+    }
+}
+
+#[test]
+fn a_salvaging_walk_finds_what_is_whole_between_damage() {
+    let (memory, storage) = storage();
+    let mut writer = plain(&storage);
+    let places: Vec<_> = (0..6).map(|i| writer.append(&[i], &value(i.into(), 100_000)).unwrap()).collect();
+    writer.finish().unwrap();
+    let mut content = memory.content(&values_name(1)).unwrap();
+    // The head of one, and the second chunk of another.
+    content[places[1].offset as usize] ^= 0x40;
+    content[places[4].offset as usize + CHUNK_BYTES + 500] ^= 1;
+    memory.put(&values_name(1), content).unwrap();
+    let (mut keys, mut others) = (Vec::new(), 0);
+    let walked = open(&storage).walk(&mut |found| {
+        match found {
+            Found::Record { key, place } => keys.push((key[0], place)),
+            Found::Part { bytes, .. } | Found::Unknown { bytes, .. } => others += bytes,
+        }
+        Ok(())
+    });
+    assert!(!walked.unwrap().is_proved);
+    assert_eq!(keys, [0, 2, 3, 5].map(|i| (i, places[usize::from(i)])));
+    assert_eq!(others, places[1].stored_bytes + places[4].stored_bytes);
+}
+
+#[test]
+fn files_past_the_page_cache_hold_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::direct(folder.path()));
+    let (memory, other) = self::storage();
+    let (mut writer, mut copy) = (plain(&storage), plain(&other));
+    let mut written = Vec::new();
+    for (i, length) in [10, 5000, 4096, 1, 100_000, 3].into_iter().enumerate() {
+        let value = value(i, length);
+        let place = writer.append(b"key", &value).unwrap();
+        assert_eq!(copy.append(b"key", &value).unwrap(), place);
+        writer.sync().unwrap();
+        check(&writer.file(), &place, &value);
+        written.push((place, value));
+    }
+    let end = written[4].0.end().unwrap();
+    drop(writer);
+    let mut writer = ValueWriter::resume(&storage, OWNER, 1, end, Compression::None).unwrap();
+    let (place, value) = written.pop().unwrap();
+    assert_eq!(writer.append(b"key", &value).unwrap(), place);
+    let finished = writer.finish().unwrap();
+    copy.finish().unwrap();
+    check(&finished, &place, &value);
+    let file = open(&storage);
+    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+    assert_eq!(file.len_bytes(), memory.content(&values_name(1)).unwrap().len() as u64);
+    for (place, value) in written {
+        check(&file, &place, &value);
+    }
+}
+
+#[test]
+fn small_values_take_eight_bytes_beside_key_and_value() {
+    let (_, storage) = storage();
+    let mut writer = plain(&storage);
+    let place = writer.append(&[1; 16], &[2; 64]).unwrap();
+    assert_eq!(place.stored_bytes, 16 + 64 + 7);
+    let place = writer.append(&[1; 16], &[2; 1024]).unwrap();
+    assert_eq!(place.stored_bytes, 16 + 1024 + 8);
+}
+
+proptest! {
+    #[test]
+    fn places_come_back(file: u64, offset: u64, stored_bytes: u64, length: u64, bytes: Vec<u8>) {
+        let place = ValuePlace { file, offset, stored_bytes, length };
+        let mut encoded = Vec::new();
+        place.encode(&mut encoded);
+        prop_assert!(encoded.len() <= ValuePlace::BYTES_MAX);
+        prop_assert_eq!(ValuePlace::decode(&encoded), Some(place));
+        for cut in 0..encoded.len() {
+            prop_assert_eq!(ValuePlace::decode(&encoded[..cut]), None);
+        }
+        encoded.push(0);
+        prop_assert_eq!(ValuePlace::decode(&encoded), None);
+        let _ = ValuePlace::decode(&bytes);
+    }
+
+    #[test]
+    fn values_written_and_read_in_any_order_are_those_of_the_model(
+        steps in proptest::collection::vec((0_usize..6, 0_usize..200_000, any::<prop::sample::Index>()), 1..30),
+        packed: bool,
+    ) {
+        let (_, storage) = storage();
+        let compression = *compressions().get(usize::from(packed)).unwrap_or(&Compression::None);
+        let mut writer = create(&storage, 1, compression);
+        let (mut model, mut flushed) = (Vec::new(), 0);
+        for (step, length, index) in steps {
+            match step {
+                0 => {
+                    writer.flush().unwrap();
+                    flushed = model.len();
+                }
+                1 if flushed > 0 => {
+                    let (place, seed, length): &(ValuePlace, usize, usize) = &model[index.index(flushed)];
+                    check(&writer.file(), place, &value(*seed, *length));
+                }
+                2 => model.push((writer.append_stream(b"k", &mut &value(length, length)[..]).unwrap(), length, length)),
+                _ => {
+                    let length = if step == 3 { length } else { length / 100 };
+                    model.push((writer.append(b"key", &value(length, length)).unwrap(), length, length));
+                }
+            }
+        }
+        let file = writer.finish().unwrap();
+        for (place, seed, length) in model {
+            check(&file, &place, &value(seed, length));
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_walked_without_a_panic(content in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        let (memory, storage) = storage();
+        let mut file = HEADER.encode(OWNER, 1, [0, 0]).to_vec();
+        file.extend_from_slice(&content);
+        memory.put(&values_name(1), file).unwrap();
+        let mut seen = HEADER_BYTES as u64;
+        let walked = open(&storage).walk(&mut |found| {
+            let (offset, bytes) = match found {
+                Found::Record { place, .. } => (place.offset, place.stored_bytes),
+                Found::Part { offset, bytes } | Found::Unknown { offset, bytes } => (offset, bytes),
+            };
+            assert_eq!(offset, seen);
+            seen += bytes;
+            Ok(())
+        });
+        prop_assert!(!walked.unwrap().is_proved);
+        prop_assert_eq!(seen, (HEADER_BYTES + content.len()) as u64);
+    }
+}
