@@ -167,6 +167,30 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// An earlier failure has closed a store to writes. Reads go on.
+    #[error("{} is read-only after a failure ({cause}); put that right, then call `resume`, or open the store again", path.display())]
+    StoreReadOnly {
+        /// The folder of the store.
+        path: PathBuf,
+        /// What had failed.
+        cause: String,
+    },
+    /// A keyspace was dropped while somebody still used it.
+    #[error("the keyspace {name:?} of {} was dropped", path.display())]
+    KeyspaceDropped {
+        /// The folder of the store.
+        path: PathBuf,
+        /// Name of the keyspace.
+        name: String,
+    },
+    /// The folder holds no store.
+    #[error("{} is not an Ogive store: {detail}", path.display())]
+    NotAStore {
+        /// The folder.
+        path: PathBuf,
+        /// What was missing.
+        detail: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted; nothing was left under the final name")]
     Interrupted,

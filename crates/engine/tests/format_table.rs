@@ -149,7 +149,23 @@ fn a_newer_version_is_refused_by_its_number() {
     let storage = Arc::new(MemoryStorage::new());
     storage.put("newer", file).unwrap();
     let error = Table::open(storage, "newer", &OpenOptions::default()).unwrap_err();
-    assert!(matches!(error, Error::UnknownVersion { found, supported, .. } if (found, supported) == (2, 1)), "{error}");
+    assert!(matches!(error, Error::UnknownVersion { found, supported, .. } if (found, supported) == (3, 2)), "{error}");
+}
+
+#[test]
+fn columns_are_stored_as_the_page_says() {
+    let storage = Arc::new(MemoryStorage::new());
+    let options = WriteOptions { block_bytes: Some(512), tagged: true, ..WriteOptions::default() };
+    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    for (key, suffix, value) in [(b"user1", 300, b"A"), (b"user2", 256, b"B"), (b"user7", 511, b"C")] {
+        writer.append_tagged(key, 1, suffix, value).unwrap();
+    }
+    writer.finish().unwrap();
+    let block = &storage.content("t").unwrap()[..512];
+    let expected = &block[..example("columns").len()];
+    assert_page_holds("columns", expected);
+    assert!(block[expected.len()..504].iter().all(|&byte| byte == 0));
+    assert_eq!(block[504..508], [128, 3, 0, 0]);
 }
 
 #[test]

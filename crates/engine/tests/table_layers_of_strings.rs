@@ -16,7 +16,7 @@ fn each_key_is_found_through_layers_of_strings() -> ogive::Result<()> {
         ..WriteOptions::default()
     };
     let mut writer = TableWriter::create(storage.clone(), "t", options)?;
-    let mut keys: Vec<String> = (0..20_000_u64)
+    let mut keys: Vec<String> = (0..60_000_u64)
         .map(|number| format!("/folder {}/{:x}", number % 37, number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
         .collect();
     keys.sort();

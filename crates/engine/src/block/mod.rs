@@ -6,6 +6,8 @@ pub(crate) mod appender;
 pub mod cache;
 pub mod checksum;
 pub mod compress;
+#[cfg(test)]
+pub(crate) mod documents;
 pub(crate) mod header;
 mod slice;
 pub(crate) mod stream;

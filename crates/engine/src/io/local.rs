@@ -44,6 +44,24 @@ impl LocalStorage {
         Self { direct: true, ..Self::new(root) }
     }
 
+    /// Makes the directory `path` durable under its name, with those above it, where they are not there.
+    ///
+    /// # Errors
+    /// [`Error::Io`]: no permission, no space, a file in its place.
+    pub fn create_folder(path: &Path) -> Result<()> {
+        if path.as_os_str().is_empty() || path.is_dir() {
+            return Ok(());
+        }
+        let parent = path.parent().unwrap_or(Path::new(""));
+        Self::create_folder(parent)?;
+        match fs::create_dir(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists || !path.is_dir() => {
+                Err(Error::io("create the folder", path, error))
+            }
+            _ => Self::new(parent).sync_directory(),
+        }
+    }
+
     /// The directory that `path` names a file in, and the name: what a command line needs to open a file by its path.
     ///
     /// # Errors

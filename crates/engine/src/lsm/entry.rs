@@ -73,6 +73,14 @@ pub(crate) struct Operation {
     pub(crate) encoded_bytes: u32,
 }
 
+impl Operation {
+    /// The key and the value among the bytes of the group.
+    pub(crate) fn parts<'a>(&self, bytes: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let part = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
+        (part(&self.key), part(&self.value))
+    }
+}
+
 /// Bytes ahead of the operations of a group: the sequence number of the first.
 pub(crate) const GROUP_HEAD_BYTES: usize = 8;
 

@@ -1,4 +1,29 @@
-//! The store: log, memtables, levels of tables, value files.
+//! The store: a crash-safe ordered map from byte strings to byte strings, log-structured, with long values apart from their keys and
+//! with learned tables (after WiscKey and Bourbon).
+//!
+//! A write goes to the log and to a memtable; memtables are written out as tables of level 0; compactions merge tables downwards. What
+//! belongs to the store is in its manifest. A reader takes the view of a keyspace, which nobody changes.
+//!
+//! ```text
+//!             write                                     read
+//!               |                                         |
+//!   batch --> group --> value file (long values)          |      view of a keyspace, newest first
+//!               |-----> log                               |
+//!               '-----> memtable  <-----------------------+----- active memtable
+//!                          | sealed, flushed              +----- sealed memtables
+//!                       level 0   <-----------------------+----- tables that may overlap
+//!                          | compacted                    |
+//!                       levels 1 to 6  <------------------'----- one table of each level
+//! ```
+//!
+//! | file | |
+//! |---|---|
+//! | `db`, `keyspace`, `batch`, `snapshot`, `range` | what callers see |
+//! | `core`, `view`, `generation` | what threads share, and what readers hold |
+//! | `commit`, `wal`, `memtable`, `entry` | writing |
+//! | `work`, `compact`, `version` | background work: flushes, compactions, collection of values; what to do next, and what is there |
+//! | `table_file`, `level`, `merge`, `visible`, `removals`, `cursor` | from tables to what a reader sees |
+//! | `recover`, `maintain`, `counters` | opening; keyspaces, closing; what was done |
 #![expect(dead_code, reason = "the store that uses them follows")]
 
 mod batch;

@@ -45,9 +45,8 @@ impl History {
     }
 
     pub(crate) fn sort(&mut self) {
-        self.versions.sort_by(|one, other| {
-            (&one.key, Reverse(one.sequence)).cmp(&(&other.key, Reverse(other.sequence)))
-        });
+        self.versions
+            .sort_by(|one, other| (&one.key, Reverse(one.sequence)).cmp(&(&other.key, Reverse(other.sequence))));
     }
 
     /// Both together.
@@ -105,7 +104,8 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     let value = proptest::collection::vec(any::<u8>(), 0..6);
     let put = (keys(), value).prop_map(|(key, value)| Step::Put(key, Kind::Value, value));
     let remove = keys().prop_map(|key| Step::Put(key, Kind::Remove, Vec::new()));
-    let range = (keys(), keys()).prop_map(|(one, other)| Step::RemoveRange(one.clone().min(other.clone()), one.max(other)));
+    let range =
+        (keys(), keys()).prop_map(|(one, other)| Step::RemoveRange(one.clone().min(other.clone()), one.max(other)));
     proptest::collection::vec(prop_oneof![8 => put, 3 => remove, 1 => range], 0..most)
 }
 

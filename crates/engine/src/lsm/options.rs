@@ -128,3 +128,28 @@ impl Default for DbOptions {
         }
     }
 }
+
+/// With less memory than this a store does not work, in bytes.
+const LEAST_MEMORY_BYTES: u64 = 1 << 20;
+
+impl DbOptions {
+    /// Refuses what makes no sense.
+    pub(super) fn check(&self) -> Result<()> {
+        let refuse = |detail: String| Err(Error::InvalidArgument(detail));
+        if self.memory_bytes < LEAST_MEMORY_BYTES {
+            return refuse(format!(
+                "a store takes at least {LEAST_MEMORY_BYTES} bytes of memory, not {}",
+                self.memory_bytes
+            ));
+        }
+        if self.memtable_bytes == 0 || self.table_bytes == 0 || self.level_bytes == 0 || self.level_factor < 2 {
+            return refuse(
+                "sizes of memtables, tables and levels are not 0, and a level is at least twice the one above".into(),
+            );
+        }
+        if !(self.dead_share > 0.0 && self.dead_share < 1.0) {
+            return refuse(format!("the share of dead values is between 0 and 1, not {}", self.dead_share));
+        }
+        Ok(())
+    }
+}

@@ -111,6 +111,11 @@ impl TableFile {
         Box::new(TableFileCursor::new(self, for_compaction))
     }
 
+    /// Takes [`Self::mark_obsolete`] back.
+    pub(crate) fn keep(&self) {
+        self.obsolete.store(false, Ordering::Release);
+    }
+
     /// Lets the file be removed when the last reader has gone.
     pub(crate) fn mark_obsolete(&self) {
         self.obsolete.store(true, Ordering::Release);

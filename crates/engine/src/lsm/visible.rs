@@ -239,7 +239,8 @@ impl Visible {
     fn settle_backward(&mut self) -> Result<()> {
         while self.cursor.entry().is_some() {
             self.keep_key();
-            if self.find_newest()? && self.found.kind != Kind::Remove && !self.is_hidden(&self.key, self.found.sequence) {
+            if self.find_newest()? && self.found.kind != Kind::Remove && !self.is_hidden(&self.key, self.found.sequence)
+            {
                 self.place = Place::Before;
                 return Ok(());
             }
@@ -258,7 +259,8 @@ impl Visible {
                 return self.find_newest_by_search(has_found);
             }
             let (kind, sequence) = (entry.kind, entry.sequence);
-            self.found = Found { kind, sequence, value: self.cursor.value_slice().unwrap_or_else(|| Found::new().value) };
+            self.found =
+                Found { kind, sequence, value: self.cursor.value_slice().unwrap_or_else(|| Found::new().value) };
             has_found = true;
             self.cursor.prev()?;
         }

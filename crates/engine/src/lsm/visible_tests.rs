@@ -1,9 +1,9 @@
 //! What is visible, held against a model, moving at random.
 
+use super::entry::Kind;
 use super::entry::{MAX_SEQUENCE, Sequence};
 use super::model::{History, Step, keys, steps};
 use super::visible::Visible;
-use super::entry::Kind;
 use proptest::prelude::*;
 use std::sync::Arc;
 

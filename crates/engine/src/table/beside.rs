@@ -358,15 +358,15 @@ fn survey_records(survey: &mut Survey, records: RecordFile, bytes: &[u8]) -> Res
 
 fn survey_table(inner: &Inner, survey: &mut Survey, locations: &mut LocationWriter) -> Result<()> {
     let at_a_time = (READ_BYTES / inner.meta.block_bytes.max(1)).max(1);
-    let mut first = 0;
+    let (mut first, mut key) = (0, Vec::new());
     while first < inner.meta.blocks {
         let last = (first + at_a_time).min(inner.meta.blocks) - 1;
         let mut reads = Reads::default();
         for (block, bytes) in (first..).zip(inner.row(0, first, last, &mut reads)?) {
             let view = inner.view(block, &bytes)?;
             for record in 0..view.count() {
-                let key = view.key(record).ok_or_else(|| inner.malformed(block))?;
-                survey.push(key).map_err(|_| {
+                view.key(record).ok_or_else(|| inner.malformed(block))?.copy_to(&mut key);
+                survey.push(&key).map_err(|_| {
                     Error::damaged(
                         inner.data.path(),
                         inner.offset_of(block),

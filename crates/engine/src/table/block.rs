@@ -4,19 +4,28 @@
 //! dense, for records of one width:      | key value | key value | ... | zeros | trailer |
 //! slotted, for records of any length:   | entry | entry | ... | zeros | starts of entries, end of the last | trailer |
 //! entry:    length of the key, doubled, plus 1 where the value lies elsewhere (varint) | key | value or pointer
-//! trailer:  codec u8 | records u24 | checksum u32
+//! columns, instead of slotted:          | head | prefix | columns | zeros | trailer |
+//! trailer:  codec and form u8 | records u24 | checksum u32
 //! ```
 //!
 //! Starts are u16 in blocks of at most 64 KiB, else u32. Integers are little-endian. The checksum covers file and
-//! offset, too ([`crate::block::checksum`]).
+//! offset, too ([`crate::block::checksum`]). [`super::columns`] tells of columns.
 
+use super::columns::Columns;
 use super::key::Probe;
 use super::value::ValuePointer;
+use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Bytes behind the records of each block.
 pub(super) const TRAILER_BYTES: usize = 8;
 /// Smallest and largest size of a block in bytes.
 pub const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
+/// In the codec's byte of a trailer: the block holds columns.
+pub(super) const COLUMNS_FLAG: u8 = 0x80;
+/// In front of a value of a tagged table, in blocks without columns: the tag, and the suffix with all bits flipped, so that larger
+/// suffixes come first.
+pub(super) const TAG_BYTES: usize = 9;
 
 /// How records lie in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +39,28 @@ pub(super) fn start_bytes(block_bytes: usize) -> usize {
     if block_bytes <= 1 << 16 { 2 } else { 4 }
 }
 
+/// What stands beside a value in a tagged table; zeros in others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tag {
+    pub(super) kind: u8,
+    pub(super) suffix: u64,
+}
+
+impl Tag {
+    /// The form in front of values.
+    pub(super) fn to_bytes(self) -> [u8; TAG_BYTES] {
+        let mut bytes = [self.kind; TAG_BYTES];
+        bytes[1..].copy_from_slice(&(!self.suffix).to_be_bytes());
+        bytes
+    }
+
+    /// Takes a tag off the value that it stands in front of.
+    pub(super) fn split(value: &[u8]) -> Option<(Self, &[u8])> {
+        let (&[kind, ref flipped @ ..], value) = value.split_first_chunk::<TAG_BYTES>()?;
+        Some((Self { kind, suffix: !u64::from_be_bytes(*flipped) }, value))
+    }
+}
+
 /// A value as a block holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stored<'a> {
@@ -37,147 +68,290 @@ pub(super) enum Stored<'a> {
     Long(ValuePointer),
 }
 
-/// Appends a slotted entry.
-pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], value: Stored<'_>) {
-    let (long, value) = match value {
-        Stored::Inline(value) => (0, value),
-        Stored::Long(pointer) => (1, &pointer.encode()[..]),
-    };
-    let mut word = key.len() * 2 + long;
+/// Where a value lies: in the block, or elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Inline(Range<usize>),
+    Long(ValuePointer),
+}
+
+/// A key as a block holds it: in two parts, the first of which it may share with others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key<'a> {
+    prefix: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> Key<'a> {
+    fn whole(key: &'a [u8]) -> Self {
+        Self { prefix: &[], rest: key }
+    }
+
+    pub(super) fn compare(&self, other: &[u8]) -> Ordering {
+        match other.split_at_checked(self.prefix.len()) {
+            Some((head, rest)) => self.prefix.cmp(head).then_with(|| self.rest.cmp(rest)),
+            None => self.prefix.cmp(other),
+        }
+    }
+
+    pub(super) fn is(&self, other: &[u8]) -> bool {
+        self.compare(other) == Ordering::Equal
+    }
+
+    pub(super) fn to_vec(self) -> Vec<u8> {
+        [self.prefix, self.rest].concat()
+    }
+
+    /// Puts the key into a buffer, in place of what that holds.
+    pub(super) fn copy_to(&self, buffer: &mut Vec<u8>) {
+        buffer.clear();
+        buffer.extend_from_slice(self.prefix);
+        buffer.extend_from_slice(self.rest);
+    }
+}
+
+/// Appends a slotted entry; `tag` where the table has tags.
+pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<Tag>, value: Stored<'_>) {
+    let long = matches!(value, Stored::Long(_));
+    let mut word = key.len() * 2 + usize::from(long);
     while word >= 0x80 {
         out.push(word as u8 | 0x80);
         word >>= 7;
     }
     out.push(word as u8);
     out.extend_from_slice(key);
-    out.extend_from_slice(value);
+    if let Some(tag) = tag {
+        out.extend_from_slice(&tag.to_bytes());
+    }
+    match value {
+        Stored::Inline(value) => out.extend_from_slice(value),
+        Stored::Long(pointer) => out.extend_from_slice(&pointer.encode()),
+    }
 }
 
-/// Takes an entry apart; `None` when it is malformed.
-pub(super) fn split_entry(entry: &[u8]) -> Option<(&[u8], Stored<'_>)> {
+/// Takes an entry apart: its key, and where its value begins, and whether that is a pointer; `None` when it is malformed.
+fn split_entry(entry: &[u8]) -> Option<(&[u8], usize, bool)> {
     let mut word = 0_usize;
     for (i, &byte) in entry.iter().take(4).enumerate() {
         word |= usize::from(byte & 0x7F) << (7 * i);
         if byte < 0x80 {
-            let (key, value) = entry[i + 1..].split_at_checked(word / 2)?;
-            let value =
-                if word.is_multiple_of(2) { Stored::Inline(value) } else { Stored::Long(ValuePointer::decode(value)?) };
-            return Some((key, value));
+            let end = i + 1 + word / 2;
+            return Some((entry.get(i + 1..end)?, end, !word.is_multiple_of(2)));
         }
     }
     None
 }
 
-/// Lays the body and the trailer of a block out, checksum still missing: `raw` gets `block_bytes` bytes.
-///
-/// `records` are the bytes of the records one after the other; `starts` gives each entry's start, and the end of the last, in a slotted
-/// block.
-pub(super) fn lay_out(layout: Layout, block_bytes: usize, records: &[u8], starts: &[usize], count: usize) -> Vec<u8> {
-    let mut raw = Vec::with_capacity(block_bytes);
-    raw.extend_from_slice(records);
-    let width = start_bytes(block_bytes);
-    let table = if layout == Layout::Slotted { starts.len() * width } else { 0 };
-    raw.resize(block_bytes - TRAILER_BYTES - table, 0);
-    if layout == Layout::Slotted {
-        for start in starts {
-            raw.extend_from_slice(&(*start as u32).to_le_bytes()[..width]);
-        }
-    }
-    raw.extend_from_slice(&((count as u32) << 8).to_le_bytes());
+/// Appends a trailer, checksum still missing.
+pub(super) fn push_trailer(raw: &mut Vec<u8>, form: u8, count: usize) {
+    raw.extend_from_slice(&((count as u32) << 8 | u32::from(form)).to_le_bytes());
     raw.extend_from_slice(&[0; 4]);
-    raw
 }
 
-/// Codec and number of records from the trailer of a block.
-pub(super) fn trailer(block: &[u8]) -> Option<(u8, usize)> {
+/// Codec, form (0 or [`COLUMNS_FLAG`]) and number of records from the trailer of a block.
+pub(super) fn trailer(block: &[u8]) -> Option<(u8, u8, usize)> {
     let at = block.len().checked_sub(TRAILER_BYTES)?;
     let word = u32::from_le_bytes(block.get(at..at + 4)?.try_into().ok()?);
-    Some((word as u8, (word >> 8) as usize))
+    Some((word as u8 & !COLUMNS_FLAG, word as u8 & COLUMNS_FLAG, (word >> 8) as usize))
+}
+
+/// How the records of one block lie.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Dense {
+        key: usize,
+        value: usize,
+    },
+    /// Starts of entries from here on, in so many bytes each.
+    Slotted {
+        table_at: usize,
+        width: usize,
+    },
+    Columns(Columns),
+}
+
+/// What was read of a block's head and trailer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockHead {
+    form: Form,
+    count: usize,
+    tagged: bool,
+}
+
+impl BlockHead {
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
 }
 
 /// A checked and unpacked block. Every access is total: what a forged block lacks is `None`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockView<'a> {
-    layout: Layout,
-    body: &'a [u8],
-    table: &'a [u8],
-    count: usize,
-    width: usize,
+    head: BlockHead,
+    raw: &'a [u8],
 }
 
 impl<'a> BlockView<'a> {
-    pub(super) fn new(layout: Layout, raw: &'a [u8]) -> Option<Self> {
-        let (_, count) = trailer(raw)?;
-        let body = &raw[..raw.len() - TRAILER_BYTES];
-        let width = start_bytes(raw.len());
-        let table_bytes = match layout {
+    /// A view of a block, its trailer included, of a table of this layout, with tags or without.
+    pub(super) fn new(layout: Layout, tagged: bool, raw: &'a [u8]) -> Option<Self> {
+        let (_, form, count) = trailer(raw)?;
+        let body_end = raw.len() - TRAILER_BYTES;
+        let form = match layout {
+            _ if form == COLUMNS_FLAG => Form::Columns(Columns::parse(raw, body_end, count)?),
             Layout::Dense { key, value } => {
-                if count.checked_mul(key + value)? > body.len() {
-                    return None;
-                }
-                0
+                (count.checked_mul(key + value)? <= body_end).then_some(Form::Dense { key, value })?
             }
-            Layout::Slotted => (count + 1).checked_mul(width)?,
+            Layout::Slotted => {
+                let width = start_bytes(raw.len());
+                Form::Slotted { table_at: body_end.checked_sub((count + 1).checked_mul(width)?)?, width }
+            }
         };
-        let (body, table) = body.split_at_checked(body.len().checked_sub(table_bytes)?)?;
-        Some(Self { layout, body, table, count, width })
+        Some(Self { head: BlockHead { form, count, tagged }, raw })
+    }
+
+    /// The same view again, of the block that `head` was read from.
+    pub(super) fn with_head(head: BlockHead, raw: &'a [u8]) -> Self {
+        Self { head, raw }
+    }
+
+    pub(super) fn head(&self) -> BlockHead {
+        self.head
     }
 
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.head.count
+    }
+
+    /// The columns, where the block has such.
+    pub(super) fn columns(&self) -> Option<&Columns> {
+        match &self.head.form {
+            Form::Columns(columns) => Some(columns),
+            _ => None,
+        }
     }
 
     /// Whether every byte of the block has the one place that the writer gave it: entries follow each other from the start of
     /// the block, and zeros fill it up.
     pub(super) fn is_canonical(&self) -> bool {
-        let end = match self.layout {
-            Layout::Dense { key, value } => Some(self.count * (key + value)),
-            Layout::Slotted => self.start(self.count).filter(|_| self.start(0) == Some(0)),
+        let body_end = self.raw.len() - TRAILER_BYTES;
+        let (end, zeros_end) = match &self.head.form {
+            Form::Columns(columns) => return columns.is_canonical(self.raw, body_end),
+            Form::Dense { key, value } => (Some(self.head.count * (key + value)), body_end),
+            Form::Slotted { table_at, .. } => {
+                (self.start(self.head.count).filter(|_| self.start(0) == Some(0)), *table_at)
+            }
         };
-        end.and_then(|end| self.body.get(end..)).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+        end.and_then(|end| self.raw.get(end..zeros_end)).is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
     }
 
     fn start(&self, i: usize) -> Option<usize> {
-        let at = i * self.width;
-        let stored = self.table.get(at..at + self.width)?;
+        let Form::Slotted { table_at, width } = self.head.form else { return None };
+        let at = table_at + i * width;
+        let stored = self.raw.get(at..at + width)?;
         let mut bytes = [0; 4];
-        bytes[..self.width].copy_from_slice(stored);
-        Some(u32::from_le_bytes(bytes) as usize)
+        bytes[..width].copy_from_slice(stored);
+        Some(u32::from_le_bytes(bytes) as usize).filter(|&start| start <= table_at)
     }
 
-    pub(super) fn record(&self, i: usize) -> Option<(&'a [u8], Stored<'a>)> {
-        if i >= self.count {
+    /// Where the entry of a slotted block lies.
+    fn entry(&self, i: usize) -> Option<Range<usize>> {
+        let (begin, end) = (self.start(i)?, self.start(i + 1)?);
+        (i < self.head.count && begin <= end).then_some(begin..end)
+    }
+
+    pub(super) fn key(&self, i: usize) -> Option<Key<'a>> {
+        if i >= self.head.count {
             return None;
         }
-        match self.layout {
-            Layout::Dense { key, value } => {
-                let at = i * (key + value);
-                let (key, value) = self.body.get(at..at + key + value)?.split_at(key);
-                Some((key, Stored::Inline(value)))
+        match &self.head.form {
+            Form::Dense { key, value } => {
+                self.raw.get(i * (key + value)..).and_then(|at| at.get(..*key)).map(Key::whole)
             }
-            Layout::Slotted => split_entry(self.body.get(self.start(i)?..self.start(i + 1)?)?),
+            Form::Slotted { .. } => split_entry(self.raw.get(self.entry(i)?)?).map(|(key, ..)| Key::whole(key)),
+            Form::Columns(columns) => {
+                Some(Key { prefix: columns.prefix(self.raw)?, rest: columns.key_rest(self.raw, i)? })
+            }
         }
     }
 
-    pub(super) fn key(&self, i: usize) -> Option<&'a [u8]> {
-        if let (Layout::Dense { key, value }, true) = (self.layout, i < self.count) {
-            let at = i * (key + value);
-            return self.body.get(at..at + key);
+    /// Where what stands behind a key lies, its tag included where it stands there.
+    fn behind_key(&self, i: usize) -> Option<Place> {
+        match &self.head.form {
+            _ if i >= self.head.count => None,
+            Form::Dense { key, value } => {
+                let at = i * (key + value);
+                Some(Place::Inline(at + key..at + key + value))
+            }
+            Form::Slotted { .. } => {
+                let entry = self.entry(i)?;
+                let (_, value_at, is_long) = split_entry(self.raw.get(entry.clone())?)?;
+                let place = entry.start + value_at..entry.end;
+                if is_long {
+                    return ValuePointer::decode(self.raw.get(place)?).map(Place::Long);
+                }
+                Some(Place::Inline(place))
+            }
+            Form::Columns(columns) => columns.value(self.raw, i).map(Place::Inline),
         }
-        self.record(i).map(|(key, _)| key)
+    }
+
+    /// Where a value lies; in a tagged table, without the tag.
+    pub(super) fn place(&self, i: usize) -> Option<Place> {
+        match self.behind_key(i)? {
+            Place::Inline(place) if self.head.tagged && self.columns().is_none() => {
+                let begin = place.start + TAG_BYTES;
+                (begin <= place.end).then_some(Place::Inline(begin..place.end))
+            }
+            Place::Long(_) if self.head.tagged => None,
+            place => Some(place),
+        }
+    }
+
+    pub(super) fn value(&self, i: usize) -> Option<Stored<'a>> {
+        match self.place(i)? {
+            Place::Inline(place) => self.raw.get(place).map(Stored::Inline),
+            Place::Long(pointer) => Some(Stored::Long(pointer)),
+        }
+    }
+
+    /// Tag and suffix; zeros in a table without tags.
+    pub(super) fn tag(&self, i: usize) -> Option<Tag> {
+        match &self.head.form {
+            _ if i >= self.head.count => None,
+            _ if !self.head.tagged => Some(Tag::default()),
+            Form::Columns(columns) => columns.tag(self.raw, i),
+            _ => match self.behind_key(i)? {
+                Place::Inline(place) => Tag::split(self.raw.get(place)?).map(|(tag, _)| tag),
+                Place::Long(_) => None,
+            },
+        }
+    }
+
+    /// The first record for which `passes` is false, which it is from some record on; the number of records where there is none.
+    fn partition(&self, mut passes: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
+        let (mut low, mut high) = (0, self.head.count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if passes(middle)? { low = middle + 1 } else { high = middle }
+        }
+        Some(low)
     }
 
     /// The first record at or behind a place; the number of records where all lie before it.
     pub(super) fn lower_bound(&self, probe: &Probe<'_>) -> Option<usize> {
-        let (mut low, mut high) = (0, self.count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if probe.passes(self.key(middle)?) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Some(low)
+        self.partition(|i| Some(probe.passes(&self.key(i)?)))
+    }
+
+    /// The first record at or behind (`key`, `suffix`), where records of one key are ordered by suffix, the largest first. In a table
+    /// without tags all have the suffix `untagged`.
+    pub(super) fn lower_bound_of_version(&self, key: &[u8], suffix: u64, untagged: u64) -> Option<usize> {
+        self.partition(|i| {
+            Some(match self.key(i)?.compare(key) {
+                Ordering::Less => true,
+                Ordering::Equal if self.head.tagged => self.tag(i)?.suffix > suffix,
+                Ordering::Equal => untagged > suffix,
+                Ordering::Greater => false,
+            })
+        })
     }
 }

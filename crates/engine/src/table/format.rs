@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use std::path::Path;
 
 /// Newest version of the format that this program reads, and the one it writes.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 const MAGIC: [u8; 8] = *b"OgiveTbl";
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;

@@ -184,8 +184,8 @@ pub(super) struct Probe<'a> {
 
 impl Probe<'_> {
     /// Whether a record with key `other` lies before this place.
-    pub(super) fn passes(&self, other: &[u8]) -> bool {
-        match other.cmp(self.key) {
+    pub(super) fn passes(&self, other: &super::block::Key<'_>) -> bool {
+        match other.compare(self.key) {
             std::cmp::Ordering::Less => true,
             std::cmp::Ordering::Equal => self.behind,
             std::cmp::Ordering::Greater => false,

@@ -10,7 +10,9 @@
 pub mod beside;
 mod block;
 mod borders;
+mod columns;
 mod counts;
+mod cursor;
 pub mod filter;
 mod format;
 mod index;
@@ -33,10 +35,15 @@ mod survey;
 mod unit;
 pub mod value;
 mod verify;
+#[cfg(test)]
+mod version_tests;
+mod versions;
 mod wire;
 mod writer;
 
 pub use block::BLOCK_BYTES;
+#[expect(unused_imports, reason = "the store that uses them follows")]
+pub(crate) use cursor::{TableCursor, TableEntry};
 pub use format::{FORMAT_VERSION, opening_bytes};
 pub use key::{KeyType, MAX_KEY_BYTES, encode_f64, encode_i64};
 pub use operations::{Record, Traced, Version};
@@ -47,4 +54,6 @@ pub use receipt::{ReadRecord, Receipt};
 pub use report::{LayerSummary, ReadsPerGet, TableReport};
 pub use sorting::SortingWriter;
 pub use verify::{Finding, VerifyReport};
+#[expect(unused_imports, reason = "the store that uses them follows")]
+pub(crate) use versions::{FoundVersion, SearchPath, SharedOptions};
 pub use writer::TableWriter;

@@ -1,13 +1,12 @@
 //! The operations of a reader, with and without a receipt.
 
-use super::block::Stored;
+use super::block::{Key, Stored};
 use super::key::Probe;
 use super::range::Range;
 use super::reader::{Inner, Reads, Table};
 use super::receipt::Receipt;
 use super::search::Position;
-use super::value::ValueReader;
-use super::writer::TAG_BYTES;
+use super::value::{ValuePointer, ValueReader};
 use crate::error::{Error, Result};
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -200,7 +199,7 @@ impl Traced<'_> {
         let Some(mut position) = inner.find(key, &mut self.reads)? else { return Ok(()) };
         while visit(inner, &position)? {
             match inner.next_position(position, &mut self.reads)? {
-                Some(next) if inner.stored(&next)?.0 == key => position = next,
+                Some(next) if inner.stored(&next)?.0.is(key) => position = next,
                 _ => break,
             }
         }
@@ -272,40 +271,36 @@ impl Traced<'_> {
 }
 
 impl Inner {
-    /// Bytes before each value that are the tag's.
-    pub(super) fn tag_bytes(&self) -> usize {
-        if self.meta.tagged { TAG_BYTES } else { 0 }
-    }
-
     /// The record at a position, as it is stored.
-    pub(super) fn stored<'p>(&self, position: &'p Position) -> Result<(&'p [u8], Stored<'p>)> {
-        let bytes: &'p Arc<[u8]> = position.bytes.as_ref().ok_or_else(|| self.malformed(position.block))?;
-        self.view(position.block, bytes)?.record(position.index).ok_or_else(|| self.malformed(position.block))
+    pub(super) fn stored<'p>(&self, position: &'p Position) -> Result<(Key<'p>, Stored<'p>)> {
+        let malformed = || self.malformed(position.block);
+        let bytes: &'p Arc<[u8]> = position.bytes.as_ref().ok_or_else(malformed)?;
+        let view = self.view(position.block, bytes)?;
+        view.key(position.index).zip(view.value(position.index)).ok_or_else(malformed)
     }
 
     /// The value at a position.
     pub(super) fn value_at(&self, position: &Position) -> Result<Vec<u8>> {
         match self.stored(position)?.1 {
-            Stored::Inline(value) => {
-                let value = value.get(self.tag_bytes()..).ok_or_else(|| self.malformed(position.block))?;
-                Ok(value.to_vec())
-            }
-            Stored::Long(pointer) if pointer.length > self.budget_bytes => {
-                let path = self.data.path().to_owned();
-                Err(Error::ValueTooLarge { path, length: pointer.length, limit: self.budget_bytes })
-            }
-            Stored::Long(pointer) => {
-                ValueReader::new(self.data.clone(), self.data_file_id, pointer)?.read_to_vec(self.budget_bytes)
-            }
+            Stored::Inline(value) => Ok(value.to_vec()),
+            Stored::Long(pointer) => self.long_value(pointer),
         }
     }
 
+    /// A value that lies outside the blocks.
+    pub(super) fn long_value(&self, pointer: ValuePointer) -> Result<Vec<u8>> {
+        if pointer.length > self.budget_bytes {
+            let path = self.data.path().to_owned();
+            return Err(Error::ValueTooLarge { path, length: pointer.length, limit: self.budget_bytes });
+        }
+        ValueReader::new(self.data.clone(), self.data_file_id, pointer)?.read_to_vec(self.budget_bytes)
+    }
+
     fn tag_at(&self, position: &Position) -> Result<(u8, u64)> {
-        let Stored::Inline(value) = self.stored(position)?.1 else { return Err(self.malformed(position.block)) };
-        let Some((tag, suffix)) = value.first_chunk::<TAG_BYTES>().and_then(|head| head.split_first()) else {
-            return Err(self.malformed(position.block));
-        };
-        Ok((*tag, suffix.iter().fold(0, |word, &byte| word << 8 | u64::from(!byte))))
+        let malformed = || self.malformed(position.block);
+        let bytes = position.bytes.as_ref().ok_or_else(malformed)?;
+        let tag = self.view(position.block, bytes)?.tag(position.index).ok_or_else(malformed)?;
+        Ok((tag.kind, tag.suffix))
     }
 
     /// The record behind one that was seen.

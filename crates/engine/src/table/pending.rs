@@ -1,8 +1,12 @@
 //! Records that are accepted but not yet written: the writer looks ahead over them to choose where blocks end.
 
-use super::block::{Layout, Stored, TRAILER_BYTES, push_entry, split_entry, start_bytes};
+use super::block::{COLUMNS_FLAG, Layout, Stored, TRAILER_BYTES, Tag, push_entry, push_trailer, start_bytes};
+use super::columns::{self, HEAD_BYTES, Rows, Shape};
 use super::key::coordinate;
-use ogive_model::coded::{Cuts, StringCuts};
+use super::value::ValuePointer;
+use ogive_model::coded::{Cuts, StringCuts, common_prefix};
+use std::cell::Cell;
+use std::ops::Range;
 
 /// A block may end this share of its room early, if its separator then codes better (sixteenths: about what makes
 /// separators cheap and keeps blocks 97 % full).
@@ -12,16 +16,36 @@ const SLACK_WHEN_EMPTY: f64 = 1.0 / 48.0;
 const FILL_LEAST: f64 = 0.966;
 /// Where the line expects a block to end, as a share of the slack: nearer the full end, so that blocks stay full.
 const EXPECTED: f64 = 7.0 / 16.0;
+/// In [`Pending::fits`], of a record from which none was looked for yet.
+const UNKNOWN: (u32, u32) = (0, 0);
+
+/// What is known of a buffered record beside its bytes, where records have no one width.
+#[derive(Debug)]
+struct Row {
+    tag: Tag,
+    /// The first record of those up to this one that have keys of one length, values of one length, and one tag.
+    same_key_from: u32,
+    same_value_from: u32,
+    same_tag_from: u32,
+    /// Records up to this one whose value lies elsewhere.
+    longs: u32,
+    /// The earliest and the latest end of a block that begins here, in records behind it; [`UNKNOWN`] until they are asked for.
+    fits: Cell<(u32, u32)>,
+}
 
 /// Buffered records, numbered from 0, in order.
 #[derive(Debug)]
 pub(super) struct Pending {
     layout: Layout,
+    tagged: bool,
     block_bytes: usize,
-    /// Bytes of the records, as a block holds them.
-    bytes: Vec<u8>,
-    /// Where each record ends in `bytes`.
-    ends: Vec<usize>,
+    keys: Vec<u8>,
+    /// Values, without tags where records have no one width; of a long value the pointer.
+    values: Vec<u8>,
+    /// Where each key and each value ends.
+    ends: Vec<(u32, u32)>,
+    /// Empty for records of one width.
+    rows: Vec<Row>,
     /// Coordinates of numeric keys; empty for byte strings.
     coordinates: Vec<u64>,
     numeric: bool,
@@ -30,12 +54,15 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(layout: Layout, block_bytes: usize, numeric: bool) -> Self {
+    pub(super) fn new(layout: Layout, tagged: bool, block_bytes: usize, numeric: bool) -> Self {
         Self {
             layout,
+            tagged,
             block_bytes,
-            bytes: Vec::new(),
+            keys: Vec::new(),
+            values: Vec::new(),
             ends: Vec::new(),
+            rows: Vec::new(),
             coordinates: Vec::new(),
             numeric,
             filled: (0, 0),
@@ -49,21 +76,51 @@ impl Pending {
 
     /// Mean bytes that a pending record takes of a block's room.
     pub(super) fn mean_record_bytes(&self) -> f64 {
-        self.cost(0, self.len()) as f64 / self.len().max(1) as f64
+        let ends = if self.layout == Layout::Slotted { self.len() * start_bytes(self.block_bytes) } else { 0 };
+        (self.byte_len() + ends) as f64 / self.len().max(1) as f64
     }
 
-    pub(super) fn push(&mut self, key: &[u8], value: Stored<'_>) {
+    /// Appends a record; its tag is of use in a tagged table alone.
+    pub(super) fn push(&mut self, key: &[u8], tag: Tag, value: Stored<'_>) {
+        let before = self.values.len();
         match (self.layout, value) {
-            (Layout::Dense { .. }, Stored::Inline(value)) => {
-                self.bytes.extend_from_slice(key);
-                self.bytes.extend_from_slice(value);
-            }
-            (_, value) => push_entry(&mut self.bytes, key, value),
+            (Layout::Dense { .. }, _) if self.tagged => self.values.extend_from_slice(&tag.to_bytes()),
+            _ => {}
         }
-        self.ends.push(self.bytes.len());
+        match value {
+            Stored::Inline(value) => self.values.extend_from_slice(value),
+            Stored::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
+        }
+        if self.layout == Layout::Slotted {
+            self.note(key.len(), tag, self.values.len() - before, matches!(value, Stored::Long(_)));
+        }
+        self.keys.extend_from_slice(key);
+        self.ends.push((self.keys.len() as u32, self.values.len() as u32));
         if self.numeric {
             self.coordinates.push(coordinate(key));
         }
+    }
+
+    /// Notes what the next record has in common with those before it.
+    fn note(&mut self, key_bytes: usize, tag: Tag, value_bytes: usize, is_long: bool) {
+        let record = self.rows.len() as u32;
+        let mut row = Row {
+            tag,
+            same_key_from: record,
+            same_value_from: record,
+            same_tag_from: record,
+            longs: u32::from(is_long),
+            fits: Cell::new(UNKNOWN),
+        };
+        if let Some(before) = self.rows.last() {
+            let last = self.rows.len() - 1;
+            let same = |is_same: bool, from: u32| if is_same { from } else { record };
+            row.same_key_from = same(self.key_range(last).len() == key_bytes, before.same_key_from);
+            row.same_value_from = same(self.value_range(last).len() == value_bytes, before.same_value_from);
+            row.same_tag_from = same(before.tag.kind == tag.kind, before.same_tag_from);
+            row.longs += before.longs;
+        }
+        self.rows.push(row);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -71,79 +128,106 @@ impl Pending {
     }
 
     pub(super) fn byte_len(&self) -> usize {
-        self.bytes.len()
+        self.keys.len() + self.values.len()
     }
 
-    fn begin_of(&self, record: usize) -> usize {
-        record.checked_sub(1).map_or(0, |before| self.ends[before])
+    /// Where keys and values of the records in front of `record` end.
+    fn ends_before(&self, record: usize) -> (usize, usize) {
+        record.checked_sub(1).map_or((0, 0), |before| (self.ends[before].0 as usize, self.ends[before].1 as usize))
     }
 
-    /// Bytes of the records `begin..end`.
-    pub(super) fn records(&self, begin: usize, end: usize) -> &[u8] {
-        &self.bytes[self.begin_of(begin)..self.begin_of(end)]
+    /// Bytes of keys and values in front of a record.
+    pub(super) fn bytes_before(&self, record: usize) -> usize {
+        let (keys, values) = self.ends_before(record);
+        keys + values
     }
 
-    /// Starts of the records `begin..end` within their bytes, and the end of the last.
-    pub(super) fn starts(&self, begin: usize, end: usize) -> Vec<usize> {
-        let base = self.begin_of(begin);
-        (begin..=end).map(|record| self.begin_of(record) - base).collect()
+    fn key_range(&self, record: usize) -> Range<usize> {
+        self.ends_before(record).0..self.ends[record].0 as usize
+    }
+
+    fn value_range(&self, record: usize) -> Range<usize> {
+        self.ends_before(record).1..self.ends[record].1 as usize
+    }
+
+    fn is_long(&self, record: usize) -> bool {
+        self.longs(record, record + 1) > 0
+    }
+
+    /// How many of the records `begin..end` have values that lie elsewhere.
+    fn longs(&self, begin: usize, end: usize) -> u32 {
+        let up_to = |record: usize| record.checked_sub(1).map_or(0, |before| self.rows[before].longs);
+        up_to(end) - up_to(begin)
+    }
+
+    fn stored(&self, record: usize) -> Stored<'_> {
+        let bytes = &self.values[self.value_range(record)];
+        match self.is_long(record).then(|| ValuePointer::decode(bytes)).flatten() {
+            Some(pointer) => Stored::Long(pointer),
+            None => Stored::Inline(bytes),
+        }
     }
 
     pub(super) fn record_key(&self, record: usize) -> &[u8] {
-        let bytes = self.records(record, record + 1);
-        match self.layout {
-            Layout::Dense { key, .. } => &bytes[..key],
-            // What this buffer holds was put there by `push`.
-            Layout::Slotted => split_entry(bytes).map_or(&[], |(key, _)| key),
-        }
+        &self.keys[self.key_range(record)]
     }
 
     pub(super) fn coordinates(&self) -> &[u64] {
         &self.coordinates
     }
 
-    /// Bytes that the records `begin..end` take of a block's room.
-    fn cost(&self, begin: usize, end: usize) -> usize {
-        let bytes = self.begin_of(end) - self.begin_of(begin);
-        match self.layout {
-            Layout::Dense { .. } => bytes,
-            Layout::Slotted => bytes + (end - begin) * start_bytes(self.block_bytes),
+    /// The shape of a block of one record.
+    fn shape(&self, record: usize) -> Shape {
+        let (key_bytes, value_bytes) = (self.key_range(record).len(), self.value_range(record).len());
+        let suffix = self.rows[record].tag.suffix;
+        Shape {
+            count: 1,
+            key_bytes,
+            value_bytes,
+            prefix: key_bytes,
+            one_key_length: true,
+            one_value_length: true,
+            one_tag: true,
+            least_suffix: suffix,
+            largest_suffix: suffix,
         }
+    }
+
+    /// Takes the record `begin + shape.count` into the shape of a block that begins at `begin`.
+    fn grow(&self, shape: &mut Shape, begin: usize) {
+        let record = begin + shape.count;
+        let (row, key) = (&self.rows[record], self.key_range(record));
+        shape.count += 1;
+        shape.key_bytes += key.len();
+        shape.value_bytes += self.value_range(record).len();
+        let first = self.key_range(begin).start;
+        if self.keys.get(first..first + shape.prefix) != self.keys[key.clone()].get(..shape.prefix) {
+            shape.prefix = common_prefix(&self.keys[first..first + shape.prefix], &self.keys[key]);
+        }
+        shape.one_key_length = row.same_key_from as usize <= begin;
+        shape.one_value_length = row.same_value_from as usize <= begin;
+        shape.one_tag = row.same_tag_from as usize <= begin;
+        shape.least_suffix = shape.least_suffix.min(row.tag.suffix);
+        shape.largest_suffix = shape.largest_suffix.max(row.tag.suffix);
+    }
+
+    /// Bytes that a block of this shape without one width of records takes of its room.
+    fn cost(&self, shape: &Shape, begin: usize) -> usize {
+        let width = start_bytes(self.block_bytes);
+        if self.longs(begin, begin + shape.count) == 0 {
+            return shape.bytes(width);
+        }
+        // The length of a key takes three bytes of a varint at most.
+        shape.key_bytes + shape.value_bytes + (shape.count + 1) * width + shape.count * 3
     }
 
     /// Bytes of a block that hold no record.
     pub(super) fn overhead(&self) -> usize {
-        TRAILER_BYTES + if self.layout == Layout::Slotted { start_bytes(self.block_bytes) } else { 0 }
+        TRAILER_BYTES + if self.layout == Layout::Slotted { HEAD_BYTES } else { 0 }
     }
 
     fn room(&self) -> usize {
-        self.block_bytes - self.overhead()
-    }
-
-    /// The largest end of a block that begins at `begin` and takes at most `room` bytes; at least one record.
-    fn fitting(&self, begin: usize, room: usize) -> usize {
-        let (mut low, mut high) = (begin + 1, self.len().max(begin + 1));
-        if let Layout::Dense { .. } = self.layout {
-            let record = self.begin_of(begin + 1) - self.begin_of(begin);
-            return (begin + room / record.max(1)).clamp(low, high);
-        }
-        // A block holds few of the buffered records: gallop before bisecting.
-        let mut step = 64;
-        while low + step < high && self.cost(begin, low + step) <= room {
-            low += step;
-            step *= 2;
-        }
-        high = high.min(low + step);
-        while low < high {
-            let middle = low + (high - low).div_ceil(2);
-            if self.cost(begin, middle) <= room { low = middle } else { high = middle - 1 }
-        }
-        low
-    }
-
-    /// Where the block that begins at `begin` ends when it is filled.
-    pub(super) fn full_end(&self, begin: usize) -> usize {
-        self.fitting(begin, self.room())
+        self.block_bytes - TRAILER_BYTES
     }
 
     fn slack(&self) -> f64 {
@@ -151,50 +235,161 @@ impl Pending {
         if used as f64 >= FILL_LEAST * blocks as f64 { SLACK } else { SLACK_WHEN_EMPTY }
     }
 
+    /// The earliest and the latest end of a block that begins at `begin`; at least one record. The latest is that of all records
+    /// where they fit.
+    fn fits(&self, begin: usize) -> (usize, usize) {
+        if begin >= self.len() {
+            return (begin, begin);
+        }
+        let known = self.rows.get(begin).map_or(UNKNOWN, |row| row.fits.get());
+        let fits = if known == UNKNOWN { self.look_for_fits(begin) } else { known };
+        // Where all records fit, more may come.
+        if let Some(row) = self.rows.get(begin)
+            && begin + (fits.1 as usize) < self.len()
+        {
+            row.fits.set(fits);
+        }
+        (begin + fits.0 as usize, begin + fits.1 as usize)
+    }
+
+    fn look_for_fits(&self, begin: usize) -> (u32, u32) {
+        let room = self.room();
+        let early = (room as f64 * (1.0 - self.slack())) as usize;
+        if let Layout::Dense { key, value } = self.layout {
+            let most = (self.len() - begin) as u32;
+            let fitting = |room: usize| ((room / (key + value).max(1)) as u32).clamp(1, most);
+            return (fitting(early), fitting(room));
+        }
+        let mut shape = self.shape(begin);
+        let (mut first, mut last) = (1, 1);
+        while begin + shape.count < self.len() {
+            self.grow(&mut shape, begin);
+            let cost = self.cost(&shape, begin);
+            if cost > room {
+                break;
+            }
+            last = shape.count;
+            first = if cost <= early { last } else { first };
+        }
+        (first as u32, last as u32)
+    }
+
+    /// Where the block that begins at `begin` ends when it is filled.
+    pub(super) fn full_end(&self, begin: usize) -> usize {
+        self.fits(begin).1
+    }
+
     fn range_of_ends(&self, begin: usize) -> Option<(usize, usize)> {
         if begin >= self.len() {
             return None;
         }
-        let last = self.full_end(begin);
-        if last >= self.len() {
-            return None;
-        }
-        let first = self.fitting(begin, (self.room() as f64 * (1.0 - self.slack())) as usize);
-        Some((first.min(last), last))
+        let (first, last) = self.fits(begin);
+        (last < self.len()).then_some((first, last))
     }
 
     fn expected_end(&self, begin: usize, children: usize) -> Option<usize> {
-        let room = self.room() as f64 * (1.0 - EXPECTED * self.slack());
+        let kept = 1.0 - EXPECTED * self.slack();
         let end = match self.layout {
-            Layout::Dense { key, value } => begin + (children as f64 * (room / (key + value) as f64).floor()) as usize,
+            Layout::Dense { key, value } => {
+                let room = self.room() as f64 * kept;
+                begin + (children as f64 * (room / (key + value) as f64).floor()) as usize
+            }
             Layout::Slotted => {
-                let goal = self.cost(0, begin) + (children as f64 * room) as usize;
-                let (mut low, mut high) = (begin, self.len());
-                while low < high {
-                    let middle = low + (high - low) / 2;
-                    if self.cost(0, middle) < goal { low = middle + 1 } else { high = middle }
-                }
-                low
+                // As the block that begins here.
+                let full = self.bytes_before(self.full_end(begin)) - self.bytes_before(begin);
+                let goal = self.bytes_before(begin) + (children as f64 * full as f64 * kept) as usize;
+                self.ends.partition_point(|&(key, value)| (key as usize + value as usize) < goal).max(begin)
             }
         };
         (end < self.len()).then_some(end)
     }
 
-    /// Notes that the records `begin..end` now fill a block.
-    pub(super) fn note_block(&mut self, begin: usize, end: usize) {
-        self.filled.0 += self.cost(begin, end) as u64;
+    /// Appends the block of the records `begin..end` to `raw`, its checksum still missing. It has `block_bytes` bytes; that of a record
+    /// too large for that more, by a multiple of 512.
+    pub(super) fn lay_out(&mut self, begin: usize, end: usize, raw: &mut Vec<u8>) {
+        let start = raw.len();
+        let (mut form, mut starts) = (0, Vec::new());
+        match self.layout {
+            Layout::Dense { .. } => {
+                for record in begin..end {
+                    raw.extend_from_slice(self.record_key(record));
+                    raw.extend_from_slice(&self.values[self.value_range(record)]);
+                }
+            }
+            Layout::Slotted if self.longs(begin, end) == 0 => {
+                form = COLUMNS_FLAG;
+                let mut shape = self.shape(begin);
+                (begin + 1..end).for_each(|_| self.grow(&mut shape, begin));
+                let body = shape.bytes(2);
+                let end_bytes = start_bytes(self.block_bytes_for(body));
+                columns::encode(&shape, &Part { pending: self, begin }, end_bytes, raw);
+            }
+            Layout::Slotted => {
+                starts.push(0);
+                for record in begin..end {
+                    push_entry(raw, self.record_key(record), None, self.stored(record));
+                    starts.push(raw.len() - start);
+                }
+            }
+        }
+        let used = raw.len() - start;
+        let width = start_bytes(self.block_bytes_for(used + starts.len() * 2));
+        let block_bytes = self.block_bytes_for(used + starts.len() * width);
+        raw.resize(start + block_bytes - TRAILER_BYTES - starts.len() * width, 0);
+        for start in &starts {
+            raw.extend_from_slice(&(*start as u32).to_le_bytes()[..width]);
+        }
+        push_trailer(raw, form, end - begin);
+        self.filled.0 += (used + starts.len() * width) as u64;
         self.filled.1 += self.block_bytes as u64;
+    }
+
+    /// Size of a block with `body_bytes` in front of zeros and trailer.
+    fn block_bytes_for(&self, body_bytes: usize) -> usize {
+        let needed = body_bytes + TRAILER_BYTES;
+        if needed <= self.block_bytes { self.block_bytes } else { needed.next_multiple_of(512) }
     }
 
     /// Forgets the first `count` records.
     pub(super) fn discard(&mut self, count: usize) {
-        let bytes = self.begin_of(count);
-        self.bytes.drain(..bytes);
+        let (keys, values) = self.ends_before(count);
+        self.keys.drain(..keys);
+        self.values.drain(..values);
         self.ends.drain(..count);
-        self.ends.iter_mut().for_each(|end| *end -= bytes);
+        self.ends.iter_mut().for_each(|(key, value)| (*key, *value) = (*key - keys as u32, *value - values as u32));
+        if self.layout == Layout::Slotted {
+            let longs = count.checked_sub(1).map_or(0, |last| self.rows[last].longs);
+            self.rows.drain(..count);
+            for row in &mut self.rows {
+                row.longs -= longs;
+                for from in [&mut row.same_key_from, &mut row.same_value_from, &mut row.same_tag_from] {
+                    *from = from.saturating_sub(count as u32);
+                }
+            }
+        }
         if self.numeric {
             self.coordinates.drain(..count);
         }
+    }
+}
+
+/// The records from `begin` on.
+struct Part<'a> {
+    pending: &'a Pending,
+    begin: usize,
+}
+
+impl Rows for Part<'_> {
+    fn key(&self, row: usize) -> &[u8] {
+        self.pending.record_key(self.begin + row)
+    }
+
+    fn value(&self, row: usize) -> &[u8] {
+        &self.pending.values[self.pending.value_range(self.begin + row)]
+    }
+
+    fn tag(&self, row: usize) -> Tag {
+        self.pending.rows[self.begin + row].tag
     }
 }
 

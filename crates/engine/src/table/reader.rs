@@ -1,6 +1,6 @@
 //! The reader: opening a table, and fetching checked blocks and units within the budget.
 
-use super::block::{Layout, TRAILER_BYTES, lay_out, trailer};
+use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::counts::{self, Counts};
 use super::format::{self, Meta, NodeKind, Section, Source, Tail};
 use super::key::KeyType;
@@ -56,13 +56,17 @@ pub(super) struct Inner {
     pub(super) opening: ReadRecord,
     pub(super) locations: Locations,
     pub(super) layout: Layout,
-    pub(super) cache: BlockCache,
+    pub(super) cache: Arc<BlockCache>,
+    /// Tag and sequence of all records, where they have none of their own.
+    pub(super) untagged: (u8, u64),
     pub(super) profile: Profile,
     pub(super) budget_bytes: u64,
     /// What of the budget is neither resident nor for the cache: the children that operations hold while they work.
     pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<Counts>,
     pub(super) filter: OnceLock<Option<Vec<u8>>>,
+    /// Whether the filter stays in memory.
+    pub(super) keeps_filter: bool,
 }
 
 /// What one operation has at hand beside the table: its receipt, and children that were read ahead for it.
@@ -88,6 +92,17 @@ impl Table {
     /// [`Error::NotATable`], [`Error::UnknownVersion`], [`Error::Damaged`]; [`Error::Changed`] when the data that an index
     /// beside them refers to are not what they were; whatever the storage reports.
     pub fn open(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
+        Self::open_in(storage, name, options, None)
+    }
+
+    /// Opens a table with a cache of its own, or with one that it shares; then tag and sequence of records without tags are given,
+    /// and the budget is for what is read beside blocks.
+    pub(super) fn open_in(
+        storage: Arc<dyn Storage>,
+        name: &str,
+        options: &OpenOptions,
+        shared: Option<(&Arc<BlockCache>, (u8, u64))>,
+    ) -> Result<Self> {
         let (file, opening, tail) = read_tail(&*storage, name, options.budget_bytes)?;
         let Tail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
@@ -107,12 +122,14 @@ impl Table {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Slotted,
         };
-        let filter = meta.filter.filter(|filter| keeps_filter(filter, options.budget_bytes));
-        let filter_bytes = filter.map_or(0, |filter| filter.section.bytes);
+        let keeps_filter =
+            meta.filter.is_some_and(|filter| shared.is_some() || keeps_filter(&filter, options.budget_bytes));
+        let filter_bytes = meta.filter.filter(|_| keeps_filter).map_or(0, |filter| filter.section.bytes);
         let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
         let free_bytes = options.budget_bytes.saturating_sub(resident);
         let working_bytes = (free_bytes / 2).min(MOST_WORKING_BYTES);
-        let cache = BlockCache::new(free_bytes - working_bytes);
+        let own_cache = || Arc::new(BlockCache::new(free_bytes - working_bytes));
+        let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
         let inner = Inner {
             data,
             data_file_id,
@@ -123,11 +140,13 @@ impl Table {
             locations,
             layout,
             cache,
+            untagged: shared.map_or((0, 0), |(_, untagged)| untagged),
             profile: options.profile.clone(),
             budget_bytes: options.budget_bytes,
             working_bytes,
             counts: OnceLock::new(),
             filter: OnceLock::new(),
+            keeps_filter,
             meta,
             storage,
             file,
@@ -323,7 +342,7 @@ impl Inner {
         Ok(Section { offset: layer.offset + child * layer.unit_bytes, bytes: layer.unit_bytes })
     }
 
-    fn cache_key(&self, level: usize, section: Section) -> BlockKey {
+    pub(super) fn cache_key(&self, level: usize, section: Section) -> BlockKey {
         // Two files may be behind one table; data of another file is told apart by a bit that no offset has.
         let beside = level == 0 && self.meta.source != Source::Own;
         BlockKey { file_id: self.file_id, offset: section.offset | u64::from(beside) << 63 }
@@ -456,7 +475,7 @@ impl Inner {
             self.check_identity()?;
             return Err(damaged(format!("the checksum of block {child} does not match")));
         }
-        let (codec, _) = trailer(bytes).ok_or_else(|| damaged(format!("block {child} is too short")))?;
+        let (codec, ..) = trailer(bytes).ok_or_else(|| damaged(format!("block {child} is too short")))?;
         if codec == compress::CODEC_STORED {
             return Ok(bytes.into());
         }
@@ -496,7 +515,9 @@ impl Inner {
         if little_endian {
             bytes.chunks_exact_mut(key + value).for_each(|record| record[..key].reverse());
         }
-        lay_out(self.layout, count * (key + value) + TRAILER_BYTES, &bytes[..count * (key + value)], &[], count)
+        bytes.truncate(count * (key + value));
+        push_trailer(&mut bytes, 0, count);
+        bytes
     }
 
     /// The cumulative counts, read at their first use.

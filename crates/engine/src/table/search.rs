@@ -26,7 +26,7 @@ pub(super) struct Position {
 
 impl Inner {
     pub(super) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
-        BlockView::new(self.layout, bytes).ok_or_else(|| {
+        BlockView::new(self.layout, self.meta.tagged, bytes).ok_or_else(|| {
             self.damaged(self.offset_of(block), format!("block {block} has an impossible number of records"))
         })
     }
@@ -187,13 +187,13 @@ impl Inner {
     /// are distinct and it has the very key that is looked for.
     fn is_first_of_its_key(&self, probe: &Probe<'_>, block: u64, bytes: &[u8]) -> Result<bool> {
         let key = self.view(block, bytes)?.key(0).ok_or_else(|| self.malformed(block))?;
-        Ok(self.meta.distinct && !probe.behind && key == probe.key)
+        Ok(self.meta.distinct && !probe.behind && key.is(probe.key))
     }
 
     fn ends_before(&self, block: u64, bytes: &[u8], probe: &Probe<'_>) -> Result<bool> {
         let view = self.view(block, bytes)?;
         match view.count().checked_sub(1) {
-            Some(last) => Ok(probe.passes(view.key(last).ok_or_else(|| self.malformed(block))?)),
+            Some(last) => Ok(probe.passes(&view.key(last).ok_or_else(|| self.malformed(block))?)),
             None => Ok(true),
         }
     }
@@ -228,7 +228,7 @@ impl Inner {
         let position = self.settle(probe, window, reads)?;
         let Some(bytes) = &position.bytes else { return Ok(None) };
         let found = self.view(position.block, bytes)?.key(position.index);
-        Ok((found == Some(key)).then_some(position))
+        Ok(found.is_some_and(|found| found.is(key)).then_some(position))
     }
 
     /// What the filter says of a key in the blocks of a window; the filter is read at its first use, if the budget has room.
@@ -236,7 +236,7 @@ impl Inner {
     /// A hint may lead to blocks whose part of the filter never saw the key, so it is not taken at its word: only a filter
     /// that does not tell blocks apart is asked then.
     fn filter_allows(&self, key: &[u8], window: Window, reads: &mut Reads<'_>) -> Result<bool> {
-        let Some(meta) = self.meta.filter.filter(|meta| keeps_filter(meta, self.budget_bytes)) else {
+        let Some(meta) = self.meta.filter.filter(|_| self.keeps_filter) else {
             return Ok(true);
         };
         if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {

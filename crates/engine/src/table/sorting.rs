@@ -1,10 +1,11 @@
 //! The writer for records that come in any order: an external sort in front of the sorted writer.
 
+use super::block::{TAG_BYTES, Tag};
 use super::options::WriteOptions;
 use super::report::TableReport;
 use super::sort::{Sorter, remove_leftovers};
 use super::value::ValuePointer;
-use super::writer::{TAG_BYTES, TableWriter, with_tag};
+use super::writer::TableWriter;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::io::Read;
@@ -99,7 +100,10 @@ impl SortingWriter {
                 let (sort_key, _) = &mut self.scratch;
                 sort_key.clear();
                 push_escaped(sort_key, key);
-                let tag: [u8; TAG_BYTES] = *value.first_chunk().unwrap_or(&[0; TAG_BYTES]);
+                let Some(tag) = value.first_chunk::<TAG_BYTES>() else {
+                    let refused = "values of a table with tags begin with a tag and a suffix";
+                    return Err(Error::InvalidArgument(refused.into()));
+                };
                 sort_key.extend_from_slice(&tag[1..]);
                 self.sorter.push(sort_key, value)?;
             }
@@ -130,7 +134,7 @@ impl SortingWriter {
         if self.order != Order::Tagged {
             return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
         }
-        self.append(key, &with_tag(tag, suffix, value))
+        self.append(key, &[&Tag { kind: tag, suffix }.to_bytes()[..], value].concat())
     }
 
     /// Records taken so far.

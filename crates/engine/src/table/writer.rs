@@ -4,7 +4,7 @@
 //! [`LOOKAHEAD_BYTES`] (or four blocks), in which block ends are chosen where separators code best. The file grows under
 //! a temporary name, and gets its own when it is complete and durable.
 
-use super::block::{BLOCK_BYTES, Layout, Stored, lay_out};
+use super::block::{BLOCK_BYTES, Layout, Stored, TAG_BYTES, Tag};
 use super::counts;
 use super::format::{Meta, Source};
 use super::index::{self, Bottom, IndexInput};
@@ -28,18 +28,6 @@ use std::sync::Arc;
 
 /// Records looked ahead over, in bytes: a thousand blocks of 4 KiB, four times what one group of separators takes.
 const LOOKAHEAD_BYTES: usize = 4 << 20;
-/// In front of a value of a tagged table: the tag, and the suffix with all bits flipped, so that larger suffixes come first.
-pub(super) const TAG_BYTES: usize = 9;
-
-/// A value of a tagged table as it is stored: behind its tag and its suffix.
-pub(super) fn with_tag(tag: u8, suffix: u64, value: &[u8]) -> Vec<u8> {
-    let mut tagged = Vec::with_capacity(TAG_BYTES + value.len());
-    tagged.push(tag);
-    tagged.extend_from_slice(&(!suffix).to_be_bytes());
-    tagged.extend_from_slice(value);
-    tagged
-}
-
 /// Writes a table from records in key order.
 ///
 /// ```
@@ -70,8 +58,10 @@ pub struct TableWriter {
     plan: Option<Plan>,
     block_bytes: usize,
     pending: Pending,
-    /// Key of the last record, and its tag and suffix where there are any.
-    last: Option<(Vec<u8>, [u8; TAG_BYTES])>,
+    /// Key of the last record, and its suffix where there is one.
+    last: Option<(Vec<u8>, u64)>,
+    /// A block that is being made.
+    raw: Vec<u8>,
     records: u64,
     distinct: bool,
     locations: LocationWriter,
@@ -105,7 +95,7 @@ impl TableWriter {
         let path = storage.path(name);
         Ok(Self {
             values: ValueWriter::new(out.file_id, path),
-            pending: Pending::new(layout, block_bytes as usize, options.key_type.is_numeric()),
+            pending: Pending::new(layout, options.tagged, block_bytes as usize, options.key_type.is_numeric()),
             filter: FilterUnits::new(options.filter_bits_per_key)?,
             name: name.to_owned(),
             out,
@@ -116,6 +106,7 @@ impl TableWriter {
             plan,
             layout,
             last: None,
+            raw: Vec::new(),
             records: 0,
             distinct: true,
             counts: Vec::new(),
@@ -128,19 +119,31 @@ impl TableWriter {
         })
     }
 
-    /// Appends a record; keys must not fall.
+    /// Appends a record; keys must not fall. In a table with tags, tag and suffix are the first nine bytes of the value, the suffix
+    /// big-endian with all bits flipped; [`Self::append_tagged`] takes them apart.
     ///
     /// # Errors
-    /// [`Error::Unsorted`], [`Error::KeyLength`], [`Error::ValueTooLarge`], and whatever the storage reports.
+    /// [`Error::Unsorted`], [`Error::KeyLength`], [`Error::ValueTooLarge`], [`Error::InvalidArgument`] for a value without tag in a
+    /// table with tags, and whatever the storage reports.
     pub fn append(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let tag = if self.options.tagged { *value.first_chunk().unwrap_or(&[0; TAG_BYTES]) } else { [0; TAG_BYTES] };
-        self.check(key, value.len() as u64, tag)?;
+        if self.options.tagged {
+            let Some((tag, value)) = Tag::split(value) else {
+                return Err(Error::InvalidArgument("values of a table with tags begin with a tag and a suffix".into()));
+            };
+            return self.append_with(key, tag, value);
+        }
+        self.check(key, value.len() as u64, 0)?;
         if self.keeps_apart(value.len()) {
             let pointer = self.write_apart(&mut &value[..])?;
             self.align_behind_value()?;
-            return self.accept(key, Stored::Long(pointer));
+            return self.accept(key, Tag::default(), Stored::Long(pointer));
         }
-        self.accept(key, Stored::Inline(value))
+        self.accept(key, Tag::default(), Stored::Inline(value))
+    }
+
+    fn append_with(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
+        self.check(key, (TAG_BYTES + value.len()) as u64, tag.suffix)?;
+        self.accept(key, tag, Stored::Inline(value))
     }
 
     /// Appends a record whose value is read from a stream to its end, up to 1 GiB.
@@ -153,10 +156,10 @@ impl TableWriter {
                 "values of fixed width, or with tags, are not streamed; use append".into(),
             ));
         }
-        self.check(key, 0, [0; TAG_BYTES])?;
+        self.check(key, 0, 0)?;
         let pointer = self.write_apart(value)?;
         self.align_behind_value()?;
-        self.accept(key, Stored::Long(pointer))
+        self.accept(key, Tag::default(), Stored::Long(pointer))
     }
 
     /// Learns how many records will come, unless the caller has said so; it helps to choose the size of blocks.
@@ -187,8 +190,8 @@ impl TableWriter {
 
     /// Appends a record whose value was written by [`Self::write_apart`].
     pub(super) fn append_apart(&mut self, key: &[u8], pointer: ValuePointer) -> Result<()> {
-        self.check(key, pointer.length, [0; TAG_BYTES])?;
-        self.accept(key, Stored::Long(pointer))
+        self.check(key, pointer.length, 0)?;
+        self.accept(key, Tag::default(), Stored::Long(pointer))
     }
 
     /// Appends a record with a tag byte and a suffix; records of one key are ordered by suffix, largest first.
@@ -199,7 +202,7 @@ impl TableWriter {
         if !self.options.tagged {
             return Err(Error::InvalidArgument("this table takes no tags; create it with `tagged`".into()));
         }
-        self.append(key, &with_tag(tag, suffix, value))
+        self.append_with(key, Tag { kind: tag, suffix }, value)
     }
 
     /// Refuses a record that the table cannot take wherever it stood; `record` is its number, for messages.
@@ -225,28 +228,29 @@ impl TableWriter {
         Ok(())
     }
 
-    fn check(&mut self, key: &[u8], value_bytes: u64, tag: [u8; TAG_BYTES]) -> Result<()> {
+    fn check(&mut self, key: &[u8], value_bytes: u64, suffix: u64) -> Result<()> {
         self.check_shape(self.records, key, value_bytes)?;
-        if let Some((last, last_tag)) = &mut self.last {
-            // The suffix is stored with its bits flipped, so it orders as bytes; the tag does not take part.
-            match key.cmp(last).then(tag[1..].cmp(&last_tag[1..])) {
+        if let Some((last, last_suffix)) = &mut self.last {
+            let keys = key.cmp(last);
+            // The largest suffix comes first; the tag does not take part.
+            match keys.then((*last_suffix).cmp(&suffix)) {
                 std::cmp::Ordering::Less => {
                     let path = self.storage.path(&self.name);
                     return Err(Error::Unsorted { path, record: self.records });
                 }
-                _ => self.distinct &= key != last.as_slice(),
+                _ => self.distinct &= keys != std::cmp::Ordering::Equal,
             }
             last.clear();
             last.extend_from_slice(key);
-            *last_tag = tag;
+            *last_suffix = suffix;
         } else {
-            self.last = Some((key.to_vec(), tag));
+            self.last = Some((key.to_vec(), suffix));
         }
         Ok(())
     }
 
-    fn accept(&mut self, key: &[u8], value: Stored<'_>) -> Result<()> {
-        self.pending.push(key, value);
+    fn accept(&mut self, key: &[u8], tag: Tag, value: Stored<'_>) -> Result<()> {
+        self.pending.push(key, tag, value);
         self.records += 1;
         if self.records == 1 {
             self.first_coordinate = self.pending.coordinates().first().copied().unwrap_or(0);
@@ -284,7 +288,7 @@ impl TableWriter {
         let mut left = self.pending.byte_len();
         while begin < self.pending.len() && (keep == 0 || left > keep) {
             let end = self.write_group(begin)?;
-            left -= self.pending.records(begin, end).len();
+            left -= self.pending.bytes_before(end) - self.pending.bytes_before(begin);
             begin = end;
         }
         self.pending.discard(begin);
@@ -340,13 +344,9 @@ impl TableWriter {
     }
 
     fn write_block(&mut self, begin: usize, end: usize) -> Result<()> {
-        let records = self.pending.records(begin, end);
-        let starts = if self.layout == Layout::Slotted { self.pending.starts(begin, end) } else { Vec::new() };
-        let table = starts.len() * super::block::start_bytes(self.block_bytes.max(records.len() + 64));
-        let needed = records.len() + table + super::block::TRAILER_BYTES;
-        // A record that is larger than a block has a block of its own.
-        let raw_bytes = if needed <= self.block_bytes { self.block_bytes } else { needed.next_multiple_of(512) };
-        let mut raw = lay_out(self.layout, raw_bytes, records, &starts, end - begin);
+        let mut raw = std::mem::take(&mut self.raw);
+        raw.clear();
+        self.pending.lay_out(begin, end, &mut raw);
         self.largest_block_bytes = self.largest_block_bytes.max(raw.len());
         if let Some(packed) = pack(&self.options.compression, &raw) {
             raw = packed;
@@ -355,8 +355,8 @@ impl TableWriter {
         checksum::seal(self.out.file_id, offset, &mut raw);
         self.out.put(&raw)?;
         self.locations.push(offset, raw.len());
+        self.raw = raw;
         self.counts.push((end - begin) as u32);
-        self.pending.note_block(begin, end);
         if self.options.key_type.is_numeric() && end < self.pending.len() {
             let coordinates = self.pending.coordinates();
             self.fences.push(Fence { low: coordinates[end - 1], high: coordinates[end] });
@@ -437,7 +437,8 @@ fn pack(compression: &Compression, raw: &[u8]) -> Option<Vec<u8>> {
     let mut packed = Vec::new();
     let codec = compression.compress(body, &mut packed)?;
     packed.extend_from_slice(&(body.len() as u32).to_le_bytes());
-    packed.push(codec);
+    // Form and codec share a byte.
+    packed.push(codec | trailer[0]);
     packed.extend_from_slice(&trailer[1..]);
     Some(packed)
 }
@@ -477,5 +478,18 @@ impl TableWriter {
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.storage.path(&self.name)
+    }
+}
+
+/// What a store needs to know while it writes.
+impl TableWriter {
+    /// About how long the file will be, its index aside: bytes written, and those of records that wait.
+    pub(crate) fn bytes_so_far(&self) -> u64 {
+        self.out.offset() + self.pending.byte_len() as u64
+    }
+
+    /// Adds a property that was not known when the table was begun.
+    pub(crate) fn set_property(&mut self, name: &str, value: Vec<u8>) {
+        self.options.properties.push((name.to_owned(), value));
     }
 }

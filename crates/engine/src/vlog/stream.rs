@@ -47,7 +47,7 @@ impl ValueStream {
     ///
     /// # Errors
     /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; those of [`Self::next_chunk`].
-    pub(crate) fn read_to_vec(mut self, limit_bytes: u64) -> Result<Vec<u8>> {
+    pub(crate) fn read_to_vec(self, limit_bytes: u64) -> Result<Vec<u8>> {
         self.chunks.read_to_vec(limit_bytes)
     }
 }

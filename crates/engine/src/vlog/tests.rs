@@ -6,6 +6,7 @@ use super::file::{FOOTER_BYTES, HEADER};
 use super::*;
 use crate::block::checksum::identity;
 use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
+use crate::block::documents::example;
 use crate::block::header::HEADER_BYTES;
 use crate::block::stream::MAX_VALUE_BYTES;
 use crate::error::{Error, Result};
@@ -615,6 +616,42 @@ fn small_values_take_eight_bytes_beside_key_and_value() {
     assert_eq!(place.stored_bytes, 16 + 64 + 7);
     let place = writer.append(&[1; 16], &[2; 1024]).unwrap();
     assert_eq!(place.stored_bytes, 16 + 1024 + 8);
+}
+
+const DOCUMENT: &str = include_str!("../../../../docs/format/value-log.md");
+const DOCUMENT_OWNER: u64 = 0x0123_4567_89ab_cdef;
+
+#[test]
+fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
+    let (memory, storage) = storage();
+    let mut writer = ValueWriter::create(&storage, DOCUMENT_OWNER, 9, Compression::None).unwrap();
+    let places = [writer.append(b"cat", b"meow").unwrap(), writer.append(b"dog", b"").unwrap()];
+    writer.finish().unwrap();
+    let written = memory.content(&values_name(9)).unwrap();
+    assert_eq!(written, example(DOCUMENT, "file"));
+    let encoded = places.map(|place| {
+        let mut bytes = Vec::new();
+        place.encode(&mut bytes);
+        bytes
+    });
+    assert_eq!(encoded, [vec![0x09, 0x38, 0x0e, 0x04], vec![0x09, 0x46, 0x0a, 0x00]]);
+    memory.put(&values_name(9), example(DOCUMENT, "file")).unwrap();
+    let file = ValueFile::open(&*storage, DOCUMENT_OWNER, 9).unwrap();
+    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+    check(&file, &places[0], b"meow");
+    check(&file, &places[1], b"");
+}
+
+#[test]
+#[cfg(feature = "lz4")]
+fn the_packed_example_of_the_document_is_unpacked_as_it_says() {
+    let chunk = example(DOCUMENT, "packed");
+    let head = Head::checked(identity(DOCUMENT_OWNER, 9), 56, &chunk).unwrap();
+    assert_eq!((head.part, head.codec, head.chunk_bytes()), (Part::Whole, CODEC_LZ4, chunk.len()));
+    assert_eq!(chunk[head.key.clone()], *b"dog");
+    let mut value = Vec::new();
+    head.unpack(&chunk, &mut value).unwrap();
+    assert_eq!(value, [b'x'; 64]);
 }
 
 proptest! {

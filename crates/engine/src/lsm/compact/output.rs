@@ -144,7 +144,8 @@ impl Growing {
         let mut options = table_options(context.options);
         options.properties.push((PLACE_PROPERTY.to_owned(), place_property(context.owner, number)));
         let writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
-        let meta = TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
+        let meta =
+            TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
         Ok(Self { writer, meta, last: Vec::new(), values: Vec::new() })
     }
 

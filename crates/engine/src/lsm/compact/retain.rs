@@ -1,7 +1,7 @@
 //! Which entries and range removals outlive a compaction.
 
 use super::super::entry::{Entry, Kind, Sequence};
-use super::super::removals::{Removal, Removals};
+use super::super::removals::Removals;
 use super::below::Below;
 
 /// What becomes of an entry.
@@ -96,16 +96,16 @@ impl<'a> Retain<'a> {
     pub(crate) fn surviving_removals(&self) -> Removals {
         let oldest = self.oldest_stripe();
         // Of those that begin alike, the newest comes first.
-        let mut before: Option<(&Removal, Sequence)> = None;
+        let mut before: Option<(&[u8], &[u8], Sequence)> = None;
         let surviving = self.removals.iter().filter(|removal| {
             let stripe = self.stripe_of(removal.sequence);
-            let is_shadowed = before.is_some_and(|(newer, its_stripe)| {
-                its_stripe == stripe && newer.start == removal.start && newer.end >= removal.end
+            let is_shadowed = before.is_some_and(|(start, end, its_stripe)| {
+                its_stripe == stripe && *start == *removal.start && *end >= *removal.end
             });
             let is_idle = stripe == oldest && self.below.is_range_free(&removal.start, &removal.end);
             let stays = !is_shadowed && !is_idle;
             if stays {
-                before = Some((*removal, stripe));
+                before = Some((&removal.start, &removal.end, stripe));
             }
             stays
         });

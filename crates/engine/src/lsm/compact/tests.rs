@@ -3,16 +3,22 @@
 use super::super::entry::{Kind, MAX_SEQUENCE, Sequence};
 use super::super::model::{History, Step, Version, keys, steps};
 use super::super::options::DbOptions;
-use super::super::removals::Removals;
 use super::super::table_file::TableFile;
-use super::super::version::TableMeta;
+use super::super::version::{FileKind, TableMeta, file_name};
 use super::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
 use crate::block::cache::BlockCache;
+use crate::block::compress::Compression;
 use crate::error::{Error, Result};
-use crate::io::{MemoryStorage, Storage};
+use crate::io::{
+    MemoryStorage, Purpose, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile, UpdaterWrapper,
+    WritableFile, WriterWrapper,
+};
+use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
 use proptest::prelude::*;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const OWNER: u64 = 77;
 
@@ -107,7 +113,8 @@ fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
     let shadowed = versions.windows(2).filter(|pair| pair[0].key == pair[1].key).count();
     assert_eq!(meta.shadowed, shadowed as u64);
     assert_eq!(meta.has_range_removals, !removals.is_empty());
-    let sequences = versions.iter().map(|version| version.sequence).chain(removals.iter().map(|removal| removal.sequence));
+    let sequences =
+        versions.iter().map(|version| version.sequence).chain(removals.iter().map(|removal| removal.sequence));
     assert_eq!(meta.smallest_sequence, sequences.clone().min().unwrap());
     assert_eq!(meta.largest_sequence, sequences.max().unwrap());
     let starts = versions.first().map(|version| version.key.as_slice()).into_iter();
@@ -116,7 +123,7 @@ fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
         assert!(file.may_hold(&version.key));
     }
     for removal in &removals {
-        assert!(meta.ends_before(&removal.end) && *removal.start >= *meta.smallest);
+        assert!(*removal.end <= *meta.largest && *removal.start >= *meta.smallest);
     }
 }
 
@@ -188,7 +195,8 @@ proptest! {
         for edge in edges.windows(2) {
             let part = Part { from: edge[0].clone(), to: edge[1].clone() };
             let collected = Collected::new();
-            let job = CompactJob { part, ..job(&history, 1, &[at], Below::default(), &collected) };
+            let snapshots = [at];
+            let job = CompactJob { part, ..job(&history, 1, &snapshots, Below::default(), &collected) };
             tables.extend(run_job(&world.context(), job).unwrap().tables);
         }
         for pair in tables.windows(2) {
@@ -210,7 +218,10 @@ fn a_job_without_entries_makes_no_table_and_one_of_range_removals_alone_makes_on
     assert!(world.run(&history, 0, &[], Below::default()).unwrap().tables.is_empty());
     let outcome = world.run(&history, 0, &[2], Below::default()).unwrap();
     let [meta] = &outcome.tables[..] else { panic!("{outcome:?}") };
-    assert_eq!((meta.smallest.as_slice(), meta.largest.as_slice(), meta.largest_excluded), (&b"b"[..], &b"d"[..], true));
+    assert_eq!(
+        (meta.smallest.as_slice(), meta.largest.as_slice(), meta.largest_excluded),
+        (&b"b"[..], &b"d"[..], true)
+    );
     let file = world.open(meta);
     assert_eq!((file.covering(b"c", 9), file.covering(b"d", 9), file.covering(b"c", 4)), (5, 0, 0));
 }
@@ -234,7 +245,7 @@ fn a_job_that_is_told_to_stop_leaves_nothing() {
     let world = World::new(2000);
     let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![7; 20]);
     let history = History::of(&(0..20_000).map(put).collect::<Vec<_>>(), 1);
-    world.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    world.stop.store(true, Ordering::Relaxed);
     assert!(matches!(world.run(&history, 1, &[], Below::default()), Err(Error::Interrupted)));
     assert_eq!(world.storage.list().unwrap(), Vec::<String>::new());
 }
@@ -245,10 +256,243 @@ fn a_failing_input_leaves_nothing() {
     let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![7; 20]);
     let history = History::of(&(0..5000).map(put).collect::<Vec<_>>(), 1);
     let collected = Collected::new();
-    let failing = CompactJob {
-        cursor: history.failing_cursor(3000),
-        ..job(&history, 1, &[], Below::default(), &collected)
-    };
+    let failing =
+        CompactJob { cursor: history.failing_cursor(3000), ..job(&history, 1, &[], Below::default(), &collected) };
     assert!(run_job(&world.context(), failing).is_err());
     assert_eq!(world.storage.list().unwrap(), Vec::<String>::new());
+}
+
+/// A folder on a disk of limited size: what would pass it is refused.
+#[derive(Debug)]
+struct SmallDisk {
+    inner: MemoryStorage,
+    left: Arc<AtomicU64>,
+}
+
+impl StorageWrapper for SmallDisk {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        Ok(Box::new(SmallWriter { inner: self.inner.create(name)?, left: Arc::clone(&self.left) }))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Ok(Arc::new(SmallUpdater { inner: self.inner.create_update(name)?, left: Arc::clone(&self.left) }))
+    }
+}
+
+fn take(left: &AtomicU64, bytes: u64, path: &Path) -> Result<()> {
+    let taken = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
+    taken.map(|_| ()).map_err(|_| Error::io("write", path, ErrorKind::StorageFull.into()))
+}
+
+#[derive(Debug)]
+struct SmallWriter {
+    inner: Box<dyn WritableFile>,
+    left: Arc<AtomicU64>,
+}
+
+impl WriterWrapper for SmallWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.inner
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.inner
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        take(&self.left, bytes.len() as u64, self.inner.path())?;
+        self.inner.write_at(offset, bytes)
+    }
+}
+
+#[derive(Debug)]
+struct SmallUpdater {
+    inner: Arc<dyn UpdatableFile>,
+    left: Arc<AtomicU64>,
+}
+
+impl ReaderWrapper for SmallUpdater {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+}
+
+impl UpdaterWrapper for SmallUpdater {
+    fn updatable(&self) -> &dyn UpdatableFile {
+        &*self.inner
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        take(&self.left, bytes.len() as u64, self.inner.path())?;
+        self.inner.write_at(offset, bytes, purpose)
+    }
+}
+
+/// Values of a history in value files, and entries that point at them.
+fn separated(world: &World, history: &History, number: u64) -> (History, Arc<ValueFile>) {
+    let mut writer = ValueWriter::create(&world.storage, OWNER, number, Compression::None).unwrap();
+    let mut pointing = history.clone();
+    for version in pointing.versions.iter_mut().filter(|version| version.kind == Kind::Value) {
+        let place = writer.append(&version.key, &version.value).unwrap();
+        version.kind = Kind::Pointer;
+        version.value.clear();
+        place.encode(&mut version.value);
+    }
+    (pointing, writer.finish().unwrap())
+}
+
+/// What entries point at, in their place.
+fn resolved(history: &History, files: &[Arc<ValueFile>]) -> History {
+    let mut resolved = history.clone();
+    for version in resolved.versions.iter_mut().filter(|version| version.kind == Kind::Pointer) {
+        let place = ValuePlace::decode(&version.value).unwrap();
+        let file = files.iter().find(|file| file.number() == place.file).unwrap();
+        version.value = file.get(&place, 1 << 30).unwrap().to_vec();
+        version.kind = Kind::Value;
+    }
+    resolved
+}
+
+fn collect(file: &Arc<ValueFile>) -> Collected {
+    [(file.number(), Arc::clone(file))].into()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Values that move are what they were, their entries keep their numbers, and nothing points into the old file any more.
+    #[test]
+    fn values_move_and_no_reader_sees_a_difference(older in steps(40), newer in steps(60), at in 0..100_u64) {
+        let world = World::new(700);
+        let (older, newer) = (History::of(&older, 1), History::of(&newer, 41));
+        world.next_file.store(3, Ordering::Relaxed);
+        let (older_pointing, old_file) = separated(&world, &older, 1);
+        let (newer_pointing, new_file) = separated(&world, &newer, 2);
+        let both = newer_pointing.with(&older_pointing);
+        let (collected, snapshots) = (collect(&old_file), [at]);
+        let outcome = run_job(&world.context(), job(&both, 1, &snapshots, Below::default(), &collected)).unwrap();
+        let after = world.read(&outcome.tables);
+        let places = after.versions.iter().filter(|version| version.kind == Kind::Pointer);
+        let places: Vec<_> = places.map(|version| ValuePlace::decode(&version.value).unwrap()).collect();
+        prop_assert!(places.iter().all(|place| place.file != 1));
+        let mut files = outcome.value_files.clone();
+        files.push(new_file);
+        let mut live = std::collections::BTreeMap::new();
+        for (file, bytes) in outcome.tables.iter().flat_map(|table| &table.values) {
+            *live.entry(*file).or_insert(0) += bytes;
+        }
+        for place in &places {
+            *live.get_mut(&place.file).unwrap() -= place.stored_bytes;
+        }
+        prop_assert!(live.values().all(|&bytes| bytes == 0), "bytes of value files are counted wrong: {live:?}");
+        let (after, before) = (resolved(&after, &files), newer.with(&older));
+        for at in [at, MAX_SEQUENCE] {
+            prop_assert_eq!(after.seen(at), before.seen(at));
+        }
+        for version in after.versions.iter().filter(|version| version.sequence > 0) {
+            prop_assert!(before.versions.contains(version));
+        }
+    }
+}
+
+#[test]
+fn a_value_longer_than_is_held_in_memory_moves_too() {
+    let world = World::new(1 << 20);
+    world.next_file.store(2, Ordering::Relaxed);
+    let long: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
+    let history = History::of(&[Step::Put(b"long".to_vec(), Kind::Value, long)], 1);
+    let (pointing, file) = separated(&world, &history, 1);
+    let outcome = run_job(&world.context(), job(&pointing, 1, &[], Below::default(), &collect(&file))).unwrap();
+    let after = resolved(&world.read(&outcome.tables), &outcome.value_files);
+    assert_eq!(after.versions[0].value, history.versions[0].value);
+    assert!(outcome.moved_bytes > 3_000_000);
+}
+
+#[test]
+fn damaged_pointers_and_values_fail_the_job_and_leave_nothing() {
+    let world = World::new(1 << 20);
+    world.next_file.store(2, Ordering::Relaxed);
+    let history = History::of(&[Step::Put(b"a".to_vec(), Kind::Value, vec![1; 2000])], 1);
+    let (pointing, file) = separated(&world, &history, 1);
+    let before = world.storage.list().unwrap();
+    for (at, bit) in [(0, 1), (1, 7), (2, 1), (3, 3)] {
+        let mut forged = pointing.clone();
+        forged.versions[0].value[at] ^= bit;
+        let moves = ValuePlace::decode(&forged.versions[0].value).is_none_or(|place| place.file == 1);
+        let collected = collect(&file);
+        let outcome = run_job(&world.context(), job(&forged, 1, &[], Below::default(), &collected));
+        assert!(!moves || matches!(outcome, Err(Error::Damaged { .. })), "byte {at}: {outcome:?}");
+        if let Ok(outcome) = outcome {
+            outcome.discard(&world.context());
+        }
+        assert_eq!(world.storage.list().unwrap(), before);
+    }
+    let mut cut = pointing;
+    cut.versions[0].value.truncate(2);
+    assert!(matches!(world.run(&cut, 1, &[], Below::default()), Err(Error::Damaged { .. })));
+    assert_eq!(world.storage.list().unwrap(), before);
+}
+
+/// The disk fills up at every write in turn: the job fails as long as it is too small, and leaves nothing.
+#[test]
+fn a_full_disk_leaves_no_files() {
+    let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![i as u8; 60]);
+    let history = History::of(&(0..300).map(put).collect::<Vec<_>>(), 1);
+    let (mut size, mut failures) = (40_000, 0);
+    loop {
+        let left = Arc::new(AtomicU64::new(size));
+        let storage = Arc::new(SmallDisk { inner: MemoryStorage::new(), left });
+        let options = DbOptions { table_bytes: 6000, block_bytes: 512, ..DbOptions::default() };
+        let world = World::on(storage, options);
+        world.next_file.store(2, Ordering::Relaxed);
+        let (pointing, file) = separated(&world, &history, 1);
+        match run_job(&world.context(), job(&pointing, 1, &[], Below::default(), &collect(&file))) {
+            Ok(_) => break,
+            Err(error) => {
+                assert!(
+                    error.to_string().contains("storage full") || error.to_string().contains("no storage space"),
+                    "{error}"
+                );
+                assert_eq!(world.storage.list().unwrap(), ["000001.values"]);
+                failures += 1;
+            }
+        }
+        size += 777;
+    }
+    assert!(failures > 20, "{failures} failures");
+}
+
+#[test]
+fn the_file_of_an_obsolete_table_goes_with_its_last_handle() {
+    let world = World::new(1000);
+    let history = History::of(&[Step::Put(b"a".to_vec(), Kind::Value, vec![1])], 1);
+    let tables = world.run(&history, 1, &[], Below::default()).unwrap().tables;
+    let name = file_name(tables[0].number, FileKind::Table);
+    let file = world.open(&tables[0]);
+    let reader = Arc::clone(&file);
+    file.mark_obsolete();
+    drop(file);
+    assert_eq!(reader.get(b"a", 5).unwrap().map(|found| found.2.to_vec()), Some(vec![1]));
+    assert!(world.storage.exists(&name).unwrap());
+    drop(reader);
+    assert!(!world.storage.exists(&name).unwrap());
+}
+
+#[test]
+fn a_table_in_the_place_of_another_is_told() {
+    let world = World::new(1000);
+    let history = History::of(&[Step::Put(b"a".to_vec(), Kind::Value, vec![1])], 1);
+    let run = || world.run(&history, 1, &[], Below::default()).unwrap().tables.remove(0);
+    let (one, other) = (run(), run());
+    let name = |meta: &TableMeta| file_name(meta.number, FileKind::Table);
+    world.storage.rename(&name(&other), &name(&one)).unwrap();
+    let cache = Arc::new(BlockCache::new(1 << 20));
+    let opened = TableFile::open(&world.storage, OWNER, Arc::new(one), &cache, &world.options);
+    assert!(matches!(opened, Err(Error::Damaged { .. })));
+    let (mine, theirs) = (run(), OWNER + 1);
+    assert!(TableFile::open(&world.storage, theirs, Arc::new(mine), &cache, &world.options).is_err());
 }

@@ -33,9 +33,16 @@ pub(crate) fn number_of(key: &[u8]) -> u64 {
     key.iter().enumerate().fold(0, |number, (index, &byte)| number | u64::from(byte) << (56 - 8 * index))
 }
 
-/// How many bytes two keys have in common at their front.
-pub(super) fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+/// Bytes of the shortest key that stay behind the prefix: the keys to come may differ from the first ones further ahead.
+const BEHIND_PREFIX: usize = 4;
+
+/// The prefix that makes keys like these tell apart by their coordinates.
+pub(super) fn telling_prefix<'a, 'b>(first: &'a [u8], others: impl Iterator<Item = &'b [u8]>) -> &'a [u8] {
+    let shared = others.fold(first.len().saturating_sub(BEHIND_PREFIX), |shared, other| {
+        let limit = shared.min(other.len().saturating_sub(BEHIND_PREFIX));
+        first[..limit].iter().zip(other).take_while(|(one, other)| one == other).count()
+    });
+    &first[..shared]
 }
 
 #[cfg(test)]
@@ -63,6 +70,14 @@ mod tests {
         assert_eq!(coordinates.of(b"use"), 0);
         assert_eq!(coordinates.of(b"users\0"), coordinates.of(b"users"));
         assert_eq!(coordinates.of(b"v"), u64::MAX);
-        assert_eq!(shared_bytes(b"user0001", b"user0102"), 5);
+    }
+
+    #[test]
+    fn the_prefix_leaves_room_for_keys_to_come() {
+        let prefix = |keys: [&'static [u8]; 3]| telling_prefix(keys[0], keys[1..].iter().copied());
+        assert_eq!(prefix([b"user000017", b"user000123", b"user000999"]), b"user00");
+        assert_eq!(prefix([b"user0000000017", b"user0000100123", b"user0000000999"]), b"user0000");
+        assert_eq!(prefix([b"abcdefgh", b"abcd", b"abcdefgh"]), b"");
+        assert_eq!(prefix([b"", b"a", b"b"]), b"");
     }
 }

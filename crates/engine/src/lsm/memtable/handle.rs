@@ -1,6 +1,6 @@
 //! The memtable as the store sees it.
 
-use super::coordinate::shared_bytes;
+use super::coordinate::telling_prefix;
 use super::cursor::MemtableCursor;
 use super::insert::Inserter;
 use super::list::List;
@@ -33,10 +33,8 @@ impl Memtable {
     /// An empty one that follows on `older`, whose keys tell what the next ones have in common.
     pub(crate) fn after(older: &Self) -> Self {
         let (first, last) = (older.list.behind(super::list::HEAD), older.list.last());
-        let prefix = older.list.entry(first).zip(older.list.entry(last)).and_then(|(first, last)| {
-            let shared = shared_bytes(first.key, last.key);
-            (shared < first.key.len()).then(|| first.key[..shared].to_vec())
-        });
+        let ends = older.list.entry(first).zip(older.list.entry(last)).filter(|(first, last)| first.key != last.key);
+        let prefix = ends.map(|(first, last)| telling_prefix(first.key, std::iter::once(last.key)).to_vec());
         Self::with_prefix(prefix)
     }
 

@@ -1,8 +1,8 @@
 //! Inserting into the skiplist: one thread at a time.
 
 use super::arena::{Arena, End};
-use super::coordinate::shared_bytes;
-use super::list::{END, FIRST_LINK, HEAD, LEVELS, List, Record, Target, link_to};
+use super::coordinate::telling_prefix;
+use super::list::{END, FIRST_LINK, GUIDE_LEVEL, HEAD, LEVELS, List, Record, Target, link_to};
 use crate::lsm::entry::{Action, GROUP_HEAD_BYTES, Operation};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -25,12 +25,15 @@ pub(super) struct Inserter {
     words: End,
     groups: End,
     random: u64,
-    /// The last node of each level that does not lie behind the place of the last insert.
+    /// The last node of each level that does not lie behind the place of the last insert; up to the level of the guide, and above it of the
+    /// last insert of a taller node.
     before: [u32; LEVELS],
     /// The link to the node inserted last.
     last: u64,
     /// What keys are expected to have in common.
     prefix: Option<Vec<u8>>,
+    /// Nodes that are to be in the next guide.
+    recent: Vec<(u64, u32)>,
     /// Operations to be inserted, in order: coordinate and index.
     order: Vec<(u64, u32)>,
 }
@@ -39,7 +42,7 @@ impl Inserter {
     /// One for an empty list, of keys that are expected to have a prefix.
     pub(super) fn new(prefix: Option<Vec<u8>>) -> Self {
         let (words, groups, before) = (End::default(), End::default(), [HEAD; LEVELS]);
-        Self { words, groups, random: FIRST_RANDOM, before, last: END, prefix, order: Vec::new() }
+        Self { words, groups, random: FIRST_RANDOM, before, last: END, prefix, recent: Vec::new(), order: Vec::new() }
     }
 
     /// Whether `operations` more fit for certain.
@@ -115,7 +118,8 @@ impl Inserter {
     fn insert_one(&mut self, list: &List, record: &Record, key: &[u8]) -> Option<u64> {
         let height = self.height();
         let target = Target { coordinate: record.coordinate, key, sequence: record.sequence };
-        self.find(list, &target);
+        let (from, level) = self.start(list, &target, height);
+        list.descend(from, level, &target, |level, node| self.before[level] = node);
         let (node, grown) = list.words.take(&mut self.words, FIRST_LINK + height)?;
         let words = list.words.from(node);
         for (word, content) in words.iter().zip(record.words()) {
@@ -132,49 +136,55 @@ impl Inserter {
             *before = node;
         }
         self.last = link_to(node, record.coordinate);
-        Some(grown)
+        if height > GUIDE_LEVEL {
+            self.recent.push((record.coordinate, node));
+        }
+        Some(grown + list.guides.renew(&mut self.recent))
     }
 
-    /// Finds the nodes to insert behind: on from those of the last insert, if the place lies behind it.
-    fn find(&mut self, list: &List, target: &Target<'_>) {
-        let next = |node: u32, level: usize| list.words.from(node)[FIRST_LINK + level].load(Relaxed);
-        let height = list.height.load(Relaxed) as usize;
-        let (mut level, mut at) = (height, HEAD);
-        if list.precedes(self.last, target) {
-            // Where nothing lies between on a level, nothing does on the higher ones.
-            let passes = |level: usize| list.precedes(next(self.before[level], level), target);
-            level = (0..height).find(|&level| !passes(level)).unwrap_or(height);
-            at = level.checked_sub(1).map_or(HEAD, |below| self.before[below]);
-        }
-        let mut bound = END;
-        for level in (0..level).rev() {
-            loop {
-                let link = next(at, level);
-                if link == bound || !list.precedes(link, target) {
-                    bound = link;
-                    break;
-                }
-                at = link as u32;
+    /// Where to begin the search for a place: a node ahead of it, and a level that it has. Levels above are not searched, so they
+    /// are such that a node of `height` levels is not to be linked there, or that nothing changed.
+    fn start(&self, list: &List, target: &Target<'_>, height: usize) -> (u32, usize) {
+        if height <= GUIDE_LEVEL + 1 {
+            if let Some(level) = self.level_of_rest(list, target).map(|level| level.saturating_sub(1)) {
+                return (self.before[level], level);
             }
-            self.before[level] = at;
+            if let Some(node) = list.guided(target) {
+                return (node, GUIDE_LEVEL);
+            }
         }
+        (HEAD, LEVELS - 1)
     }
 
-    /// Levels of the next node: a quarter of the nodes of a level are on the next.
+    /// The lowest level on which nothing lies between the last insert and a place behind it; then nothing does on the levels above.
+    fn level_of_rest(&self, list: &List, target: &Target<'_>) -> Option<usize> {
+        if !list.precedes(self.last, target) {
+            return None;
+        }
+        (0..=GUIDE_LEVEL).find(|&level| {
+            let link = list.words.from(self.before[level])[FIRST_LINK + level].load(Relaxed);
+            !list.precedes(link, target)
+        })
+    }
+
+    /// Levels of the next node: half of the nodes of a level are on the next.
     fn height(&mut self) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        (self.random.trailing_zeros() as usize / 2 + 1).min(LEVELS)
+        (self.random.trailing_zeros() as usize + 1).min(LEVELS)
     }
 }
 
 /// What the keys of a group have in common, if there are enough of them to tell.
 fn shared_prefix<'a>(buffer: &'a [u8], operations: &[Operation]) -> &'a [u8] {
     let mut keys = operations.iter().filter(|operation| operation.action != Action::RemoveRange);
-    let first = keys.next().map_or(&[][..], |operation| key_of(buffer, operation));
-    let shared = keys.map(|operation| shared_bytes(first, key_of(buffer, operation))).min().unwrap_or(0);
-    if operations.len() >= PREFIX_KEYS && shared < first.len() { &first[..shared] } else { &[] }
+    match keys.next().map(|operation| key_of(buffer, operation)) {
+        Some(first) if operations.len() >= PREFIX_KEYS => {
+            telling_prefix(first, keys.map(|operation| key_of(buffer, operation)))
+        }
+        _ => &[],
+    }
 }
 
 fn key_of<'a>(buffer: &'a [u8], operation: &Operation) -> &'a [u8] {

@@ -2,6 +2,7 @@
 
 use super::arena::Arena;
 use super::coordinate::Coordinates;
+use super::guide::Guides;
 use crate::block::Slice;
 use crate::lsm::entry::{Entry, Kind, Sequence, take_varint};
 use std::cmp::Ordering;
@@ -9,8 +10,14 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-/// Most levels: with a quarter of the nodes of a level on the next, enough for 4^16 of them.
-pub(super) const LEVELS: usize = 16;
+/// Most levels: with half of the nodes of a level on the next, enough for 2^24 of them.
+pub(super) const LEVELS: usize = 24;
+
+/// The level whose nodes are in the guide: one in eight.
+pub(super) const GUIDE_LEVEL: usize = 3;
+
+/// So many steps on the level of the guide are worth it; where more are needed, most nodes are newer than the guide.
+const GUIDED_STEPS: u32 = 8;
 
 /// The node ahead of all others, which is no entry.
 pub(super) const HEAD: u32 = 0;
@@ -66,6 +73,7 @@ pub(super) struct Target<'a> {
 pub(super) struct List {
     pub(super) words: Arena<AtomicU64>,
     pub(super) groups: Groups,
+    pub(super) guides: Guides,
     /// Levels in use, at least one.
     pub(super) height: AtomicU32,
     coordinates: OnceLock<Coordinates>,
@@ -73,7 +81,13 @@ pub(super) struct List {
 
 impl List {
     pub(super) fn new() -> Self {
-        Self { words: Arena::new(), groups: Arena::new(), height: AtomicU32::new(1), coordinates: OnceLock::new() }
+        Self {
+            words: Arena::new(),
+            groups: Arena::new(),
+            guides: Guides::new(),
+            height: AtomicU32::new(1),
+            coordinates: OnceLock::new(),
+        }
     }
 
     /// States the prefix of keys; it must be before the first node is there.
@@ -100,20 +114,46 @@ impl List {
         if !self.is_begun() {
             return (HEAD, HEAD);
         }
-        let (mut at, mut node) = (HEAD, self.words.from(HEAD));
-        let mut level = self.height.load(Relaxed) as usize - 1;
+        let guided = self.guided(target).map(|at| self.descend(at, GUIDE_LEVEL, target, |_, _| ()));
+        guided.unwrap_or_else(|| self.descend(HEAD, self.height.load(Relaxed) as usize - 1, target, |_, _| ()))
+    }
+
+    /// The last node of the guide's level that the guide leads to ahead of a place.
+    pub(super) fn guided(&self, target: &Target<'_>) -> Option<u32> {
+        let mut at = self.guides.before(target.coordinate)?;
+        for _ in 0..GUIDED_STEPS {
+            let link = self.words.from(at)[FIRST_LINK + GUIDE_LEVEL].load(Acquire);
+            if !self.precedes(link, target) {
+                return Some(at);
+            }
+            at = link as u32;
+        }
+        None
+    }
+
+    /// Searches on from a node ahead of a place that has a level: shows the last node ahead of it on each level.
+    pub(super) fn descend(
+        &self,
+        from: u32,
+        level: usize,
+        target: &Target<'_>,
+        mut show: impl FnMut(usize, u32),
+    ) -> (u32, u32) {
+        let (mut at, mut node, mut level) = (from, self.words.from(from), level);
         let mut bound = END;
         loop {
             let link = node[FIRST_LINK + level].load(Acquire);
             if link != bound && self.precedes(link, target) {
                 at = link as u32;
                 node = self.words.from(at);
-            } else if level == 0 {
-                return (at, link as u32);
-            } else {
-                bound = link;
-                level -= 1;
+                continue;
             }
+            show(level, at);
+            if level == 0 {
+                return (at, link as u32);
+            }
+            bound = link;
+            level -= 1;
         }
     }
 

@@ -10,12 +10,14 @@
 //!   coordinate        the 8 bytes of a key behind the prefix that the memtable's keys share
 //! ```
 //!
+//! A *guide*, made anew from time to time, leads to the tall nodes; a search takes its last few steps alone in the list.
 //! A link carries half of the coordinate of the node that it leads to, so most comparisons do not touch that node. Where
 //! coordinates tie, whole keys decide.
 
 mod arena;
 mod coordinate;
 mod cursor;
+mod guide;
 mod handle;
 mod insert;
 mod list;

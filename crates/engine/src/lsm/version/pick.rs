@@ -35,6 +35,9 @@ const LEVEL0_TABLES_MAX: usize = 12;
 /// A table is rewritten when so much of it can be dropped, in percent.
 const DROPPED_PERCENT: u64 = 50;
 
+/// Value files with less that is dead are left alone, in bytes: their own head and foot are more of them than what could be gained.
+const DEAD_BYTES_MIN: u64 = 4096;
+
 /// A compaction that was asked for takes more than this in parts: until it ends, its outputs lie beside its inputs.
 const JOB_BYTES: u64 = 4 << 30;
 
@@ -143,7 +146,8 @@ impl<'a> Picker<'a> {
     pub(crate) fn collectable(&self) -> BTreeSet<u64> {
         let files = self.state.value_files.iter();
         let is_due = |bytes: u64, dead: u64| {
-            u128::from(dead) * 100 >= u128::from(bytes) * u128::from(self.limits.dead_percent.max(1))
+            dead >= DEAD_BYTES_MIN
+                && u128::from(dead) * 100 >= u128::from(bytes) * u128::from(self.limits.dead_percent.max(1))
         };
         files.filter(|(_, file)| is_due(file.bytes, file.dead_bytes())).map(|(&number, _)| number).collect()
     }

@@ -2,7 +2,9 @@
 //! missing unnoticed. Method: logs in memory, whose bytes are torn, flipped, cut and mixed with those of the log that had the file
 //! before.
 
+use super::super::entry::{Action, Kind, encode_operation};
 use super::*;
+use crate::block::documents::example;
 use crate::io::{MemoryStorage, Purpose, ReadRequest};
 use crate::log::RecordPlace;
 use proptest::prelude::*;
@@ -313,6 +315,34 @@ fn a_record_is_found_where_its_place_says() {
     let mut bytes = [0; 4];
     file.read(ReadRequest { offset: place.position + 5, buffer: &mut bytes, purpose: Purpose::Log }).unwrap();
     assert_eq!(bytes, *b"here");
+}
+
+const DOCUMENT: &str = include_str!("../../../../../docs/format/write-ahead-log.md");
+
+#[test]
+fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
+    let (memory, storage) = storage();
+    let owner = 0x0123_4567_89ab_cdef;
+    let mut first = 41_u64.to_le_bytes().to_vec();
+    encode_operation(&mut first, Action::Put(Kind::Value), 0, b"cat", b"meow");
+    let mut second = 42_u64.to_le_bytes().to_vec();
+    encode_operation(&mut second, Action::Put(Kind::Remove), 2, b"dog", b"");
+    encode_operation(&mut second, Action::RemoveRange, 0, b"a", b"c");
+    let before = ClosedLog { number: 5, bytes: 131 };
+    let mut wal = Wal::create(&storage, owner, 7, None, Some(before)).unwrap();
+    wal.append(&first, 41).unwrap();
+    wal.sync().unwrap();
+    wal.append(&second, 43).unwrap();
+    assert_eq!(memory.content(&log_name(7)).unwrap(), example(DOCUMENT, "log"));
+    memory.put(&log_name(7), example(DOCUMENT, "log")).unwrap();
+    assert_eq!(previous(&*storage, owner, 7).unwrap(), Some(before));
+    let mut found = Vec::new();
+    replay(&*storage, owner, 7, None, &mut |group, synced| {
+        found.push((group.to_vec(), synced));
+        Ok(true)
+    })
+    .unwrap();
+    assert_eq!(found, [(first, true), (second, false)]);
 }
 
 proptest! {

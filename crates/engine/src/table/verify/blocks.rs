@@ -6,7 +6,6 @@ use super::super::counts::Counts;
 use super::super::filter::{self, hash_key};
 use super::super::format::{FilterMeta, Section, Source};
 use super::super::value::{ValuePointer, ValueReader};
-use super::super::writer::TAG_BYTES;
 use super::space::Coverage;
 use super::walk::{STRETCH_BYTES, Walk};
 use crate::block::checksum;
@@ -16,7 +15,9 @@ use crate::io::{Purpose, ReadRequest};
 /// What the walk remembers from one block to the next.
 struct Trail {
     /// The last record: key, suffix, and the block in which its key begins.
-    last: Option<(Vec<u8>, [u8; TAG_BYTES - 1], u64)>,
+    last: Option<(Vec<u8>, u64, u64)>,
+    /// The key at hand.
+    key: Vec<u8>,
     /// Whether the last record seen is the last of the block before.
     unbroken: bool,
     /// Records before the block at hand, where that is known.
@@ -36,6 +37,7 @@ impl Walk<'_> {
     pub(super) fn blocks(&mut self) -> Result<Coverage> {
         let mut trail = Trail {
             last: None,
+            key: Vec::new(),
             unbroken: true,
             records: Some(0),
             coverage: Coverage::default(),
@@ -168,20 +170,23 @@ impl Walk<'_> {
         let found = |walk: &mut Self, detail: &str| {
             walk.found_in_data(offset, &format!("record {index} of block {block} {detail}"));
         };
-        let Some((key, value)) = view.record(index) else {
+        let Some((stored_key, value)) = view.key(index).zip(view.value(index)) else {
             found(self, "is malformed");
             return Ok(false);
         };
+        let mut kept = std::mem::take(&mut trail.key);
+        stored_key.copy_to(&mut kept);
+        let key = kept.as_slice();
         self.report.records += 1;
         if self.inner.meta.key_type.width().is_some_and(|width| width != key.len()) {
             found(self, "has a key of another length than its type");
         }
-        let Some(suffix) = self.suffix(value) else {
+        let Some(suffix) = view.tag(index).map(|tag| tag.suffix) else {
             found(self, "has no tag");
             return Ok(false);
         };
         let order =
-            trail.last.as_ref().map(|(last, last_suffix, _)| (last.as_slice().cmp(key), last_suffix.cmp(&suffix)));
+            trail.last.as_ref().map(|(last, last_suffix, _)| (last.as_slice().cmp(key), suffix.cmp(last_suffix)));
         match order {
             Some((std::cmp::Ordering::Greater, _)) => found(self, "has a smaller key than the one before"),
             Some((std::cmp::Ordering::Equal, suffixes)) => {
@@ -205,20 +210,9 @@ impl Walk<'_> {
             self.value(pointer, trail)?;
         }
         let home = trail.last.as_ref().filter(|_| !is_new).map_or(block, |&(.., home)| home);
-        let mut kept = trail.last.take().map_or(Vec::new(), |(kept, ..)| kept);
-        kept.clear();
-        kept.extend_from_slice(key);
+        trail.key = trail.last.take().map_or(Vec::new(), |(last, ..)| last);
         trail.last = Some((kept, suffix, home));
         Ok(true)
-    }
-
-    /// The suffix that orders records of one key, as it is stored; zeros in a table without tags.
-    fn suffix(&self, value: Stored<'_>) -> Option<[u8; TAG_BYTES - 1]> {
-        match value {
-            Stored::Inline(value) if self.inner.meta.tagged => value.get(1..TAG_BYTES)?.try_into().ok(),
-            Stored::Long(_) if self.inner.meta.tagged => None,
-            _ => Some([0; TAG_BYTES - 1]),
-        }
     }
 
     /// Asks for a key that begins here, and for absent ones on the way to it.

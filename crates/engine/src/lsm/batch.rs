@@ -1,0 +1,215 @@
+//! Batches: operations that become visible, and durable, all together.
+
+use super::db::Db;
+use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Kind, encode_operation};
+use super::keyspace::Keyspace;
+use super::options::Durability;
+use crate::block::stream::MAX_VALUE_BYTES;
+use crate::error::{Error, Result};
+use crate::table::MAX_KEY_BYTES;
+use std::ops::{Bound, RangeBounds};
+
+/// Operations on any keyspaces of one store that happen all together, or not at all. Of two operations on one key the later
+/// counts.
+///
+/// ```
+/// # use ogive::lsm::{Db, DbOptions};
+/// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+/// let db = Db::open_in(storage, &DbOptions::default())?;
+/// let people = db.keyspace("people")?;
+/// let mut batch = db.batch();
+/// batch.insert(&people, "ada", "1815");
+/// batch.insert(&db, "people counted", "1");
+/// batch.commit()?;
+/// assert_eq!(people.get("ada")?.as_deref(), Some(&b"1815"[..]));
+/// # Ok::<(), ogive::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Batch {
+    db: Db,
+    operations: Operations,
+    durability: Option<Durability>,
+}
+
+/// Encoded operations, with room for the head of a group in front.
+#[derive(Debug)]
+pub(super) struct Operations {
+    pub(super) bytes: Vec<u8>,
+    pub(super) count: u64,
+    /// Length of the longest value, where there is one.
+    pub(super) longest_value_bytes: Option<u64>,
+    /// The keyspaces that it changes, with their names.
+    pub(super) keyspaces: Vec<(KeyspaceId, String)>,
+    /// What was wrong with the first operation that could not be taken.
+    error: Option<Error>,
+}
+
+impl Default for Operations {
+    fn default() -> Self {
+        Self {
+            bytes: vec![0; GROUP_HEAD_BYTES],
+            count: 0,
+            longest_value_bytes: None,
+            keyspaces: Vec::new(),
+            error: None,
+        }
+    }
+}
+
+impl Operations {
+    /// Adds an operation, unless the key or the value is too long.
+    pub(super) fn push(&mut self, keyspace: &Keyspace, action: Action, key: &[u8], value: &[u8]) {
+        let checked = check_key(keyspace, key).and_then(|()| match value.len() as u64 {
+            length if length > MAX_VALUE_BYTES => {
+                Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: MAX_VALUE_BYTES })
+            }
+            length if action == Action::Put(Kind::Value) => {
+                self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
+                Ok(())
+            }
+            _ => Ok(()),
+        });
+        match checked {
+            Ok(()) => {
+                if self.keyspaces.last().is_none_or(|(id, _)| *id != keyspace.id()) {
+                    self.note(keyspace);
+                }
+                encode_operation(&mut self.bytes, action, keyspace.id(), key, value);
+                self.count += 1;
+            }
+            Err(error) => _ = self.error.get_or_insert(error),
+        }
+    }
+
+    fn note(&mut self, keyspace: &Keyspace) {
+        if self.keyspaces.iter().all(|(id, _)| *id != keyspace.id()) {
+            self.keyspaces.push((keyspace.id(), keyspace.name().to_owned()));
+        }
+    }
+
+    /// Adds the removal of a range.
+    pub(super) fn push_range<K: AsRef<[u8]>>(&mut self, keyspace: &Keyspace, range: &impl RangeBounds<K>) {
+        let (start, end) = half_open(range);
+        if start < end {
+            self.push(keyspace, Action::RemoveRange, &start, &end);
+        }
+    }
+
+    /// What was wrong, if anything.
+    pub(super) fn take_error(&mut self) -> Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Refuses a key that is too long.
+pub(super) fn check_key(keyspace: &Keyspace, key: &[u8]) -> Result<()> {
+    if key.len() > MAX_KEY_BYTES {
+        let detail = format!("keys have at most {MAX_KEY_BYTES} bytes");
+        return Err(Error::KeyLength { path: keyspace.path(), length: key.len() as u64, detail });
+    }
+    Ok(())
+}
+
+/// A range of keys as its first key and the first key behind it.
+fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Vec<u8>) {
+    let behind = |key: &[u8]| [key, &[0]].concat();
+    let start = match range.start_bound() {
+        Bound::Unbounded => Vec::new(),
+        Bound::Included(key) => key.as_ref().to_vec(),
+        Bound::Excluded(key) => behind(key.as_ref()),
+    };
+    let end = match range.end_bound() {
+        // No key is as long, so none lies behind it.
+        Bound::Unbounded => vec![0xff; MAX_KEY_BYTES + 1],
+        Bound::Included(key) => behind(key.as_ref()),
+        Bound::Excluded(key) => key.as_ref().to_vec(),
+    };
+    (start, end)
+}
+
+impl Batch {
+    pub(super) fn new(db: Db) -> Self {
+        Self { db, operations: Operations::default(), durability: None }
+    }
+
+    /// Whether a keyspace is of the same store; if not, the batch will not be committed.
+    fn takes(&mut self, keyspace: &Keyspace) -> bool {
+        let checked = keyspace.check_store(self.db.open());
+        let is_ours = checked.is_ok();
+        if let Err(error) = checked {
+            self.operations.error.get_or_insert(error);
+        }
+        is_ours
+    }
+
+    /// Sets the value of a key. What is wrong with it is told by [`Self::commit`].
+    pub fn insert(
+        &mut self,
+        keyspace: impl AsRef<Keyspace>,
+        key: impl AsRef<[u8]>,
+        value: impl AsRef<[u8]>,
+    ) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            self.operations.push(keyspace, Action::Put(Kind::Value), key.as_ref(), value.as_ref());
+        }
+        self
+    }
+
+    /// Removes a key.
+    pub fn remove(&mut self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            self.operations.push(keyspace, Action::Put(Kind::Remove), key.as_ref(), &[]);
+        }
+        self
+    }
+
+    /// Removes all keys of a range.
+    pub fn remove_range<K: AsRef<[u8]>>(
+        &mut self,
+        keyspace: impl AsRef<Keyspace>,
+        range: impl RangeBounds<K>,
+    ) -> &mut Self {
+        let keyspace = keyspace.as_ref();
+        if self.takes(keyspace) {
+            self.operations.push_range(keyspace, &range);
+        }
+        self
+    }
+
+    /// When the batch counts as done, where that is not what the store was opened with.
+    pub fn durability(&mut self, durability: Durability) -> &mut Self {
+        self.durability = Some(durability);
+        self
+    }
+
+    /// Number of operations.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.operations.count
+    }
+
+    /// Whether there are no operations.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of the operations.
+    #[must_use]
+    pub fn byte_len(&self) -> usize {
+        self.operations.bytes.len() - GROUP_HEAD_BYTES
+    }
+
+    /// Makes all operations happen.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`] and [`Error::ValueTooLarge`] for what does not fit, [`Error::KeyspaceDropped`],
+    /// [`Error::StoreReadOnly`], and what the storage reports. Nothing has happened then, but for one case: after an error of the
+    /// storage the batch may be found whole when the store is opened again.
+    pub fn commit(mut self) -> Result<()> {
+        self.operations.take_error()?;
+        self.db.core().commit(self.operations, self.durability)
+    }
+}

@@ -1,0 +1,496 @@
+//! Writing: batches that wait at the same time are written as one group, by the first of their writers.
+//!
+//! A group goes to the value file (long values), to the log, and to the memtables; then readers see it. With
+//! [`Durability::Synced`] values and log are synced before. A group is one commit of the log: it is there wholly, or not at
+//! all, and so is each batch in it.
+
+use super::batch::Operations;
+use super::core::{Change, Core, Shared};
+use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Kind, MAX_SEQUENCE, Operation, Sequence};
+use super::entry::{decode_group, encode_operation};
+use super::generation::{Generation, LogPart};
+use super::memtable::Memtable;
+use super::options::Durability;
+use super::values::ValueHandle;
+use super::version::Edit;
+use super::wal::Wal;
+use crate::error::{Error, Result};
+use crate::io::Timer;
+use crate::io::sync::Mutex;
+use crate::vlog::{ValuePlace, ValueWriter};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::sync::Arc;
+
+/// Batches join a group up to this size, in bytes: what one write call takes well, and no batch waits long for others.
+const GROUP_BYTES_MAX: usize = 1 << 20;
+/// A value file is not written further from this size on, in bytes, so that the dead ones among its values can be collected.
+const VALUE_FILE_BYTES: u64 = 256 << 20;
+/// Longer values go to the value log, whatever the threshold: a group is held in memory.
+const MAX_INLINE_BYTES: u64 = 1 << 20;
+/// A memtable without room for so many operations is full.
+const OPERATIONS_MAX: usize = 1 << 20;
+/// Writes wait while level 0 has this many tables: each costs every reader a look.
+const TABLES_AT_LEVEL_0_MAX: usize = 20;
+
+/// A batch that waits.
+#[derive(Debug)]
+pub(super) struct Request {
+    durability: Durability,
+    work: Mutex<Work>,
+}
+
+#[derive(Debug)]
+struct Work {
+    operations: Operations,
+    outcome: Option<Result<()>>,
+}
+
+/// Where groups go. Who holds the lock on it is the writer.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// `None` after a failure.
+    pub(super) log: Option<Wal>,
+    /// The value file that grows.
+    pub(super) values: Option<ValueWriter>,
+    /// Whether values were written that are not durable yet.
+    values_unsynced: bool,
+    /// Bytes of log since the last sync.
+    unsynced_bytes: u64,
+    pub(super) active: Generation,
+    pub(super) next_sequence: Sequence,
+}
+
+impl Writer {
+    pub(super) fn new(log: Option<Wal>, active: Generation, next_sequence: Sequence) -> Self {
+        Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence }
+    }
+
+    /// Makes all that was written durable.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        if let Some(values) = self.values.as_mut().filter(|_| self.values_unsynced) {
+            values.sync()?;
+            self.values_unsynced = false;
+        }
+        if let Some(log) = &mut self.log {
+            log.sync()?;
+        }
+        self.unsynced_bytes = 0;
+        Ok(())
+    }
+}
+
+/// The bytes of a group, and the operations in it.
+struct Group {
+    bytes: Vec<u8>,
+    operations: Vec<Operation>,
+}
+
+impl Core {
+    /// Makes a batch happen; returns when it counts as done.
+    pub(super) fn commit(&self, operations: Operations, durability: Option<Durability>) -> Result<()> {
+        if operations.count == 0 {
+            return Ok(());
+        }
+        let durability = durability.unwrap_or(self.options.durability);
+        let request = Arc::new(Request { durability, work: Mutex::new(Work { operations, outcome: None }) });
+        self.queue.lock().push(Arc::clone(&request));
+        let outcome = {
+            let mut writer = self.writer.lock();
+            loop {
+                if let Some(outcome) = request.work.lock().outcome.take() {
+                    break outcome;
+                }
+                self.write_next(&mut writer);
+            }
+        };
+        self.work_inline()?;
+        outcome
+    }
+
+    /// Makes a batch happen if `condition` holds, with no other write in between; whether it did.
+    pub(super) fn commit_if(&self, condition: impl FnOnce() -> Result<bool>, operations: Operations) -> Result<bool> {
+        let request = Arc::new(Request {
+            durability: self.options.durability,
+            work: Mutex::new(Work { operations, outcome: None }),
+        });
+        {
+            let mut writer = self.writer.lock();
+            self.make_room(&mut writer)?;
+            if !condition()? {
+                return Ok(false);
+            }
+            if !self.admit(&writer, &request) {
+                return request.work.lock().outcome.take().unwrap_or(Ok(())).map(|()| true);
+            }
+            self.write_group(&mut writer, &[&request], request.durability)?;
+        }
+        self.work_inline()?;
+        Ok(true)
+    }
+
+    /// Writes the batches that wait, as many as go into a group.
+    fn write_next(&self, writer: &mut Writer) {
+        let requests = self.take_group();
+        let durability = requests.iter().map(|request| request.durability).min_by_key(|durability| match durability {
+            Durability::Synced => 0,
+            Durability::Grouped => 1,
+            Durability::Buffered => 2,
+        });
+        let (Some(durability), Some(first)) = (durability, requests.first()) else { return };
+        let alive: Vec<&Arc<Request>> = requests.iter().filter(|request| self.admit(writer, request)).collect();
+        let outcome = self.make_room(writer).and_then(|()| self.write_group(writer, &alive, durability));
+        let failed = outcome.as_ref().err().map(ToString::to_string);
+        let mut outcome = Some(outcome);
+        for request in &alive {
+            let mut work = request.work.lock();
+            work.outcome = Some(match (&failed, Arc::ptr_eq(request, first)) {
+                (None, _) => Ok(()),
+                (Some(_), true) => outcome.take().unwrap_or(Ok(())),
+                (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
+            });
+        }
+    }
+
+    fn take_group(&self) -> Vec<Arc<Request>> {
+        let mut queue = self.queue.lock();
+        let mut bytes = 0;
+        let mut count = 0;
+        for request in queue.iter() {
+            bytes += request.work.lock().operations.bytes.len();
+            if count > 0 && bytes > GROUP_BYTES_MAX {
+                break;
+            }
+            count += 1;
+        }
+        queue.drain(..count).collect()
+    }
+
+    /// Whether all keyspaces of a batch are there; if not, the batch has failed.
+    fn admit(&self, writer: &Writer, request: &Request) -> bool {
+        let mut work = request.work.lock();
+        let keyspaces = &work.operations.keyspaces;
+        let dropped = keyspaces.iter().find(|(id, _)| !writer.active.memtables.contains_key(id));
+        let Some((_, name)) = dropped else { return true };
+        let error = Error::KeyspaceDropped { path: self.path(), name: name.clone() };
+        work.outcome = Some(Err(error));
+        false
+    }
+
+    fn write_group(&self, writer: &mut Writer, requests: &[&Arc<Request>], durability: Durability) -> Result<()> {
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let outcome = self.try_write_group(writer, requests, durability);
+        if let Err(error) = &outcome
+            && !matches!(error, Error::InvalidArgument(_))
+        {
+            // What reached the files is not known, so nothing is appended to them any more.
+            writer.log = None;
+            writer.values = None;
+            self.fail(&mut self.shared.lock(), error);
+        }
+        outcome
+    }
+
+    fn try_write_group(&self, writer: &mut Writer, requests: &[&Arc<Request>], durability: Durability) -> Result<()> {
+        let group = self.assemble(writer, requests)?;
+        let count = group.operations.len() as u64;
+        let last = writer.next_sequence + count - 1;
+        if last > MAX_SEQUENCE {
+            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+        }
+        if !writer.active.has_room(group.operations.len()) {
+            let detail = format!("a batch of {count} operations is beyond what a memtable takes; split it");
+            return Err(Error::InvalidArgument(detail));
+        }
+        writer.next_sequence = last + 1;
+        self.log_group(writer, &group.bytes, last, durability)?;
+        self.counters.batches.add(requests.len() as u64);
+        self.counters.groups.add(1);
+        self.counters.operations.add(count);
+        insert(&writer.active.memtables, group.bytes, group.operations);
+        writer.active.last_sequence = last;
+        self.visible.store(last, std::sync::atomic::Ordering::Release);
+        Ok(())
+    }
+
+    /// Writes a group to the log, and makes it as durable as it is to be.
+    fn log_group(&self, writer: &mut Writer, bytes: &[u8], last: Sequence, durability: Durability) -> Result<()> {
+        if let Some(values) = &mut writer.values {
+            values.flush()?;
+        }
+        let Some(log) = &mut writer.log else {
+            let cause = self.shared.lock().failure.clone().unwrap_or_default();
+            return Err(Error::StoreReadOnly { path: self.path(), cause });
+        };
+        if durability == Durability::Synced && writer.values_unsynced {
+            if let Some(values) = &mut writer.values {
+                values.sync()?;
+            }
+            writer.values_unsynced = false;
+        }
+        log.append(bytes, last)?;
+        self.counters.log_bytes.add(bytes.len() as u64);
+        writer.unsynced_bytes += bytes.len() as u64;
+        let sync = match durability {
+            Durability::Synced => true,
+            Durability::Grouped => writer.unsynced_bytes >= self.options.group_bytes,
+            Durability::Buffered => false,
+        };
+        if sync {
+            self.counters.syncs.add(1);
+            writer.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the batches of a group together; long values go to the value file, and their places into the group.
+    fn assemble(&self, writer: &mut Writer, requests: &[&Arc<Request>]) -> Result<Group> {
+        let threshold = self.options.separation_threshold.min(MAX_INLINE_BYTES + 1);
+        let mut bytes = Vec::new();
+        for request in requests {
+            let mut work = request.work.lock();
+            let operations = &mut work.operations;
+            self.counters.user_bytes.add((operations.bytes.len() - GROUP_HEAD_BYTES) as u64);
+            let is_separated = operations.longest_value_bytes.is_some_and(|length| length >= threshold);
+            match (is_separated, bytes.is_empty()) {
+                (false, true) => bytes = std::mem::take(&mut operations.bytes),
+                (false, false) => bytes.extend_from_slice(&operations.bytes[GROUP_HEAD_BYTES..]),
+                (true, is_first) => {
+                    if is_first {
+                        bytes.resize(GROUP_HEAD_BYTES, 0);
+                    }
+                    self.separate(writer, &operations.bytes, threshold, &mut bytes)?;
+                }
+            }
+        }
+        bytes[..GROUP_HEAD_BYTES].copy_from_slice(&writer.next_sequence.to_le_bytes());
+        let operations = decode_group(&bytes);
+        let operations = operations.ok_or_else(|| {
+            Error::InvalidArgument("batches that are written together have at most 4 GiB; write less at once".into())
+        })?;
+        Ok(Group { bytes, operations })
+    }
+
+    /// Appends the operations in `bytes` to `out`, with the places of long values in their stead.
+    fn separate(&self, writer: &mut Writer, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
+        let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; write less at once".into());
+        for operation in decode_group(bytes).ok_or_else(malformed)? {
+            let (key, value) = operation.parts(bytes);
+            let is_long = operation.action == Action::Put(Kind::Value) && value.len() as u64 >= threshold;
+            if is_long {
+                let place = self.values(writer)?.append(key, value)?;
+                writer.values_unsynced = true;
+                self.counters.value_bytes.add(place.stored_bytes);
+                encode_operation(out, Action::Put(Kind::Pointer), operation.keyspace, key, &encoded(&place));
+            } else {
+                encode_operation(out, operation.action, operation.keyspace, key, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// The value file that grows; a new one where there is none yet, or it has its size.
+    fn values<'w>(&self, writer: &'w mut Writer) -> Result<&'w mut ValueWriter> {
+        if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
+            finish_values(writer)?;
+        }
+        if writer.values.is_none() {
+            let number = self.new_number();
+            let created = ValueWriter::create(&self.storage, self.owner, number, self.options.compression)?;
+            self.storage.sync_directory()?;
+            let handle = ValueHandle::new(&self.storage, number, created.file());
+            writer.active.values.push(Arc::clone(&handle));
+            writer.values = Some(created);
+            let mut shared = self.shared.lock();
+            shared.young_values.insert(number);
+            shared.add_values(handle);
+            self.publish(&shared);
+        }
+        writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be made".into()))
+    }
+
+    /// Writes one value from a stream, and the entry that points to it.
+    pub(super) fn commit_stream(
+        &self,
+        keyspace: (KeyspaceId, &str),
+        key: &[u8],
+        source: &mut dyn Read,
+        durability: Option<Durability>,
+    ) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.make_room(&mut writer)?;
+        if !writer.active.memtables.contains_key(&keyspace.0) {
+            return Err(Error::KeyspaceDropped { path: self.path(), name: keyspace.1.to_owned() });
+        }
+        let place = self.values(&mut writer)?.append_stream(key, source);
+        writer.values_unsynced = true;
+        let outcome = match &place {
+            Ok(place) => self.commit_place(&mut writer, keyspace.0, key, place, durability),
+            // What the source gave so far is in the file, and nothing leads to it. What else is there must last.
+            Err(_) => finish_values(&mut writer),
+        };
+        if let Err(error) = &outcome {
+            writer.log = None;
+            writer.values = None;
+            self.fail(&mut self.shared.lock(), error);
+        }
+        drop(writer);
+        self.work_inline()?;
+        place.and(outcome)
+    }
+
+    fn commit_place(
+        &self,
+        writer: &mut Writer,
+        keyspace: KeyspaceId,
+        key: &[u8],
+        place: &ValuePlace,
+        durability: Option<Durability>,
+    ) -> Result<()> {
+        self.counters.value_bytes.add(place.stored_bytes);
+        let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
+        encode_operation(&mut bytes, Action::Put(Kind::Pointer), keyspace, key, &encoded(place));
+        let last = writer.next_sequence;
+        writer.next_sequence += 1;
+        self.log_group(writer, &bytes, last, durability.unwrap_or(self.options.durability))?;
+        let operations = decode_group(&bytes).unwrap_or_default();
+        insert(&writer.active.memtables, bytes, operations);
+        writer.active.last_sequence = last;
+        self.visible.store(last, std::sync::atomic::Ordering::Release);
+        Ok(())
+    }
+
+    /// Waits, if it must, until the next group may be written: switches memtables that are full, and lets flushes and
+    /// compactions catch up.
+    pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
+        let is_full = !writer.active.has_room(OPERATIONS_MAX)
+            || writer.active.memory_bytes() >= self.options.memtable_bytes.min(self.options.memory_bytes / 4);
+        self.check_writable()?;
+        if !is_full {
+            return Ok(());
+        }
+        self.wait_for_room()?;
+        self.switch(writer)
+    }
+
+    fn wait_for_room(&self) -> Result<()> {
+        let timer = Timer::start();
+        let mut waited = false;
+        let mut shared = self.shared.lock();
+        loop {
+            if let Some(error) = self.refusal(&shared) {
+                return Err(error);
+            }
+            let is_crowded = shared.sealed.len() >= self.sealed_max()
+                || shared
+                    .state
+                    .keyspaces
+                    .values()
+                    .any(|keyspace| keyspace.levels.level(0).len() >= TABLES_AT_LEVEL_0_MAX);
+            if !is_crowded {
+                break;
+            }
+            waited = true;
+            if self.options.threads == 0 {
+                drop(shared);
+                if !self.work_once()? {
+                    break;
+                }
+                shared = self.shared.lock();
+            } else {
+                shared = self.changed.wait(&self.shared, shared);
+            }
+        }
+        if waited {
+            self.counters.stalls.add(1);
+            self.counters.stall_us.add(timer.elapsed_us() as u64);
+        }
+        Ok(())
+    }
+
+    /// How many generations may wait to be written out, within the half of the memory that memtables may take.
+    fn sealed_max(&self) -> usize {
+        let memtable_bytes = self.options.memtable_bytes.min(self.options.memory_bytes / 4).max(1);
+        (self.options.memory_bytes / 2 / memtable_bytes).saturating_sub(1).clamp(1, 4) as usize
+    }
+
+    /// Begins a new generation; the old one is to be written out.
+    pub(super) fn switch(&self, writer: &mut Writer) -> Result<()> {
+        let outcome = self.try_switch(writer);
+        if let Err(error) = &outcome {
+            writer.log = None;
+            self.fail(&mut self.shared.lock(), error);
+        }
+        outcome
+    }
+
+    fn try_switch(&self, writer: &mut Writer) -> Result<()> {
+        // What the next log holds must not survive without this one.
+        writer.sync()?;
+        finish_values(writer)?;
+        let number = self.new_number();
+        let recycled = self.shared.lock().recyclable.pop();
+        let previous = writer.log.take().map(Wal::finish).transpose()?;
+        let log = Wal::create(&self.storage, self.owner, number, recycled, previous)?;
+        self.storage.sync_directory()?;
+        let mut shared = self.shared.lock();
+        let edit =
+            Edit { logs_added: vec![number], last_sequence: Some(writer.active.last_sequence), ..Edit::default() };
+        let memtables = fresh_memtables(&shared);
+        let mut sealed = std::mem::take(&mut writer.active);
+        if let (Some(part), Some(previous)) = (sealed.logs.last_mut(), previous) {
+            part.bytes = previous.bytes;
+        }
+        writer.active = Generation {
+            memtables: memtables.clone(),
+            logs: vec![LogPart { number, bytes: 0 }],
+            values: Vec::new(),
+            last_sequence: sealed.last_sequence,
+        };
+        shared.sealed.push_back(Arc::new(sealed));
+        shared.active = memtables;
+        // With the log's number durable the group that comes next is found again.
+        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        writer.log = Some(log);
+        Ok(())
+    }
+}
+
+fn encoded(place: &ValuePlace) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    place.encode(&mut bytes);
+    bytes
+}
+
+/// A memtable for each keyspace.
+pub(super) fn fresh_memtables(shared: &Shared) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
+    let next = |id| match shared.active.get(id) {
+        Some(older) => Memtable::after(older),
+        None => Memtable::new(),
+    };
+    shared.trees.keys().map(|id| (*id, Arc::new(next(id)))).collect()
+}
+
+/// Ends the value file that grows.
+pub(super) fn finish_values(writer: &mut Writer) -> Result<()> {
+    writer.values_unsynced = false;
+    writer.values.take().map_or(Ok(()), |values| values.finish().map(drop))
+}
+
+/// Adds a group to the memtables.
+pub(super) fn insert(memtables: &BTreeMap<KeyspaceId, Arc<Memtable>>, bytes: Vec<u8>, mut operations: Vec<Operation>) {
+    let bytes = Arc::new(bytes);
+    // Most groups are of one keyspace; the order within each is kept.
+    if !operations.is_sorted_by_key(|operation| operation.keyspace) {
+        operations.sort_by_key(|operation| operation.keyspace);
+    }
+    for part in operations.chunk_by(|one, next| one.keyspace == next.keyspace) {
+        if let Some(memtable) = part.first().and_then(|operation| memtables.get(&operation.keyspace)) {
+            // There is room: that was asked before.
+            let is_taken = memtable.add(&bytes, part);
+            debug_assert!(is_taken, "a memtable without room");
+        }
+    }
+}

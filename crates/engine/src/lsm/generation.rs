@@ -1,0 +1,42 @@
+//! Generations: what was written since the memtables were last switched.
+
+use super::entry::{KeyspaceId, Sequence};
+use super::memtable::Memtable;
+use super::values::ValueHandle;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The memtables of all keyspaces, with the logs and the value files that hold the same durably. They are switched together, and
+/// written out together by one edit, so that no log is needed by two generations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Generation {
+    pub(crate) memtables: BTreeMap<KeyspaceId, Arc<Memtable>>,
+    /// Its logs, oldest first: one that grows, and those that were found when the store was opened.
+    pub(crate) logs: Vec<LogPart>,
+    pub(crate) values: Vec<Arc<ValueHandle>>,
+    /// The newest operation in it.
+    pub(crate) last_sequence: Sequence,
+}
+
+/// A log of a generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LogPart {
+    pub(crate) number: u64,
+    /// Where what counts ends; for the log that grows only its writer knows.
+    pub(crate) bytes: u64,
+}
+
+impl Generation {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memtables.values().map(|memtable| memtable.memory_bytes()).sum()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.memtables.values().all(|memtable| memtable.is_empty())
+    }
+
+    /// Whether each memtable takes so many operations more.
+    pub(crate) fn has_room(&self, operations: usize) -> bool {
+        self.memtables.values().all(|memtable| memtable.has_room(operations))
+    }
+}

@@ -1,0 +1,313 @@
+//! Keyspaces: named parts of a store, and what can be asked of them.
+
+use super::batch::{Operations, check_key};
+use super::core::Core;
+use super::db::Open;
+use super::entry::{Action, KeyspaceId, Kind, Sequence};
+use super::range::Range;
+use super::values::ValueFiles;
+use super::view::{Found, Tree};
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::vlog::ValueStream;
+use std::io::Read;
+use std::ops::{Bound, RangeBounds};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A named part of a store, with keys of its own; cheap to clone, and to be used by many threads. One [`Batch`](super::Batch) may
+/// change many keyspaces. The store itself is used as the keyspace `default`.
+///
+/// Keys are byte strings of at most 64 KiB, in bytewise order; integers as big-endian bytes. Values have at most 1 GiB.
+#[derive(Clone, Debug)]
+pub struct Keyspace {
+    open: Arc<Open>,
+    tree: Arc<Tree>,
+}
+
+/// What a [`Keyspace::compare_and_swap`] that did not happen has found instead: the value that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The value that the key has; `None` where it has none.
+    pub current: Option<Slice>,
+}
+
+impl AsRef<Keyspace> for Keyspace {
+    fn as_ref(&self) -> &Keyspace {
+        self
+    }
+}
+
+impl Keyspace {
+    pub(super) fn new(open: Arc<Open>, tree: Arc<Tree>) -> Self {
+        Self { open, tree }
+    }
+
+    pub(super) fn open(&self) -> &Arc<Open> {
+        &self.open
+    }
+
+    pub(super) fn id(&self) -> KeyspaceId {
+        self.tree.id
+    }
+
+    pub(super) fn tree(&self) -> &Arc<Tree> {
+        &self.tree
+    }
+
+    pub(super) fn core(&self) -> &Core {
+        &self.open.core
+    }
+
+    /// The folder of the store, for messages.
+    pub(super) fn path(&self) -> PathBuf {
+        self.core().path()
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.tree.name
+    }
+
+    /// Refuses a keyspace of another store.
+    pub(super) fn check_store(&self, open: &Arc<Open>) -> Result<()> {
+        if Arc::ptr_eq(&self.open, open) {
+            return Ok(());
+        }
+        let detail = format!("the keyspace {:?} is of another store, {}", self.name(), self.path().display());
+        Err(Error::InvalidArgument(detail))
+    }
+
+    fn check_alive(&self) -> Result<()> {
+        if self.tree.is_dropped() {
+            return Err(Error::KeyspaceDropped { path: self.path(), name: self.name().to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Sets the value of a key.
+    ///
+    /// # Errors
+    /// As [`Batch::commit`](super::Batch::commit).
+    pub fn insert(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push(self, Action::Put(Kind::Value), key.as_ref(), value.as_ref());
+        self.write(operations)
+    }
+
+    /// Sets the value of a key to what a stream gives until its end: never held in memory as a whole.
+    ///
+    /// # Errors
+    /// As [`Self::insert`]; what the stream reports.
+    pub fn insert_stream(&self, key: impl AsRef<[u8]>, value: &mut dyn Read) -> Result<()> {
+        check_key(self, key.as_ref())?;
+        self.core().commit_stream((self.id(), self.name()), key.as_ref(), value, None)
+    }
+
+    /// Removes a key, if it is there.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push(self, Action::Put(Kind::Remove), key.as_ref(), &[]);
+        self.write(operations)
+    }
+
+    /// Removes all keys of a range, at a cost that does not depend on how many there are.
+    ///
+    /// # Errors
+    /// As [`Self::insert`].
+    pub fn remove_range<K: AsRef<[u8]>>(&self, range: impl RangeBounds<K>) -> Result<()> {
+        let mut operations = Operations::default();
+        operations.push_range(self, &range);
+        self.write(operations)
+    }
+
+    fn write(&self, mut operations: Operations) -> Result<()> {
+        operations.take_error()?;
+        self.core().commit(operations, None)
+    }
+
+    /// Gives a key the value `new` (`None` removes it) if its value is `expected` (`None`: if it has none), with nothing else
+    /// happening in between.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// assert!(db.compare_and_swap("lock", None, Some(b"mine"))?.is_ok());
+    /// let mismatch = db.compare_and_swap("lock", None, Some(b"yours"))?.unwrap_err();
+    /// assert_eq!(mismatch.current.as_deref(), Some(&b"mine"[..]));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Self::insert`] and [`Self::get`].
+    pub fn compare_and_swap(
+        &self,
+        key: impl AsRef<[u8]>,
+        expected: Option<&[u8]>,
+        new: Option<&[u8]>,
+    ) -> Result<std::result::Result<(), Mismatch>> {
+        let mut operations = Operations::default();
+        let kind = if new.is_some() { Kind::Value } else { Kind::Remove };
+        operations.push(self, Action::Put(kind), key.as_ref(), new.unwrap_or_default());
+        operations.take_error()?;
+        let mut found = None;
+        let is_expected = || {
+            let current = self.get(key.as_ref())?;
+            let is_expected = current.as_deref() == expected;
+            found = Some(current);
+            Ok(is_expected)
+        };
+        match self.core().commit_if(is_expected, operations)? {
+            true => Ok(Ok(())),
+            false => Ok(Err(Mismatch { current: found.flatten() })),
+        }
+    }
+
+    /// The value of a key.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLarge`] for a value larger than the memory budget: read it by [`Self::get_stream`];
+    /// [`Error::KeyspaceDropped`]; what the storage reports, and damage.
+    pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
+        self.get_at(key.as_ref(), Sequence::MAX)
+    }
+
+    /// Copies the value of a key into `value`, whatever was there; `false`, and an empty `value`, where there is none. A buffer that is
+    /// used again and again costs no allocation.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_into(&self, key: impl AsRef<[u8]>, value: &mut Vec<u8>) -> Result<bool> {
+        value.clear();
+        match self.get(key)? {
+            Some(found) => {
+                value.extend_from_slice(&found);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// The value of a key as a stream, whatever its length.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn get_stream(&self, key: impl AsRef<[u8]>) -> Result<Option<Box<dyn Read + Send>>> {
+        self.find(key.as_ref(), Sequence::MAX, |found, values| match found {
+            (Kind::Pointer, pointer) => {
+                let stream: ValueStream = values.stream(&pointer, &|| self.path())?;
+                Ok(Box::new(stream) as Box<dyn Read + Send>)
+            }
+            (_, value) => Ok(Box::new(std::io::Cursor::new(value)) as Box<dyn Read + Send>),
+        })
+    }
+
+    /// Whether a key is there; its value is not read.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn contains_key(&self, key: impl AsRef<[u8]>) -> Result<bool> {
+        self.contains_at(key.as_ref(), Sequence::MAX)
+    }
+
+    /// The values of many keys, each as [`Self::get`] gives it, all at one moment.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn multi_get<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<Option<Slice>>> {
+        self.check_alive()?;
+        let view = self.tree.view.get();
+        let at = self.core().visible();
+        let keys: Vec<K> = keys.into_iter().collect();
+        // In key order what one key has brought into memory serves the next.
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
+        let mut values = vec![None; keys.len()];
+        for place in order {
+            if let Some(found) = view.find(keys[place].as_ref(), at)? {
+                values[place] = Some(self.value(found, &view.values)?);
+            }
+        }
+        Ok(values)
+    }
+
+    /// The records whose keys lie within bounds, from either end.
+    ///
+    /// ```
+    /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
+    /// let db = ogive::lsm::Db::open_in(storage, &ogive::lsm::DbOptions::default())?;
+    /// for (key, value) in [("a", "1"), ("b", "2"), ("c", "3")] {
+    ///     db.insert(key, value)?;
+    /// }
+    /// let (key, value) = db.range("b"..).rev().next().expect("there are two")?;
+    /// assert_eq!((&*key, &*value), (&b"c"[..], &b"3"[..]));
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    #[must_use]
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range {
+        self.range_at(bounds, Sequence::MAX)
+    }
+
+    /// The records whose keys begin with `prefix`.
+    #[must_use]
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> Range {
+        self.prefix_at(prefix.as_ref(), Sequence::MAX)
+    }
+
+    /// All records.
+    #[must_use]
+    pub fn iter(&self) -> Range {
+        self.range::<&[u8]>(..)
+    }
+
+    pub(super) fn get_at(&self, key: &[u8], at: Sequence) -> Result<Option<Slice>> {
+        self.find(key, at, |found, values| self.value(found, values))
+    }
+
+    pub(super) fn contains_at(&self, key: &[u8], at: Sequence) -> Result<bool> {
+        Ok(self.find(key, at, |_, _| Ok(()))?.is_some())
+    }
+
+    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> Range {
+        let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
+        Range::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
+    }
+
+    pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> Range {
+        let end = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
+        Range::new(self.clone(), (Bound::Included(prefix.to_vec()), end), at)
+    }
+
+    /// What a reader at `at` sees of a key, by `read`.
+    fn find<T>(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        read: impl FnOnce(Found, &ValueFiles) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.check_alive()?;
+        // The view first: what is visible later may not be in it, but nothing that is in it may be missed.
+        let view = self.tree.view.peek();
+        let found = view.find(key, at.min(self.core().visible()))?;
+        found.map(|found| read(found, &view.values)).transpose()
+    }
+
+    pub(super) fn value(&self, found: Found, values: &ValueFiles) -> Result<Slice> {
+        match found {
+            (Kind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path()),
+            (_, value) => Ok(value),
+        }
+    }
+}
+
+/// The first key behind all that begin with `prefix`; `None` where there is none.
+fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let kept = prefix.iter().rposition(|&byte| byte < u8::MAX)?;
+    let mut end = prefix[..=kept].to_vec();
+    end[kept] += 1;
+    Some(end)
+}

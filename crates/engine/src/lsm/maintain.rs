@@ -1,0 +1,255 @@
+//! What changes the store as a whole: keyspaces made and dropped, everything written out, opened to writes again, closed.
+
+use super::commit::{Writer, fresh_memtables};
+use super::core::{Change, Core, Shared};
+use super::entry::KeyspaceId;
+use super::generation::{Generation, LogPart};
+use super::memtable::Memtable;
+use super::version::{ClosedLengths, Edit, Manifest};
+use super::view::{Levels, Tree, View};
+use super::wal::Wal;
+use crate::error::{Error, Result};
+use crate::io::sync::MutexGuard;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Longest name of a keyspace in bytes.
+const MAX_NAME_BYTES: usize = 255;
+
+impl Core {
+    /// The keyspace of a name; makes it if it is not there.
+    pub(super) fn keyspace(&self, name: &str) -> Result<Arc<Tree>> {
+        if name.is_empty() || name.len() > MAX_NAME_BYTES {
+            return Err(Error::InvalidArgument(format!(
+                "a keyspace has a name of 1 to {MAX_NAME_BYTES} bytes, not {}",
+                name.len()
+            )));
+        }
+        let mut writer = self.writer.lock();
+        let mut shared = self.shared.lock();
+        if let Some(tree) = shared.trees.values().find(|tree| tree.name == name) {
+            return Ok(Arc::clone(tree));
+        }
+        if let Some(error) = self.refusal(&shared) {
+            return Err(error);
+        }
+        let id = shared.state.next_keyspace;
+        let edit =
+            Edit { keyspaces_created: vec![(id, name.to_owned())], next_keyspace: Some(id + 1), ..Edit::default() };
+        let memtable = Arc::new(Memtable::new());
+        let view = View {
+            active: Arc::clone(&memtable),
+            sealed: Vec::new(),
+            levels: Arc::new(Levels::default()),
+            values: Arc::clone(&shared.values),
+        };
+        let tree = Arc::new(Tree::new(id, name.to_owned(), view));
+        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        shared.trees.insert(id, Arc::clone(&tree));
+        shared.active.insert(id, Arc::clone(&memtable));
+        writer.active.memtables.insert(id, memtable);
+        self.publish(&shared);
+        Ok(tree)
+    }
+
+    /// Drops a keyspace; `false` where there is none.
+    pub(super) fn drop_keyspace(&self, name: &str) -> Result<bool> {
+        let mut writer = self.writer.lock();
+        let mut shared = self.shared.lock();
+        let Some(tree) = shared.trees.values().find(|tree| tree.name == name).cloned() else { return Ok(false) };
+        if tree.id == super::core::DEFAULT_KEYSPACE {
+            return Err(Error::InvalidArgument(format!(
+                "the keyspace {name:?} is always there; remove its records with `remove_range(..)`"
+            )));
+        }
+        if let Some(error) = self.refusal(&shared) {
+            return Err(error);
+        }
+        let numbers: Vec<u64> = shared
+            .state
+            .levels(tree.id)
+            .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
+            .unwrap_or_default();
+        // Readers first: who finds the keyspace empty must know that it was dropped.
+        tree.mark_dropped();
+        let edit = Edit { keyspaces_dropped: vec![tree.id], ..Edit::default() };
+        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        shared.trees.remove(&tree.id);
+        shared.active.remove(&tree.id);
+        writer.active.memtables.remove(&tree.id);
+        for number in numbers {
+            if let Some(table) = shared.tables.remove(&number) {
+                table.mark_obsolete();
+            }
+        }
+        let empty = View {
+            active: Arc::new(Memtable::new()),
+            sealed: Vec::new(),
+            levels: Arc::new(Levels::default()),
+            values: Arc::clone(&shared.values),
+        };
+        tree.view.set(empty);
+        Ok(true)
+    }
+
+    /// Makes all that was written durable.
+    pub(super) fn persist(&self) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.check_writable()?;
+        let outcome = writer.sync();
+        if let Err(error) = &outcome {
+            writer.log = None;
+            self.fail(&mut self.shared.lock(), error);
+        }
+        outcome
+    }
+
+    /// Writes the memtables out, and waits for it.
+    pub(super) fn flush(&self) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.check_writable()?;
+        if !writer.active.is_empty() {
+            self.switch(&mut writer)?;
+        }
+        drop(writer);
+        self.wait_until(|shared| shared.sealed.is_empty() && !shared.is_flushing)
+    }
+
+    /// Waits for background work, or does it if there are no threads for it.
+    pub(super) fn wait_until(&self, is_done: impl Fn(&Shared) -> bool) -> Result<()> {
+        let mut shared = self.shared.lock();
+        loop {
+            if is_done(&shared) {
+                return Ok(());
+            }
+            if let Some(error) = self.refusal(&shared) {
+                return Err(error);
+            }
+            shared = self.work_or_wait(shared)?;
+        }
+    }
+
+    /// Lets background work go on for a step.
+    pub(super) fn work_or_wait<'a>(&'a self, shared: MutexGuard<'a, Shared>) -> Result<MutexGuard<'a, Shared>> {
+        if self.options.threads > 0 {
+            return Ok(self.changed.wait(&self.shared, shared));
+        }
+        drop(shared);
+        if !self.work_once()? {
+            let cause = "work is left that nobody can do".to_owned();
+            return Err(Error::StoreReadOnly { path: self.path(), cause });
+        }
+        Ok(self.shared.lock())
+    }
+
+    /// Refuses where the store is closed to writes.
+    pub(super) fn check_writable(&self) -> Result<()> {
+        if !self.has_failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let shared = self.shared.lock();
+        self.refusal(&shared).map_or(Ok(()), Err)
+    }
+
+    /// Opens the store to writes again after a failure.
+    pub(super) fn resume(&self) -> Result<()> {
+        if self.read_only {
+            return self.check_writable();
+        }
+        let mut writer = self.writer.lock();
+        let mut shared = self.shared.lock();
+        if shared.failure.is_none() {
+            return Ok(());
+        }
+        let outcome = self.try_resume(&mut writer, &mut shared);
+        drop(shared);
+        drop(writer);
+        // That it works again is proved by writing out what was in danger.
+        outcome.and_then(|()| self.flush())
+    }
+
+    fn try_resume(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
+        // What an edit that failed has left in the old manifest is not known; the new one says all.
+        let number = self.new_number();
+        let mut state = shared.state.clone();
+        state.next_file = state.next_file.max(self.next_file.load(Ordering::Relaxed));
+        let manifest = Manifest::create(&self.storage, number, &state, None)?;
+        shared.state = state;
+        shared.manifest = Some(manifest);
+        shared.failure = None;
+        self.has_failed.store(false, Ordering::Release);
+        if writer.log.is_none() {
+            writer.values = None;
+            let outcome = self.restart_log(writer, shared);
+            if let Err(error) = &outcome {
+                self.fail(shared, error);
+            }
+            return outcome;
+        }
+        Ok(())
+    }
+
+    /// Gives up a log that failed: what it holds is written out, and a new one begun.
+    fn restart_log(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
+        let number = self.new_number();
+        let log = Wal::create(&self.storage, self.owner, number, None, None)?;
+        self.storage.sync_directory()?;
+        let memtables = fresh_memtables(shared);
+        let last_sequence = writer.next_sequence - 1;
+        let next = Generation {
+            memtables: memtables.clone(),
+            logs: vec![LogPart { number, bytes: 0 }],
+            values: Vec::new(),
+            last_sequence,
+        };
+        let sealed = std::mem::replace(&mut writer.active, next);
+        shared.sealed.push_back(Arc::new(sealed));
+        shared.active = memtables;
+        let edit = Edit { logs_added: vec![number], last_sequence: Some(last_sequence), ..Edit::default() };
+        self.apply(shared, Change { edit, ..Change::default() })?;
+        writer.log = Some(log);
+        Ok(())
+    }
+
+    /// Tells background work to end.
+    pub(super) fn stop(&self) {
+        let shared = self.shared.lock();
+        self.stop.store(true, Ordering::Release);
+        drop(shared);
+        self.changed.notify_all();
+    }
+
+    /// Closes the store once nobody uses it: all is made durable, and a manifest says how long each file is.
+    pub(super) fn close(&self) -> Result<()> {
+        if self.read_only {
+            return Ok(());
+        }
+        let mut writer = self.writer.lock();
+        self.check_writable()?;
+        writer.sync()?;
+        super::commit::finish_values(&mut writer)?;
+        let shared = self.shared.lock();
+        let mut logs: Vec<(u64, u64)> = Vec::new();
+        let generations = shared.sealed.iter().map(|generation| &**generation).chain([&writer.active]);
+        for part in generations.clone().flat_map(|generation| &generation.logs) {
+            logs.push((part.number, part.bytes));
+        }
+        if let (Some(log), Some(last)) = (&writer.log, logs.last_mut()) {
+            last.1 = log.len_bytes();
+        }
+        let young = generations.flat_map(|generation| &generation.values);
+        let mut value_files: Vec<(u64, u64)> = young.map(|handle| (handle.number, handle.file.len_bytes())).collect();
+        value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
+        value_files.sort_unstable();
+        let mut state = shared.state.clone();
+        let number = self.new_number();
+        state.next_file = self.next_file.load(Ordering::Relaxed);
+        Manifest::create(&self.storage, number, &state, Some(&ClosedLengths { logs, value_files }))?;
+        Ok(())
+    }
+}
+
+/// Whether a keyspace is still there.
+pub(super) fn is_there(shared: &Shared, id: KeyspaceId) -> bool {
+    shared.trees.contains_key(&id)
+}

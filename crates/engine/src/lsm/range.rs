@@ -1,0 +1,239 @@
+//! Records in order, from either end.
+
+use super::cursor::Cursor;
+use super::db::Open;
+use super::entry::{Kind, Sequence};
+use super::keyspace::Keyspace;
+use super::level::LevelCursor;
+use super::merge::MergeCursor;
+use super::view::{Found, View};
+use super::visible::Visible;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// An iterator over the records of a range in key order, from either end: see [`Keyspace::range`]. It shows one moment, whatever is
+/// written meanwhile. After an error it stays failed: it gives nothing more.
+#[derive(Debug)]
+pub struct Range {
+    keyspace: Keyspace,
+    bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    view: Arc<View>,
+    at: Sequence,
+    front: Option<Visible>,
+    back: Option<Visible>,
+    /// Nothing is left, or an error was met.
+    is_done: bool,
+    /// Why it gives nothing.
+    refused: Option<Error>,
+}
+
+/// A record whose value is fetched when it is asked for.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    key: Slice,
+    found: Found,
+    keyspace: Keyspace,
+    view: Arc<View>,
+}
+
+impl Pair {
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &Slice {
+        &self.key
+    }
+
+    /// The value, read now if it lies in the value log.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn value(&self) -> Result<Slice> {
+        self.keyspace.value(self.found.clone(), &self.view.values)
+    }
+}
+
+impl Range {
+    pub(super) fn new(keyspace: Keyspace, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>), at: Sequence) -> Self {
+        let view = keyspace.tree().view.get();
+        let at = at.min(keyspace.core().visible());
+        Self { keyspace, bounds, view, at, front: None, back: None, is_done: false, refused: None }
+    }
+
+    /// Refuses a keyspace of another store than the one that the reader looks at.
+    pub(super) fn of_store(mut self, open: &Arc<Open>) -> Self {
+        self.refused = self.keyspace.check_store(open).err();
+        self
+    }
+
+    /// The keys alone: values are not fetched.
+    pub fn keys(self) -> impl DoubleEndedIterator<Item = Result<Slice>> {
+        Keys(self)
+    }
+
+    /// The records with their values still to be fetched.
+    pub fn pairs(self) -> impl DoubleEndedIterator<Item = Result<Pair>> {
+        Pairs(self)
+    }
+
+    /// Moves one end by one record, and shows it to `read`.
+    fn step<T>(
+        &mut self,
+        forward: bool,
+        read: impl FnOnce(&Keyspace, &Arc<View>, &Visible) -> Result<T>,
+    ) -> Option<Result<T>> {
+        if self.is_done {
+            return None;
+        }
+        let step = self.try_step(forward, read);
+        self.is_done = !matches!(step, Ok(Some(_)));
+        step.transpose()
+    }
+
+    fn try_step<T>(
+        &mut self,
+        forward: bool,
+        read: impl FnOnce(&Keyspace, &Arc<View>, &Visible) -> Result<T>,
+    ) -> Result<Option<T>> {
+        if let Some(error) = self.refused.take() {
+            return Err(error);
+        }
+        if self.keyspace.tree().is_dropped() {
+            let name = self.keyspace.name().to_owned();
+            return Err(Error::KeyspaceDropped { path: self.keyspace.path(), name });
+        }
+        let end = if forward { &mut self.front } else { &mut self.back };
+        match end {
+            Some(visible) if forward => visible.next()?,
+            Some(visible) => visible.prev()?,
+            None => *end = Some(place(&self.view, self.at, &self.bounds, forward)?),
+        }
+        let (here, other) = if forward { (&self.front, &self.back) } else { (&self.back, &self.front) };
+        let Some(visible) = here else { return Ok(None) };
+        let Some(key) = visible.key() else { return Ok(None) };
+        // The two ends have met where one would pass what the other has given.
+        let is_passed = other.as_ref().and_then(Visible::key).is_some_and(|given| match forward {
+            true => key >= given,
+            false => key <= given,
+        });
+        if is_passed || !is_within(key, &self.bounds, forward) {
+            return Ok(None);
+        }
+        read(&self.keyspace, &self.view, visible).map(Some)
+    }
+}
+
+/// Whether a key has not passed the far bound.
+fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: bool) -> bool {
+    match (forward, if forward { &bounds.1 } else { &bounds.0 }) {
+        (_, Bound::Unbounded) => true,
+        (true, Bound::Included(end)) => key <= end.as_slice(),
+        (true, Bound::Excluded(end)) => key < end.as_slice(),
+        (false, Bound::Included(start)) => key >= start.as_slice(),
+        (false, Bound::Excluded(start)) => key > start.as_slice(),
+    }
+}
+
+/// A cursor at the first record from one end.
+fn place(view: &View, at: Sequence, bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: bool) -> Result<Visible> {
+    let mut visible = Visible::new(sources(view), view.removals(), at);
+    match (forward, if forward { &bounds.0 } else { &bounds.1 }) {
+        (true, Bound::Unbounded) => visible.first()?,
+        (true, Bound::Included(key)) => visible.seek(key)?,
+        (true, Bound::Excluded(key)) => visible.seek(&behind(key))?,
+        (false, Bound::Unbounded) => visible.last()?,
+        (false, Bound::Excluded(key)) => visible.seek_before(key)?,
+        (false, Bound::Included(key)) => visible.seek_before(&behind(key))?,
+    }
+    Ok(visible)
+}
+
+/// The least key behind another.
+fn behind(key: &[u8]) -> Vec<u8> {
+    [key, &[0]].concat()
+}
+
+/// All that a view has, newest first.
+fn sources(view: &View) -> Box<dyn Cursor> {
+    let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+    for memtable in std::iter::once(&view.active).chain(&view.sealed).filter(|memtable| !memtable.is_empty()) {
+        sources.push(Box::new(memtable.cursor()));
+    }
+    for table in &view.levels.newest {
+        sources.push(table.cursor(false));
+    }
+    for level in &view.levels.deeper {
+        sources.push(Box::new(LevelCursor::new(Arc::clone(level), false)));
+    }
+    match sources.len() {
+        1 => sources.remove(0),
+        _ => Box::new(MergeCursor::new(sources)),
+    }
+}
+
+/// The key here, and what was found of it.
+fn entry(visible: &Visible) -> Option<(Slice, Found)> {
+    let entry = visible.entry()?;
+    Some((entry.key.into(), (entry.kind, visible.value_slice()?)))
+}
+
+fn pair(keyspace: &Keyspace, view: &Arc<View>, visible: &Visible) -> Result<Pair> {
+    let (key, found) = entry(visible).unwrap_or_else(|| (Slice::from(&[][..]), (Kind::Value, Slice::from(&[][..]))));
+    Ok(Pair { key, found, keyspace: keyspace.clone(), view: Arc::clone(view) })
+}
+
+fn record(keyspace: &Keyspace, view: &Arc<View>, visible: &Visible) -> Result<(Slice, Slice)> {
+    let (key, found) = entry(visible).unwrap_or_else(|| (Slice::from(&[][..]), (Kind::Value, Slice::from(&[][..]))));
+    Ok((key, keyspace.value(found, &view.values)?))
+}
+
+impl Iterator for Range {
+    type Item = Result<(Slice, Slice)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step(true, record)
+    }
+}
+
+impl DoubleEndedIterator for Range {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.step(false, record)
+    }
+}
+
+struct Keys(Range);
+
+fn key(_: &Keyspace, _: &Arc<View>, visible: &Visible) -> Result<Slice> {
+    Ok(visible.key().unwrap_or_default().into())
+}
+
+impl Iterator for Keys {
+    type Item = Result<Slice>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.step(true, key)
+    }
+}
+
+impl DoubleEndedIterator for Keys {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.step(false, key)
+    }
+}
+
+struct Pairs(Range);
+
+impl Iterator for Pairs {
+    type Item = Result<Pair>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.step(true, pair)
+    }
+}
+
+impl DoubleEndedIterator for Pairs {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.step(false, pair)
+    }
+}

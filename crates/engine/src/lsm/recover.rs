@@ -1,0 +1,271 @@
+//! Opening a store: what the manifest says, and what the logs have beyond it.
+
+use super::commit::{Writer, fresh_memtables};
+use super::core::{Change, Core, Shared};
+use super::counters::Counters;
+use super::entry::{Action, Kind, Operation, decode_group};
+use super::generation::{Generation, LogPart};
+use super::memtable::Memtable;
+use super::options::DbOptions;
+use super::snapshot::Moments;
+use super::table_file::TableFile;
+use super::values::{ValueFiles, ValueHandle};
+use super::version::{
+    ClosedLengths, Edit, FileKind, Manifest, Recovered, State, parse_file_name, recover, remove_leftovers,
+};
+use super::view::{Levels, Tree, View};
+use super::wal::{self, ClosedLog, Wal, log_name};
+use crate::block::BlockCache;
+use crate::error::{Error, Result};
+use crate::io::sync::{Condvar, Mutex};
+use crate::io::{Storage, random_u64};
+use crate::vlog::{ValueFile, ValuePlace};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+/// The file that a store holds locked while it is open for writing.
+const LOCK_NAME: &str = "LOCK";
+
+/// Opens a store. Nothing is written with `read_only`.
+pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
+    options.check()?;
+    let is_store = |names: Vec<String>| {
+        names.iter().any(|name| matches!(parse_file_name(name), Some((_, kind)) if kind != FileKind::NewManifest))
+    };
+    if (read_only || !options.create) && !is_store(storage.list()?) {
+        let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
+        let detail = "it holds no manifest; check the path, or allow the store to be made".into();
+        return Err(Error::NotAStore { path, detail });
+    }
+    let lock = if read_only { None } else { Some(storage.lock(LOCK_NAME)?) };
+    if !read_only {
+        remove_leftovers(&*storage)?;
+    }
+    let recovered = recover(&*storage)?;
+    let recovered = recovered.unwrap_or_else(|| Recovered { state: State::new(random_u64()), number: 0, closed: None });
+    let Recovered { mut state, closed, .. } = recovered;
+    let cache = Arc::new(BlockCache::new(options.memory_bytes / 2));
+    let mut replayed = Replayed::new(&storage, &state)?;
+    replayed.replay(&state, closed.as_ref())?;
+    let Replayed { values, generation, young, .. } = replayed;
+    state.last_sequence = state.last_sequence.max(generation.last_sequence);
+    let mut tables = BTreeMap::new();
+    for (_, _, meta) in state.tables() {
+        tables.insert(meta.number, TableFile::open(&storage, state.owner, Arc::clone(meta), &cache, options)?);
+    }
+    if !read_only {
+        remove_orphans(&*storage, &state, &young)?;
+    }
+    let visible = state.last_sequence;
+    let shared = Shared {
+        manifest: None,
+        trees: BTreeMap::new(),
+        active: BTreeMap::new(),
+        sealed: VecDeque::new(),
+        tables,
+        values: Arc::new(values),
+        running: Vec::new(),
+        young_values: young,
+        is_flushing: false,
+        recyclable: Vec::new(),
+        failure: None,
+        state,
+    };
+    let core = Core {
+        options: options.clone(),
+        owner: shared.state.owner,
+        cache,
+        moments: Moments::default(),
+        counters: Counters::default(),
+        queue: Mutex::new(Vec::new()),
+        writer: Mutex::new(Writer::new(None, Generation::default(), visible + 1)),
+        next_file: AtomicU64::new(shared.state.next_file),
+        shared: Mutex::new(shared),
+        changed: Condvar::default(),
+        visible: AtomicU64::new(visible),
+        read_only,
+        has_failed: AtomicBool::new(read_only),
+        stop: AtomicBool::new(false),
+        lock,
+        storage,
+    };
+    core.begin(generation, closed.is_some())?;
+    Ok(core)
+}
+
+impl Core {
+    /// Makes a store that was found ready: for reading, or with a manifest and a log of its own.
+    fn begin(&self, found: Generation, was_closed: bool) -> Result<()> {
+        let mut writer = self.writer.lock();
+        let mut shared = self.shared.lock();
+        self.plant(&mut shared, &found);
+        if self.read_only {
+            shared.active = found.memtables.clone();
+            self.publish(&shared);
+            return Ok(());
+        }
+        let number = self.new_number();
+        shared.state.next_file = number + 1;
+        shared.manifest = Some(Manifest::create(&self.storage, number, &shared.state, None)?);
+        // What was found after a crash is written out, so that no log with a torn end is ever read again.
+        let keeps =
+            was_closed && found.logs.len() < KEPT_LOGS && found.memory_bytes() < self.options.memtable_bytes / 2;
+        let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
+        let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });
+        let number = self.new_number();
+        let log = Wal::create(&self.storage, self.owner, number, None, previous)?;
+        self.storage.sync_directory()?;
+        let mut active = found;
+        if !keeps {
+            let memtables = fresh_memtables(&shared);
+            let next = Generation { memtables, last_sequence: active.last_sequence, ..Generation::default() };
+            shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
+        }
+        active.logs.push(LogPart { number, bytes: 0 });
+        active.last_sequence = active.last_sequence.max(shared.state.last_sequence);
+        shared.active = active.memtables.clone();
+        let edit = Edit { logs_added: vec![number], ..Edit::default() };
+        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        let next_sequence = active.last_sequence + 1;
+        *writer = Writer::new(Some(log), active, next_sequence);
+        let sealed = shared.sealed.front().cloned();
+        drop(shared);
+        drop(writer);
+        sealed.map_or(Ok(()), |generation| self.flush_generation(&generation))
+    }
+
+    /// Makes a tree for each keyspace.
+    fn plant(&self, shared: &mut Shared, found: &Generation) {
+        let keyspaces: Vec<_> = shared.state.keyspaces.iter().map(|(&id, found)| (id, found.name.clone())).collect();
+        for (id, name) in keyspaces {
+            let memtable = found.memtables.get(&id).cloned().unwrap_or_else(|| Arc::new(Memtable::new()));
+            let view = View {
+                active: Arc::clone(&memtable),
+                sealed: Vec::new(),
+                levels: Arc::new(Levels::default()),
+                values: Arc::clone(&shared.values),
+            };
+            shared.trees.insert(id, Arc::new(Tree::new(id, name, view)));
+            shared.active.insert(id, memtable);
+        }
+    }
+}
+
+/// A store that was closed keeps so many logs when it is opened; from then on what they hold is written out.
+const KEPT_LOGS: usize = 8;
+
+/// What the logs have.
+struct Replayed<'a> {
+    storage: &'a Arc<dyn Storage>,
+    owner: u64,
+    values: ValueFiles,
+    generation: Generation,
+    /// Value files that entries of the logs point to.
+    young: HashSet<u64>,
+}
+
+impl<'a> Replayed<'a> {
+    fn new(storage: &'a Arc<dyn Storage>, state: &State) -> Result<Self> {
+        let mut values = ValueFiles::default();
+        for (&number, meta) in &state.value_files {
+            let handle = open_values(storage, state.owner, number)?;
+            if handle.file.len_bytes() < meta.bytes {
+                let path = storage.path(&super::version::file_name(number, FileKind::Values));
+                let detail = format!("it had {} bytes when it was complete", meta.bytes);
+                return Err(Error::damaged(path, handle.file.len_bytes(), detail));
+            }
+            values.0.insert(number, handle);
+        }
+        let memtables = state.keyspaces.keys().map(|&id| (id, Arc::new(Memtable::new()))).collect();
+        let generation = Generation { memtables, last_sequence: state.last_sequence, ..Generation::default() };
+        Ok(Self { storage, owner: state.owner, values, generation, young: HashSet::new() })
+    }
+
+    fn replay(&mut self, state: &State, closed: Option<&ClosedLengths>) -> Result<()> {
+        for (&number, next) in state.logs.iter().zip(state.logs.iter().skip(1).map(Some).chain([None])) {
+            let closed_at = match (closed, next) {
+                (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
+                (None, Some(&next)) => wal::previous(&**self.storage, self.owner, next)?
+                    .filter(|previous| previous.number == number)
+                    .map(|previous| previous.bytes),
+                (None, None) => None,
+            };
+            let storage = Arc::clone(self.storage);
+            let owner = self.owner;
+            let bytes = wal::replay(&*storage, owner, number, closed_at, &mut |group, synced| {
+                self.take(number, group, synced)
+            })?;
+            self.generation.logs.push(LogPart { number, bytes });
+        }
+        let Some(lengths) = closed else { return Ok(()) };
+        for &(number, bytes) in &lengths.value_files {
+            let handle = self.values.0.get(&number);
+            if handle.is_some_and(|handle| handle.file.len_bytes() != bytes) {
+                let path = self.storage.path(&super::version::file_name(number, FileKind::Values));
+                return Err(Error::damaged(path, bytes, "it does not have the length that it was closed with"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a group over; `false` where a value that it points to is not whole, as a crash may leave it.
+    fn take(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
+        let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group that makes no sense");
+        let operations = decode_group(group).ok_or_else(malformed)?;
+        for operation in &operations {
+            if operation.action == Action::Put(Kind::Pointer) && !self.reach(operation, group, synced)? {
+                return Ok(false);
+            }
+        }
+        let last = operations.last().map_or(0, |operation| operation.sequence);
+        self.generation.last_sequence = self.generation.last_sequence.max(last);
+        super::commit::insert(&self.generation.memtables, group.to_vec(), operations);
+        Ok(true)
+    }
+
+    /// Opens the file that an entry points to; whether the value is whole.
+    fn reach(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
+        let Some(place) = ValuePlace::decode(operation.parts(group).1) else { return Ok(false) };
+        if !self.values.0.contains_key(&place.file) {
+            match open_values(self.storage, self.owner, place.file) {
+                Ok(handle) => {
+                    self.young.insert(place.file);
+                    self.generation.values.push(Arc::clone(&handle));
+                    self.values.0.insert(place.file, handle);
+                }
+                Err(error) if synced => return Err(error),
+                Err(_) => return Ok(false),
+            }
+        }
+        match self.values.0.get(&place.file) {
+            Some(_) if synced => Ok(true),
+            Some(handle) => handle.file.is_whole(&place),
+            None => Ok(false),
+        }
+    }
+}
+
+fn open_values(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<Arc<ValueHandle>> {
+    let file = ValueFile::open(&**storage, owner, number)?;
+    Ok(ValueHandle::new(storage, number, Arc::new(file)))
+}
+
+/// Removes files of the store that nothing leads to: of jobs, and writes, that a crash has cut short.
+fn remove_orphans(storage: &dyn Storage, state: &State, young: &HashSet<u64>) -> Result<()> {
+    let tables: HashSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
+    for name in storage.list()? {
+        // A table that is being written has its name with something behind it.
+        let stem = name.find(".table").map_or(name.as_str(), |at| &name[..at + ".table".len()]);
+        let is_orphan = match parse_file_name(stem) {
+            Some((number, FileKind::Table)) => stem != name || !tables.contains(&number),
+            Some((number, FileKind::Log)) => !state.logs.contains(&number),
+            Some((number, FileKind::Values)) => !state.value_files.contains_key(&number) && !young.contains(&number),
+            _ => false,
+        };
+        if is_orphan {
+            storage.remove(&name)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! The value files of a store, and values out of them.
+
+use super::version::{FileKind, file_name};
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::vlog::{ValueFile, ValuePlace, ValueStream};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A value file that is removed once nobody reads it, if it is obsolete then.
+#[derive(Debug)]
+pub(crate) struct ValueHandle {
+    pub(crate) file: Arc<ValueFile>,
+    pub(crate) number: u64,
+    storage: Arc<dyn Storage>,
+    obsolete: AtomicBool,
+}
+
+impl ValueHandle {
+    pub(crate) fn new(storage: &Arc<dyn Storage>, number: u64, file: Arc<ValueFile>) -> Arc<Self> {
+        Arc::new(Self { file, number, storage: Arc::clone(storage), obsolete: AtomicBool::new(false) })
+    }
+
+    /// Takes [`Self::mark_obsolete`] back.
+    pub(crate) fn keep(&self) {
+        self.obsolete.store(false, Ordering::Release);
+    }
+
+    /// Lets the file be removed when the last reader has gone.
+    pub(crate) fn mark_obsolete(&self) {
+        self.obsolete.store(true, Ordering::Release);
+    }
+}
+
+impl Drop for ValueHandle {
+    fn drop(&mut self) {
+        if *self.obsolete.get_mut() {
+            // What cannot be removed now is removed when the store is opened again.
+            _ = self.storage.remove(&file_name(self.number, FileKind::Values));
+        }
+    }
+}
+
+/// All value files that a view leads to, by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ValueFiles(pub(crate) BTreeMap<u64, Arc<ValueHandle>>);
+
+impl ValueFiles {
+    /// The file that an encoded place leads to, and the place.
+    fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValuePlace)> {
+        let place = ValuePlace::decode(pointer)
+            .ok_or_else(|| Error::damaged(path(), 0, "a pointer to a value that makes no sense"))?;
+        match self.0.get(&place.file) {
+            Some(handle) => Ok((&handle.file, place)),
+            None => {
+                let detail = format!("a value lies in {}, which is not there", file_name(place.file, FileKind::Values));
+                Err(Error::damaged(path(), place.offset, detail))
+            }
+        }
+    }
+
+    /// The value at an encoded place, if it is not longer than `limit_bytes`; `path` is the store's, for messages.
+    pub(crate) fn get(&self, pointer: &[u8], limit_bytes: u64, path: &dyn Fn() -> PathBuf) -> Result<Slice> {
+        let (file, place) = self.resolve(pointer, path)?;
+        file.get(&place, limit_bytes)
+    }
+
+    /// The value at an encoded place, as a stream.
+    pub(crate) fn stream(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<ValueStream> {
+        let (file, place) = self.resolve(pointer, path)?;
+        file.stream(&place)
+    }
+}

@@ -1,0 +1,378 @@
+//! Background work: memtables written out, tables compacted, values collected. With `threads: 0` the same steps are taken inside the
+//! calls that make them due, one after the other, so that a run can be repeated exactly.
+
+use super::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, flush, run_job};
+use super::core::{Change, Core, Shared};
+use super::cursor::Cursor;
+use super::entry::{KeyspaceId, MAX_SEQUENCE};
+use super::generation::Generation;
+use super::level::{LevelCursor, LevelTables};
+use super::maintain::is_there;
+use super::merge::MergeCursor;
+use super::table_file::TableFile;
+use super::values::ValueHandle;
+use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, TableMeta};
+use crate::error::{Error, Result};
+use crate::io::Timer;
+use crate::io::sync::MutexGuard;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Logs that are kept to be written anew.
+const RECYCLED_LOGS: usize = 2;
+
+/// A step of background work.
+#[derive(Debug)]
+enum Task {
+    Flush(Arc<Generation>),
+    Compact(Arc<Job>),
+}
+
+impl Core {
+    /// A background thread's life. The first one leaves compactions to others if there are any, so that a flush never waits.
+    pub(super) fn work(&self, number: usize) {
+        let compacts = number > 0 || self.options.threads == 1;
+        let mut shared = self.shared.lock();
+        while !self.is_stopped() {
+            let task = match shared.failure {
+                None => self.next_task(&mut shared, compacts),
+                Some(_) => None,
+            };
+            match task {
+                Some(task) => {
+                    drop(shared);
+                    // What fails is kept in the shared state, for those who write.
+                    _ = self.run(task);
+                    shared = self.shared.lock();
+                }
+                None => shared = self.changed.wait(&self.shared, shared),
+            }
+        }
+    }
+
+    /// Takes all steps that are due, where no threads do.
+    pub(super) fn work_inline(&self) -> Result<()> {
+        if self.options.threads > 0 || self.read_only {
+            return Ok(());
+        }
+        while self.work_once()? {}
+        Ok(())
+    }
+
+    /// Takes one step that is due; `false` where none is.
+    pub(super) fn work_once(&self) -> Result<bool> {
+        let mut shared = self.shared.lock();
+        if shared.failure.is_some() || self.is_stopped() {
+            return Ok(false);
+        }
+        match self.next_task(&mut shared, true) {
+            Some(task) => {
+                drop(shared);
+                self.run(task)?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
+        Limits::of(&self.options, oldest)
+    }
+
+    fn next_task(&self, shared: &mut Shared, compacts: bool) -> Option<Task> {
+        if !shared.is_flushing
+            && let Some(generation) = shared.sealed.front()
+        {
+            let generation = Arc::clone(generation);
+            shared.is_flushing = true;
+            return Some(Task::Flush(generation));
+        }
+        if !compacts {
+            return None;
+        }
+        let limits = self.limits();
+        let job = Picker { state: &shared.state, limits: &limits, running: &shared.running }.pick()?;
+        Some(Task::Compact(shared.start(job)))
+    }
+
+    fn run(&self, task: Task) -> Result<()> {
+        let outcome = match &task {
+            Task::Flush(generation) => self.flush_generation(generation),
+            Task::Compact(job) => self.compact_job(job),
+        };
+        let mut shared = self.shared.lock();
+        match &task {
+            Task::Flush(_) => shared.is_flushing = false,
+            Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
+        }
+        if let Err(error) = &outcome
+            && !matches!(error, Error::Interrupted)
+        {
+            self.fail(&mut shared, error);
+        }
+        drop(shared);
+        self.changed.notify_all();
+        outcome
+    }
+
+    fn context(&self) -> JobContext<'_> {
+        JobContext {
+            storage: &self.storage,
+            owner: self.owner,
+            options: &self.options,
+            next_file: &self.next_file,
+            stop: &self.stop,
+        }
+    }
+
+    /// Writes the memtables of the oldest generation out; its logs are needed no more then.
+    pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
+        let timer = Timer::start();
+        let mut tables: Vec<(KeyspaceId, Arc<TableFile>)> = Vec::new();
+        for (&id, memtable) in &generation.memtables {
+            let levels = {
+                let shared = self.shared.lock();
+                if !is_there(&shared, id) {
+                    continue;
+                }
+                shared.state.levels(id).cloned().unwrap_or_default()
+            };
+            let snapshots = self.moments.held();
+            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels))?;
+            for meta in outcome.tables {
+                self.counters.flushed_bytes.add(meta.bytes);
+                tables.push((id, self.open_table(meta)?));
+            }
+        }
+        let mut shared = self.shared.lock();
+        let edit = Edit {
+            value_files_added: generation
+                .values
+                .iter()
+                .map(|handle| (handle.number, handle.file.len_bytes()))
+                .collect(),
+            last_sequence: Some(generation.last_sequence),
+            oldest_log: generation.logs.last().map(|part| part.number + 1),
+            ..Edit::default()
+        };
+        for handle in &generation.values {
+            shared.young_values.remove(&handle.number);
+        }
+        let front = shared.sealed.pop_front();
+        let outcome = self.install(&mut shared, edit, tables, |_| 0);
+        if outcome.is_err() {
+            shared.young_values.extend(generation.values.iter().map(|handle| handle.number));
+            if let Some(front) = front {
+                shared.sealed.push_front(front);
+            }
+            return outcome;
+        }
+        for part in &generation.logs {
+            shared.recyclable.push(part.number);
+        }
+        let obsolete = shared.recyclable.len().saturating_sub(RECYCLED_LOGS);
+        let obsolete: Vec<u64> = shared.recyclable.drain(..obsolete).collect();
+        drop(shared);
+        for number in obsolete {
+            // What cannot be removed now is removed when the store is opened again.
+            _ = self.storage.remove(&super::wal::log_name(number));
+        }
+        self.counters.flushes.add(1);
+        self.counters.flush_us.add(timer.elapsed_us() as u64);
+        Ok(())
+    }
+
+    pub(super) fn open_table(&self, meta: TableMeta) -> Result<Arc<TableFile>> {
+        TableFile::open(&self.storage, self.owner, Arc::new(meta), &self.cache, &self.options)
+    }
+
+    /// Makes new tables part of the store; those of keyspaces that were dropped meanwhile are removed.
+    fn install(
+        &self,
+        shared: &mut MutexGuard<'_, Shared>,
+        mut edit: Edit,
+        tables: Vec<(KeyspaceId, Arc<TableFile>)>,
+        level: impl Fn(KeyspaceId) -> usize,
+    ) -> Result<()> {
+        let mut kept = Vec::new();
+        for (id, table) in tables {
+            // Of a change that comes to nothing no file is left: the mark is taken back once it counts.
+            table.mark_obsolete();
+            if is_there(shared, id) {
+                edit.added.push((id, level(id), Arc::clone(&table.meta)));
+                kept.push(table);
+            }
+        }
+        let added = kept.clone();
+        self.apply(shared, Change { edit, tables: kept })?;
+        added.iter().for_each(|table| table.keep());
+        Ok(())
+    }
+
+    /// Does a compaction, and makes its outcome part of the store.
+    fn compact_job(&self, job: &Arc<Job>) -> Result<()> {
+        if job.moves {
+            let mut shared = self.shared.lock();
+            if !is_there(&shared, job.keyspace) {
+                return Ok(());
+            }
+            return self.apply(&mut shared, Change { edit: job.edit(), ..Change::default() });
+        }
+        let timer = Timer::start();
+        let inputs = self.inputs(job)?;
+        let Some(inputs) = inputs else { return Ok(()) };
+        let outcome = self.run_parts(job, &inputs)?;
+        self.counters.compactions.add(1);
+        self.counters.compaction_read_bytes.add(job.bytes());
+        self.counters.compaction_written_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
+        self.counters.moved_value_bytes.add(outcome.moved_bytes);
+        self.finish(job, outcome)?;
+        self.counters.compaction_us.add(timer.elapsed_us() as u64);
+        Ok(())
+    }
+
+    /// The tables and value files that a job needs; `None` where its keyspace was dropped.
+    fn inputs(&self, job: &Job) -> Result<Option<Inputs>> {
+        let shared = self.shared.lock();
+        let Some(levels) = shared.state.levels(job.keyspace).cloned() else { return Ok(None) };
+        let mut tables = BTreeMap::new();
+        for (_, meta) in &job.inputs {
+            match shared.tables.get(&meta.number) {
+                Some(table) => _ = tables.insert(meta.number, Arc::clone(table)),
+                None => return Ok(None),
+            }
+        }
+        let collected = job.collect.iter().filter_map(|number| shared.values.0.get(number));
+        let collected = collected.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
+        drop(shared);
+        // Snapshots that are taken from here on see the newest of all that is in the inputs.
+        Ok(Some(Inputs { tables, levels, collected, snapshots: self.moments.held() }))
+    }
+
+    fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
+        let work = CompactJob {
+            cursor: inputs.cursor(job),
+            removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
+            level: job.output_level,
+            snapshots: &inputs.snapshots,
+            below: inputs.below(job),
+            collected: &inputs.collected,
+            cuts: Some(job.cuts(self.options.table_bytes)),
+            part: Part::default(),
+        };
+        run_job(&self.context(), work)
+    }
+
+    fn finish(&self, job: &Job, outcome: Outcome) -> Result<()> {
+        let mut tables = Vec::new();
+        for meta in outcome.tables {
+            tables.push((job.keyspace, self.open_table(meta)?));
+        }
+        let mut edit = job.edit();
+        let mut handles = Vec::new();
+        for file in outcome.value_files {
+            edit.value_files_added.push((file.number(), file.len_bytes()));
+            let handle = ValueHandle::new(&self.storage, file.number(), file);
+            handle.mark_obsolete();
+            handles.push(handle);
+        }
+        let mut shared = self.shared.lock();
+        if !is_there(&shared, job.keyspace) {
+            tables.iter().for_each(|(_, table)| table.mark_obsolete());
+            return Ok(());
+        }
+        for handle in &handles {
+            shared.add_values(Arc::clone(handle));
+        }
+        let outcome = self.install(&mut shared, edit, tables, |_| job.output_level);
+        match &outcome {
+            Ok(()) => {
+                let is_kept = |handle: &&Arc<ValueHandle>| shared.state.value_files.contains_key(&handle.number);
+                handles.iter().filter(is_kept).for_each(|handle| handle.keep());
+            }
+            Err(_) => {
+                for handle in &handles {
+                    shared.forget_values(handle.number);
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Merges all tables; see [`Db::compact`](super::Db::compact).
+    pub(super) fn compact(&self) -> Result<()> {
+        self.flush()?;
+        let ids: Vec<KeyspaceId> = self.shared.lock().trees.keys().copied().collect();
+        ids.into_iter().try_for_each(|id| self.compact_keyspace(id))
+    }
+
+    fn compact_keyspace(&self, id: KeyspaceId) -> Result<()> {
+        let mut shared = self.shared.lock();
+        loop {
+            if let Some(error) = self.refusal(&shared) {
+                return Err(error);
+            }
+            let limits = self.limits();
+            let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
+            match picker.pick_range(id, (Bound::Unbounded, Bound::Unbounded)) {
+                RangeStep::Done => return Ok(()),
+                RangeStep::Wait => shared = self.changed.wait(&self.shared, shared),
+                RangeStep::Job(job) => {
+                    let job = shared.start(*job);
+                    drop(shared);
+                    self.run(Task::Compact(job))?;
+                    shared = self.shared.lock();
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn start(&mut self, job: Job) -> Arc<Job> {
+        let job = Arc::new(job);
+        self.running.push(Arc::clone(&job));
+        job
+    }
+}
+
+/// What a compaction reads.
+#[derive(Debug)]
+struct Inputs {
+    tables: BTreeMap<u64, Arc<TableFile>>,
+    levels: Levels,
+    collected: Collected,
+    snapshots: Vec<u64>,
+}
+
+impl Inputs {
+    /// All inputs, merged.
+    fn cursor(&self, job: &Job) -> Box<dyn Cursor> {
+        let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+        for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
+            let tables: Vec<Arc<TableFile>> =
+                level.iter().filter_map(|(_, meta)| self.tables.get(&meta.number)).cloned().collect();
+            match level.first() {
+                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(true))),
+                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), true))),
+            }
+        }
+        match sources.len() {
+            1 => sources.remove(0),
+            _ => Box::new(MergeCursor::new(sources)),
+        }
+    }
+
+    /// The tables that hold older entries than the inputs.
+    fn below(&self, job: &Job) -> Below {
+        if job.output_level > 0 {
+            return Below::level(&self.levels, job.output_level);
+        }
+        // Of level 0, tables that are older than the newest input may hold older entries; so may all deeper ones.
+        let rest = self.levels.level(0).iter().filter(|table| !job.has(table.number));
+        let runs = rest.map(|table| vec![Arc::clone(table)]);
+        Below::new(runs.chain((1..super::version::LEVELS).map(|level| self.levels.level(level).to_vec())))
+    }
+}

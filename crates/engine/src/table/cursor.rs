@@ -1,0 +1,334 @@
+//! A position among the records of a table that moves either way: what merges and compaction read.
+
+use super::block::{BlockHead, BlockView, Place};
+use super::format::Section;
+use super::key::Probe;
+use super::reader::{Inner, Reads, Table};
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest};
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A scan that leaves a block for the next reads twice as far ahead each time, up to this many bytes.
+const AHEAD_BYTES: u64 = 256 << 10;
+/// Read at a time for compaction, in bytes.
+const COMPACTION_BYTES: u64 = 512 << 10;
+
+/// A record as a cursor shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TableEntry<'a> {
+    pub(crate) key: &'a [u8],
+    /// Suffix and tag of a tagged table; of another what it was opened with.
+    pub(crate) sequence: u64,
+    pub(crate) tag: u8,
+    pub(crate) value: &'a [u8],
+}
+
+/// How a cursor reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Through the cache, and ahead where blocks follow each other.
+    Cached,
+    /// Past the cache, much at a time.
+    Compaction,
+}
+
+/// A position among the records of a table, ordered by key, then largest suffix first.
+///
+/// A new cursor stands nowhere. After an error it stands nowhere, and every further move gives that error.
+#[derive(Debug)]
+pub(crate) struct TableCursor {
+    table: Table,
+    mode: Mode,
+    at: Option<Here>,
+    /// Key of the record here.
+    key: Vec<u8>,
+    /// Blocks that were read and not yet passed, forwards.
+    ahead: VecDeque<(u64, Arc<[u8]>)>,
+    /// Blocks to be read next time.
+    reach: u64,
+    failed: Option<Error>,
+}
+
+/// Where a cursor stands.
+#[derive(Debug)]
+struct Here {
+    block: u64,
+    bytes: Arc<[u8]>,
+    head: BlockHead,
+    index: usize,
+    tag: u8,
+    sequence: u64,
+    value: Value,
+}
+
+#[derive(Debug)]
+enum Value {
+    Inline(Range<usize>),
+    Long(Slice),
+}
+
+impl Table {
+    /// A cursor that reads through the cache.
+    pub(crate) fn cursor(&self) -> TableCursor {
+        TableCursor::new(self.clone(), Mode::Cached)
+    }
+
+    /// A cursor for one pass over everything, which leaves the cache as it is.
+    pub(crate) fn compaction_cursor(&self) -> TableCursor {
+        TableCursor::new(self.clone(), Mode::Compaction)
+    }
+}
+
+impl TableCursor {
+    fn new(table: Table, mode: Mode) -> Self {
+        Self { table, mode, at: None, key: Vec::new(), ahead: VecDeque::new(), reach: 1, failed: None }
+    }
+
+    /// The record here; `None` behind either end, and nowhere.
+    pub(crate) fn entry(&self) -> Option<TableEntry<'_>> {
+        let here = self.at.as_ref()?;
+        let value = match &here.value {
+            Value::Inline(place) => here.bytes.get(place.clone())?,
+            Value::Long(value) => value,
+        };
+        Some(TableEntry { key: &self.key, sequence: here.sequence, tag: here.tag, value })
+    }
+
+    /// The value of the record here, shared.
+    pub(crate) fn value_slice(&self) -> Option<Slice> {
+        let here = self.at.as_ref()?;
+        match &here.value {
+            Value::Inline(place) => Slice::of_block(&here.bytes, place.clone()),
+            Value::Long(value) => Some(value.clone()),
+        }
+    }
+
+    /// To the first record at or behind (`key`, `sequence`): those of the key itself whose suffix is at most `sequence`, or of the
+    /// next keys.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage; the same again where the cursor has failed before.
+    pub(crate) fn seek(&mut self, key: &[u8], sequence: u64) -> Result<()> {
+        self.moved(|cursor| {
+            cursor.forget_ahead();
+            let inner = cursor.table.inner.clone();
+            let block = inner.block_of(key)?;
+            cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.untagged.1))
+        })
+    }
+
+    /// To the last record whose key is less than `key`.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        self.moved(|cursor| {
+            cursor.forget_ahead();
+            let inner = cursor.table.inner.clone();
+            let block = inner.block_of(key)?;
+            if block == inner.meta.blocks {
+                return cursor.last_before(block);
+            }
+            cursor.enter(block)?;
+            let here = cursor.at.as_ref().map(|here| BlockView::with_head(here.head, &here.bytes));
+            let index = here.and_then(|view| view.lower_bound(&Probe { key, behind: false }));
+            match index.ok_or_else(|| inner.malformed(block))?.checked_sub(1) {
+                Some(index) => cursor.show(index),
+                None => cursor.last_before(block),
+            }
+        })
+    }
+
+    /// To the first record.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub(crate) fn first(&mut self) -> Result<()> {
+        self.moved(|cursor| {
+            cursor.forget_ahead();
+            cursor.seek_from(0, |_| Some(0))
+        })
+    }
+
+    /// To the last record.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub(crate) fn last(&mut self) -> Result<()> {
+        self.moved(|cursor| {
+            cursor.forget_ahead();
+            cursor.last_before(cursor.table.inner.meta.blocks)
+        })
+    }
+
+    /// To the next record; nowhere from the last one, and from nowhere.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub(crate) fn next(&mut self) -> Result<()> {
+        self.moved(|cursor| match &cursor.at {
+            None => Ok(()),
+            Some(here) if here.index + 1 < here.head.count() => cursor.show(here.index + 1),
+            Some(here) => cursor.seek_from(here.block + 1, |_| Some(0)),
+        })
+    }
+
+    /// To the record before; nowhere from the first one, and from nowhere.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub(crate) fn prev(&mut self) -> Result<()> {
+        self.moved(|cursor| match &cursor.at {
+            None => Ok(()),
+            Some(here) => match here.index.checked_sub(1) {
+                Some(index) => cursor.show(index),
+                None => {
+                    let block = here.block;
+                    cursor.forget_ahead();
+                    cursor.last_before(block)
+                }
+            },
+        })
+    }
+
+    /// Moves, unless it has failed before; stands nowhere after an error.
+    fn moved(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if let Some(error) = &self.failed {
+            return Err(again(error));
+        }
+        let done = step(self);
+        if let Err(error) = &done {
+            self.failed = Some(again(error));
+            self.at = None;
+            self.forget_ahead();
+        }
+        done
+    }
+
+    fn forget_ahead(&mut self) {
+        self.ahead.clear();
+        self.reach = 1;
+    }
+
+    /// To what `find` gives in a block, or to the first record of the blocks behind it.
+    fn seek_from(&mut self, mut block: u64, find: impl Fn(&BlockView<'_>) -> Option<usize>) -> Result<()> {
+        while block < self.table.inner.meta.blocks {
+            self.enter(block)?;
+            let Some(here) = &self.at else { return Ok(()) };
+            let index = find(&BlockView::with_head(here.head, &here.bytes));
+            let index = index.ok_or_else(|| self.table.inner.malformed(block))?;
+            if index < here.head.count() {
+                return self.show(index);
+            }
+            block += 1;
+        }
+        self.at = None;
+        Ok(())
+    }
+
+    /// To the last record of the blocks in front of `block`.
+    fn last_before(&mut self, mut block: u64) -> Result<()> {
+        while let Some(before) = block.checked_sub(1) {
+            self.enter(before)?;
+            let count = self.at.as_ref().map_or(0, |here| here.head.count());
+            if let Some(last) = count.checked_sub(1) {
+                return self.show(last);
+            }
+            block = before;
+        }
+        self.at = None;
+        Ok(())
+    }
+
+    /// Stands in a block, at none of its records yet.
+    fn enter(&mut self, block: u64) -> Result<()> {
+        let bytes = self.fetch(block)?;
+        let head = self.table.inner.view(block, &bytes)?.head();
+        self.key.clear();
+        let value = Value::Inline(0..0);
+        self.at = Some(Here { block, bytes, head, index: 0, tag: 0, sequence: 0, value });
+        Ok(())
+    }
+
+    /// Shows a record of the block at hand.
+    fn show(&mut self, index: usize) -> Result<()> {
+        let Self { table, at: Some(here), key, .. } = self else { return Ok(()) };
+        let inner = &*table.inner;
+        let view = BlockView::with_head(here.head, &here.bytes);
+        let malformed = || inner.malformed(here.block);
+        view.key(index).ok_or_else(malformed)?.copy_to(key);
+        (here.tag, here.sequence) = inner.version_in(&view, index).ok_or_else(malformed)?;
+        here.value = match view.place(index).ok_or_else(malformed)? {
+            Place::Inline(place) => Value::Inline(place),
+            Place::Long(pointer) => Value::Long(inner.long_value(pointer)?.into()),
+        };
+        here.index = index;
+        Ok(())
+    }
+
+    /// A block: of those read ahead, from the cache, or read with those behind it.
+    fn fetch(&mut self, block: u64) -> Result<Arc<[u8]>> {
+        while self.ahead.front().is_some_and(|&(number, _)| number < block) {
+            self.ahead.pop_front();
+        }
+        if let Some((number, bytes)) = self.ahead.front()
+            && *number == block
+        {
+            return Ok(bytes.clone());
+        }
+        let follows = self.at.as_ref().is_some_and(|here| here.block + 1 == block);
+        let inner = self.table.inner.clone();
+        let each = inner.meta.block_bytes.max(1);
+        match self.mode {
+            Mode::Compaction => self.ahead = inner.read_past_cache(block, (COMPACTION_BYTES / each).max(1))?.into(),
+            Mode::Cached => {
+                if let Some(found) = inner.cached_block(block)? {
+                    return Ok(found);
+                }
+                self.reach = if follows { (self.reach * 2).min(AHEAD_BYTES / each).max(1) } else { 1 };
+                let last = block.saturating_add(self.reach - 1).min(inner.meta.blocks - 1);
+                self.ahead = (block..).zip(inner.row(0, block, last, &mut Reads::default())?).collect();
+            }
+        }
+        self.ahead.front().map(|(_, bytes)| bytes.clone()).ok_or_else(|| inner.malformed(block))
+    }
+}
+
+impl Inner {
+    /// Up to `most` blocks that lie together from `first` on, at least one, read at once and not offered to the cache.
+    fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
+        let mut sections = vec![self.section(0, first)?];
+        for block in first + 1..first.saturating_add(most).min(self.meta.blocks) {
+            let section = self.section(0, block)?;
+            if sections.last().is_some_and(|before| before.end() != section.offset) {
+                break;
+            }
+            sections.push(section);
+        }
+        let offset = sections[0].offset;
+        let bytes: u64 = sections.iter().map(|section| section.bytes).sum();
+        let mut buffer = vec![0; bytes as usize];
+        self.data.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Data })?;
+        let block = |(block, section): (u64, &Section)| {
+            let at = (section.offset - offset) as usize;
+            Ok((block, self.check(0, block, *section, &buffer[at..at + section.bytes as usize])?))
+        };
+        (first..).zip(&sections).map(block).collect()
+    }
+}
+
+/// The same error once more.
+fn again(error: &Error) -> Error {
+    match error {
+        Error::Damaged { path, offset, detail } => Error::damaged(path, *offset, detail.clone()),
+        Error::Io { action, path, source } => Error::io(action, path.clone(), source.kind().into()),
+        Error::ValueTooLarge { path, length, limit } => {
+            Error::ValueTooLarge { path: path.clone(), length: *length, limit: *limit }
+        }
+        Error::Changed { path, detail } => Error::Changed { path: path.clone(), detail: detail.clone() },
+        other => Error::InvalidArgument(other.to_string()),
+    }
+}
