@@ -264,6 +264,7 @@ fn load(worker: &mut Worker, run: &RunArguments, workload: Workload, order: Orde
     let compact = worker.order(&Job::Compact)?;
     let both = Outcome {
         elapsed_ns: load.elapsed_ns + compact.elapsed_ns,
+        processor_ns: load.processor_ns + compact.processor_ns,
         read_bytes: load.read_bytes + compact.read_bytes,
         written_bytes: load.written_bytes + compact.written_bytes,
         ..compact.clone()

@@ -1,11 +1,13 @@
 //! What the operating system tells of this process and its files.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use rustix::fs::{Advice, fadvise};
-use std::os::unix::fs::MetadataExt;
+use rustix::time::{ClockId, clock_gettime};
 
 /// Size of the units in which a file's room is counted.
 const UNIT_BYTES: u64 = 512;
@@ -19,6 +21,39 @@ pub(crate) fn resident_bytes() -> u64 {
 pub(crate) fn device_bytes() -> (u64, u64) {
     let of = |name| field("/proc/self/io", name).unwrap_or(0);
     (of("read_bytes"), of("write_bytes"))
+}
+
+/// Nanoseconds of processor time that this process, all its threads together, has taken.
+fn processor_ns() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// Measures time that passes, and time of the processor, which does not depend on what else the machine does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stopwatch {
+    start: Instant,
+    processor_ns: f64,
+}
+
+/// What a piece of work took.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Timed {
+    pub(crate) operations: u64,
+    pub(crate) elapsed_ns: f64,
+    pub(crate) processor_ns: f64,
+}
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self { processor_ns: processor_ns(), start: Instant::now() }
+    }
+
+    /// What so many operations took since the start.
+    pub(crate) fn stop(&self, operations: u64) -> Timed {
+        let elapsed_ns = self.start.elapsed().as_nanos() as f64;
+        Timed { operations, elapsed_ns, processor_ns: processor_ns() - self.processor_ns }
+    }
 }
 
 /// The first number of the line `name: number`.

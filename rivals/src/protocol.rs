@@ -78,6 +78,8 @@ pub(crate) struct Outcome {
     /// Operations done.
     pub(crate) operations: u64,
     pub(crate) elapsed_ns: f64,
+    /// Time of the processor, all threads together.
+    pub(crate) processor_ns: f64,
     /// Bytes that the store's files occupy.
     pub(crate) disk_bytes: u64,
     /// Resident set, less what it was before the store was opened.

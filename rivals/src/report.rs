@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use ogive_bench::output::{Record, Reporter};
+use ogive_bench::output::{Record, Reporter, Spread};
 
 use crate::arguments::RunArguments;
 use crate::protocol::Outcome;
@@ -42,7 +42,11 @@ pub(crate) fn result(run: &RunArguments, system: &System, what: &Measured, outco
         .figure("workload", what.workload.as_str())
         .keys(&run.keys)
         .figure("requests", what.requests.as_str())
-        .spread("ns_per_op", &of(|outcome| outcome.elapsed_ns / outcome.operations.max(1) as f64));
+        .spread("ns_per_op", &of(|outcome| outcome.elapsed_ns / outcome.operations.max(1) as f64))
+        .figure(
+            "processor_ns_per_op",
+            Spread::of(&of(|outcome| outcome.processor_ns / outcome.operations.max(1) as f64)).median,
+        );
     if let Some(last) = outcomes.last() {
         record = record
             .figure("disk_bytes", last.disk_bytes)

@@ -8,6 +8,7 @@ mod leveldb;
 mod lmdb;
 #[cfg(feature = "redb")]
 mod redb;
+mod ogive;
 mod registry;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;

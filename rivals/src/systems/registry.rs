@@ -7,6 +7,10 @@ use crate::store::System;
 /// All of them.
 pub(crate) fn systems() -> Vec<&'static System> {
     vec![
+        &super::ogive::OGIVE,
+        &super::ogive::PLAIN,
+        &super::ogive::CODED,
+        &super::ogive::PLR,
         #[cfg(feature = "rocksdb")]
         &super::rocksdb::ROCKSDB,
         #[cfg(feature = "rocksdb")]

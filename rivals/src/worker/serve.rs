@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Write};
 use anyhow::Result;
 
 use super::state::State;
+use crate::process::Timed;
 use crate::protocol::{Answer, Job, Outcome};
 
 /// Serves jobs until standard input ends.
@@ -22,7 +23,7 @@ pub(crate) fn serve(setup: &str, out: &mut dyn Write) -> Result<()> {
 
 fn perform(state: &mut State, job: &Job) -> Result<Outcome> {
     let (read_before, written_before) = crate::process::device_bytes();
-    let (operations, elapsed_ns) = match job {
+    let timed = match job {
         Job::Open { folder, budget_bytes, synced, direct } => state.open(folder, *budget_bytes, *synced, *direct)?,
         Job::Close => state.close(),
         Job::Load { order } => state.load(*order)?,
@@ -35,13 +36,14 @@ fn perform(state: &mut State, job: &Job) -> Result<Outcome> {
         Job::Mix { mix, requests, count, seed } => state.mix(mix, requests, *count, *seed)?,
         Job::Drop { folder } => {
             crate::process::drop_from_page_cache(folder)?;
-            (0, 0.0)
+            Timed::default()
         }
     };
     let (read, written) = crate::process::device_bytes();
     Ok(Outcome {
-        operations,
-        elapsed_ns,
+        operations: timed.operations,
+        elapsed_ns: timed.elapsed_ns,
+        processor_ns: timed.processor_ns,
         disk_bytes: state.disk_bytes()?,
         memory_bytes: state.memory_bytes(),
         read_bytes: read.saturating_sub(read_before),

@@ -1,19 +1,15 @@
 //! What a worker holds: the records, and the store while it is open.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Context, Result};
 use ogive_bench::keys::spec::format_count;
 use ogive_bench::workload::{KeyForm, Population, Records};
 
-use crate::process::{disk_bytes, resident_bytes};
+use crate::process::{Stopwatch, Timed, disk_bytes, resident_bytes};
 use crate::protocol::Setup;
 use crate::store::{Settings, Store, System};
 use crate::systems;
-
-/// Operations, and the nanoseconds that they took.
-pub(super) type Timed = (u64, f64);
 
 pub(super) struct State {
     pub(super) setup: Setup,
@@ -67,21 +63,21 @@ impl State {
         std::fs::create_dir_all(folder)?;
         self.folder = Some(folder.into());
         let settings = Settings { budget_bytes, memtable_bytes: self.setup.memtable_bytes, synced, direct };
-        let start = Instant::now();
+        let start = Stopwatch::start();
         self.store = Some((self.system.open)(folder, &settings)?);
-        Ok((1, nanoseconds(start)))
+        Ok(start.stop(1))
     }
 
     pub(super) fn close(&mut self) -> Timed {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         self.store = None;
-        (1, nanoseconds(start))
+        start.stop(1)
     }
 
     pub(super) fn compact(&mut self) -> Result<Timed> {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         self.store_mut()?.compact()?;
-        Ok((self.population.loaded().len() as u64, nanoseconds(start)))
+        Ok(start.stop(self.population.loaded().len() as u64))
     }
 
     pub(super) fn disk_bytes(&self) -> Result<u64> {
@@ -107,8 +103,4 @@ fn named(setup: &Setup) -> String {
         name += &format!(":seed={}", setup.seed);
     }
     name
-}
-
-pub(super) fn nanoseconds(start: Instant) -> f64 {
-    start.elapsed().as_nanos() as f64
 }

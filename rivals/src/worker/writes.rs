@@ -1,13 +1,13 @@
 //! Loads, overwrites, and mixes of reads and writes.
 
 use std::thread;
-use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 use ogive_bench::random::{Permutation, Random};
 use ogive_bench::workload::{Chooser, Requests, StoreMix, StoreOperation};
 
-use super::state::{State, Timed, nanoseconds};
+use super::state::State;
+use crate::process::{Stopwatch, Timed};
 use crate::protocol::Order;
 use crate::store::{Batch, Reader, Writer};
 
@@ -33,17 +33,17 @@ impl State {
         let places = self.places(requests, count, seed)?;
         let version = self.version;
         self.version += 1;
-        let (operations, elapsed_ns) = self.write(places.into_iter(), version)?;
-        let start = Instant::now();
+        let start = Stopwatch::start();
+        let operations = self.write(places.into_iter(), version)?.operations;
         self.store_mut()?.settle()?;
-        Ok((operations, elapsed_ns + nanoseconds(start)))
+        Ok(start.stop(operations))
     }
 
     fn write(&self, places: impl Iterator<Item = u64>, version: u64) -> Result<Timed> {
         let mut writer = self.store()?.writer()?;
         let (mut batch, mut key, mut value) = (Batch::default(), Vec::new(), Vec::new());
         let mut operations = 0;
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for place in places {
             self.records.key(place, &mut key);
             self.records.value(place, version, &mut value);
@@ -57,7 +57,7 @@ impl State {
         if batch.len() > 0 {
             writer.write(&batch)?;
         }
-        Ok((operations, nanoseconds(start)))
+        Ok(start.stop(operations))
     }
 
     pub(super) fn load_one_by_one(&mut self, threads: usize, commits: u64) -> Result<Timed> {
@@ -65,7 +65,7 @@ impl State {
         let shuffled = Permutation::new(loaded.len() as u64, &mut Random::new(self.setup.seed, "order of loading"));
         let commits = commits.min(loaded.len() as u64);
         let (store, records) = (self.store()?, &self.records);
-        let start = Instant::now();
+        let start = Stopwatch::start();
         thread::scope(|scope| {
             let of = |thread: usize| {
                 let shuffled = &shuffled;
@@ -88,7 +88,7 @@ impl State {
                 handles.into_iter().map(|handle| handle.join().map_err(|_| anyhow!("a writing thread panicked"))?);
             joined.collect::<Result<()>>()
         })?;
-        Ok((commits, nanoseconds(start)))
+        Ok(start.stop(commits))
     }
 
     /// Each write is a commit; each read sees the writes before it.
@@ -100,16 +100,16 @@ impl State {
         let store = self.store()?;
         let (mut reader, mut writer) = (store.reader(true)?, store.writer()?);
         let mut run = Run { state: self, batch: Batch::default(), key: Vec::new(), value: Vec::new(), inserted: 0 };
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for operation in &operations {
             run.perform(*operation, reader.as_mut(), writer.as_mut())?;
         }
-        let elapsed_ns = nanoseconds(start);
+        let timed = start.stop(operations.len() as u64);
         let inserted = run.inserted;
         drop((reader, writer));
         self.inserted += inserted;
         self.version += 1;
-        Ok((operations.len() as u64, elapsed_ns))
+        Ok(timed)
     }
 
     /// Places of records that are asked for.

@@ -25,7 +25,7 @@ mod zipf;
 pub use mix::{COMMIT_OPERATIONS, Mix, Operation, SCAN_ENTRIES};
 pub use population::Population;
 pub use positions::Workload;
-pub use records::{KeyForm, Records};
+pub use records::{Asked, KeyForm, Records};
 pub use requests::{Chooser, Requests};
 pub use store_mix::{StoreMix, StoreOperation};
 pub use zipf::ZipfRanks;

@@ -210,6 +210,47 @@ impl Keys {
     }
 }
 
+/// Keys in the order in which they are asked for, one after the other in memory: to fetch the next one costs nothing beside a look-up.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Asked {
+    /// The keys of records at places, or absent keys behind them.
+    pub fn of(records: &Records, places: impl IntoIterator<Item = u64>, present: bool, seed: u64) -> Self {
+        let mut random = Random::new(seed, "absent keys");
+        let (mut asked, mut key) = (Self::default(), Vec::new());
+        for place in places {
+            if present {
+                records.key(place, &mut key);
+            } else {
+                records.absent_key(place, &mut random, &mut key);
+            }
+            asked.bytes.extend_from_slice(&key);
+            asked.ends.push(asked.bytes.len());
+        }
+        asked
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The keys in turn.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| &self.bytes[start..*end])
+    }
+}
+
 /// An integer that is not among the keys; the largest of all where every integer from the place on is.
 fn absent_integer(keys: &[u64], place: usize, random: &mut Random) -> u64 {
     let behind = keys.get(place..).unwrap_or_default();
@@ -276,6 +317,15 @@ mod tests {
             key
         };
         assert_eq!([0, 1, 2].map(|place| absent(place, &mut random)), [&b"a\0\0"[..], b"a\0\0", b"b\0"]);
+        Ok(())
+    }
+
+    #[test]
+    fn keys_are_asked_for_in_the_order_of_their_places() -> Result<()> {
+        let records = Records::of(&open("linear:10")?, KeyForm::Bytes8, 0)?;
+        let asked = Asked::of(&records, [3, 1], true, 1);
+        assert_eq!(asked.len(), 2);
+        assert_eq!(asked.iter().collect::<Vec<_>>(), [3_u64.to_be_bytes(), 1_u64.to_be_bytes()]);
         Ok(())
     }
 
