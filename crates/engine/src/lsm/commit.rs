@@ -46,6 +46,29 @@ struct Work {
     outcome: Option<Result<()>>,
 }
 
+/// Batches that wait, oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    waiting: Vec<Arc<Request>>,
+    /// Somebody writes a group; the others wait until they are done, or it is their turn.
+    is_led: bool,
+}
+
+impl Queue {
+    /// The batches that are written next.
+    fn take_group(&mut self) -> Vec<Arc<Request>> {
+        let (mut bytes, mut count) = (0, 0);
+        for request in &self.waiting {
+            bytes += request.work.lock().operations.bytes.len();
+            if count > 0 && bytes > GROUP_BYTES_MAX {
+                break;
+            }
+            count += 1;
+        }
+        self.waiting.drain(..count).collect()
+    }
+}
+
 /// Where groups go. Who holds the lock on it is the writer.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -64,6 +87,23 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(log: Option<Wal>, active: Generation, next_sequence: Sequence) -> Self {
         Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence }
+    }
+
+    /// Gives log and value file up: what has reached them is not known.
+    pub(super) fn abandon(&mut self) {
+        self.log = None;
+        if let Some(values) = self.values.take() {
+            self.active.doubtful.push(values.number());
+        }
+        self.values_unsynced = false;
+    }
+
+    /// Ends the value file that grows.
+    pub(super) fn finish_values(&mut self) -> Result<()> {
+        let Some(values) = self.values.take() else { return Ok(()) };
+        let number = values.number();
+        self.values_unsynced = false;
+        values.finish().map(drop).inspect_err(|_| self.active.doubtful.push(number))
     }
 
     /// Makes all that was written durable.
@@ -94,18 +134,32 @@ impl Core {
         }
         let durability = durability.unwrap_or(self.options.durability);
         let request = Arc::new(Request { durability, work: Mutex::new(Work { operations, outcome: None }) });
-        self.queue.lock().push(Arc::clone(&request));
-        let outcome = {
-            let mut writer = self.writer.lock();
-            loop {
-                if let Some(outcome) = request.work.lock().outcome.take() {
-                    break outcome;
-                }
-                self.write_next(&mut writer);
+        let mut queue = self.queue.lock();
+        queue.waiting.push(Arc::clone(&request));
+        let outcome = loop {
+            if let Some(outcome) = request.work.lock().outcome.take() {
+                break outcome;
             }
+            if queue.is_led {
+                queue = self.written.wait(&self.queue, queue);
+                continue;
+            }
+            queue.is_led = true;
+            let group = queue.take_group();
+            drop(queue);
+            self.write_requests(&mut self.writer.lock(), &group);
+            queue = self.queue.lock();
+            queue.is_led = false;
+            self.written.notify_all();
         };
-        self.work_inline()?;
+        drop(queue);
+        self.work_after_write();
         outcome
+    }
+
+    /// Does what a write has made due. What fails there closes the store; the write itself has happened.
+    fn work_after_write(&self) {
+        _ = self.work_inline();
     }
 
     /// Makes a batch happen if `condition` holds, with no other write in between; whether it did.
@@ -125,13 +179,12 @@ impl Core {
             }
             self.write_group(&mut writer, &[&request], request.durability)?;
         }
-        self.work_inline()?;
+        self.work_after_write();
         Ok(true)
     }
 
-    /// Writes the batches that wait, as many as go into a group.
-    fn write_next(&self, writer: &mut Writer) {
-        let requests = self.take_group();
+    /// Writes batches as one group.
+    fn write_requests(&self, writer: &mut Writer, requests: &[Arc<Request>]) {
         let durability = requests.iter().map(|request| request.durability).min_by_key(|durability| match durability {
             Durability::Synced => 0,
             Durability::Grouped => 1,
@@ -150,20 +203,6 @@ impl Core {
                 (Some(cause), false) => Err(Error::StoreReadOnly { path: self.path(), cause: cause.clone() }),
             });
         }
-    }
-
-    fn take_group(&self) -> Vec<Arc<Request>> {
-        let mut queue = self.queue.lock();
-        let mut bytes = 0;
-        let mut count = 0;
-        for request in queue.iter() {
-            bytes += request.work.lock().operations.bytes.len();
-            if count > 0 && bytes > GROUP_BYTES_MAX {
-                break;
-            }
-            count += 1;
-        }
-        queue.drain(..count).collect()
     }
 
     /// Whether all keyspaces of a batch are there; if not, the batch has failed.
@@ -185,9 +224,7 @@ impl Core {
         if let Err(error) = &outcome
             && !matches!(error, Error::InvalidArgument(_))
         {
-            // What reached the files is not known, so nothing is appended to them any more.
-            writer.log = None;
-            writer.values = None;
+            writer.abandon();
             self.fail(&mut self.shared.lock(), error);
         }
         outcome
@@ -294,7 +331,7 @@ impl Core {
     /// The value file that grows; a new one where there is none yet, or it has its size.
     fn values<'w>(&self, writer: &'w mut Writer) -> Result<&'w mut ValueWriter> {
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
-            finish_values(writer)?;
+            writer.finish_values()?;
         }
         if writer.values.is_none() {
             let number = self.new_number();
@@ -329,15 +366,14 @@ impl Core {
         let outcome = match &place {
             Ok(place) => self.commit_place(&mut writer, keyspace.0, key, place, durability),
             // What the source gave so far is in the file, and nothing leads to it. What else is there must last.
-            Err(_) => finish_values(&mut writer),
+            Err(_) => writer.finish_values(),
         };
         if let Err(error) = &outcome {
-            writer.log = None;
-            writer.values = None;
+            writer.abandon();
             self.fail(&mut self.shared.lock(), error);
         }
         drop(writer);
-        self.work_inline()?;
+        self.work_after_write();
         place.and(outcome)
     }
 
@@ -420,7 +456,7 @@ impl Core {
     pub(super) fn switch(&self, writer: &mut Writer) -> Result<()> {
         let outcome = self.try_switch(writer);
         if let Err(error) = &outcome {
-            writer.log = None;
+            writer.abandon();
             self.fail(&mut self.shared.lock(), error);
         }
         outcome
@@ -429,7 +465,7 @@ impl Core {
     fn try_switch(&self, writer: &mut Writer) -> Result<()> {
         // What the next log holds must not survive without this one.
         writer.sync()?;
-        finish_values(writer)?;
+        writer.finish_values()?;
         let number = self.new_number();
         let recycled = self.shared.lock().recyclable.pop();
         let previous = writer.log.take().map(Wal::finish).transpose()?;
@@ -446,8 +482,8 @@ impl Core {
         writer.active = Generation {
             memtables: memtables.clone(),
             logs: vec![LogPart { number, bytes: 0 }],
-            values: Vec::new(),
             last_sequence: sealed.last_sequence,
+            ..Generation::default()
         };
         shared.sealed.push_back(Arc::new(sealed));
         shared.active = memtables;
@@ -471,12 +507,6 @@ pub(super) fn fresh_memtables(shared: &Shared) -> BTreeMap<KeyspaceId, Arc<Memta
         None => Memtable::new(),
     };
     shared.trees.keys().map(|id| (*id, Arc::new(next(id)))).collect()
-}
-
-/// Ends the value file that grows.
-pub(super) fn finish_values(writer: &mut Writer) -> Result<()> {
-    writer.values_unsynced = false;
-    writer.values.take().map_or(Ok(()), |values| values.finish().map(drop))
 }
 
 /// Adds a group to the memtables.

@@ -3,7 +3,7 @@
 //! Locks are taken in one order: the writer's, then that of the shared state. Readers take none: they read the view of a
 //! keyspace, which is replaced as a whole.
 
-use super::commit::{Request, Writer};
+use super::commit::{Queue, Writer};
 use super::counters::Counters;
 use super::entry::{KeyspaceId, Sequence};
 use super::generation::Generation;
@@ -38,7 +38,9 @@ pub(crate) struct Core {
     pub(super) moments: Moments,
     pub(super) counters: Counters,
     /// Batches that wait for a writer to take them along.
-    pub(super) queue: Mutex<Vec<Arc<Request>>>,
+    pub(super) queue: Mutex<Queue>,
+    /// Told of whenever a group was written.
+    pub(super) written: Condvar,
     pub(super) writer: Mutex<Writer>,
     pub(super) shared: Mutex<Shared>,
     /// Told of whenever the shared state has changed.

@@ -14,6 +14,8 @@ pub(crate) struct Generation {
     /// Its logs, oldest first: one that grows, and those that were found when the store was opened.
     pub(crate) logs: Vec<LogPart>,
     pub(crate) values: Vec<Arc<ValueHandle>>,
+    /// Value files among them that a write or a sync has failed on: what is in them is copied before a table points to it.
+    pub(crate) doubtful: Vec<u64>,
     /// The newest operation in it.
     pub(crate) last_sequence: Sequence,
 }

@@ -98,7 +98,7 @@ impl Core {
         self.check_writable()?;
         let outcome = writer.sync();
         if let Err(error) = &outcome {
-            writer.log = None;
+            writer.abandon();
             self.fail(&mut self.shared.lock(), error);
         }
         outcome
@@ -179,7 +179,6 @@ impl Core {
         shared.failure = None;
         self.has_failed.store(false, Ordering::Release);
         if writer.log.is_none() {
-            writer.values = None;
             let outcome = self.restart_log(writer, shared);
             if let Err(error) = &outcome {
                 self.fail(shared, error);
@@ -199,8 +198,8 @@ impl Core {
         let next = Generation {
             memtables: memtables.clone(),
             logs: vec![LogPart { number, bytes: 0 }],
-            values: Vec::new(),
             last_sequence,
+            ..Generation::default()
         };
         let sealed = std::mem::replace(&mut writer.active, next);
         shared.sealed.push_back(Arc::new(sealed));
@@ -227,7 +226,7 @@ impl Core {
         let mut writer = self.writer.lock();
         self.check_writable()?;
         writer.sync()?;
-        super::commit::finish_values(&mut writer)?;
+        writer.finish_values()?;
         let shared = self.shared.lock();
         let mut logs: Vec<(u64, u64)> = Vec::new();
         let generations = shared.sealed.iter().map(|generation| &**generation).chain([&writer.active]);

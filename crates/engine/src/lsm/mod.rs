@@ -37,6 +37,8 @@ mod entry;
 mod generation;
 mod keyspace;
 mod level;
+#[cfg(test)]
+mod level_tests;
 mod lookups;
 mod maintain;
 mod memtable;

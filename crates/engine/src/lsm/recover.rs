@@ -19,7 +19,7 @@ use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex};
 use crate::io::{Storage, random_u64};
-use crate::vlog::{ValueFile, ValuePlace};
+use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -48,7 +48,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
     let cache = Arc::new(BlockCache::new(options.memory_bytes / 2));
     let mut replayed = Replayed::new(&storage, &state)?;
     replayed.replay(&state, closed.as_ref())?;
-    let Replayed { values, generation, young, .. } = replayed;
+    let Replayed { values, generation, young, ends, .. } = replayed;
     state.last_sequence = state.last_sequence.max(generation.last_sequence);
     let mut tables = BTreeMap::new();
     for (_, _, meta) in state.tables() {
@@ -78,7 +78,8 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         cache,
         moments: Moments::default(),
         counters: Counters::default(),
-        queue: Mutex::new(Vec::new()),
+        queue: Mutex::default(),
+        written: Condvar::default(),
         writer: Mutex::new(Writer::new(None, Generation::default(), visible + 1)),
         next_file: AtomicU64::new(shared.state.next_file),
         shared: Mutex::new(shared),
@@ -90,13 +91,13 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         lock,
         storage,
     };
-    core.begin(generation, closed.is_some())?;
+    core.begin(generation, closed.is_some(), &ends)?;
     Ok(core)
 }
 
 impl Core {
     /// Makes a store that was found ready: for reading, or with a manifest and a log of its own.
-    fn begin(&self, found: Generation, was_closed: bool) -> Result<()> {
+    fn begin(&self, found: Generation, was_closed: bool, ends: &BTreeMap<u64, u64>) -> Result<()> {
         let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();
         self.plant(&mut shared, &found);
@@ -105,6 +106,7 @@ impl Core {
             self.publish(&shared);
             return Ok(());
         }
+        let found = self.complete_values(&mut shared, found, ends)?;
         let number = self.new_number();
         shared.state.next_file = number + 1;
         shared.manifest = Some(Manifest::create(&self.storage, number, &shared.state, None)?);
@@ -135,6 +137,27 @@ impl Core {
         sealed.map_or(Ok(()), |generation| self.flush_generation(&generation))
     }
 
+    /// Makes what the logs point to durable: a process that ended may have left it to the operating system.
+    fn complete_values(
+        &self,
+        shared: &mut Shared,
+        mut found: Generation,
+        ends: &BTreeMap<u64, u64>,
+    ) -> Result<Generation> {
+        for handle in &mut found.values {
+            if handle.file.is_finished()? {
+                continue;
+            }
+            let number = handle.number;
+            let end = ends.get(&number).copied().unwrap_or(0);
+            let completed = ValueWriter::resume(&self.storage, self.owner, number, end, self.options.compression);
+            let file = completed.and_then(ValueWriter::finish)?;
+            *handle = ValueHandle::new(&self.storage, number, file);
+            shared.add_values(Arc::clone(handle));
+        }
+        Ok(found)
+    }
+
     /// Makes a tree for each keyspace.
     fn plant(&self, shared: &mut Shared, found: &Generation) {
         let keyspaces: Vec<_> = shared.state.keyspaces.iter().map(|(&id, found)| (id, found.name.clone())).collect();
@@ -163,6 +186,8 @@ struct Replayed<'a> {
     generation: Generation,
     /// Value files that entries of the logs point to.
     young: HashSet<u64>,
+    /// Where in each of them the last such value ends.
+    ends: BTreeMap<u64, u64>,
 }
 
 impl<'a> Replayed<'a> {
@@ -179,7 +204,7 @@ impl<'a> Replayed<'a> {
         }
         let memtables = state.keyspaces.keys().map(|&id| (id, Arc::new(Memtable::new()))).collect();
         let generation = Generation { memtables, last_sequence: state.last_sequence, ..Generation::default() };
-        Ok(Self { storage, owner: state.owner, values, generation, young: HashSet::new() })
+        Ok(Self { storage, owner: state.owner, values, generation, young: HashSet::new(), ends: BTreeMap::new() })
     }
 
     fn replay(&mut self, state: &State, closed: Option<&ClosedLengths>) -> Result<()> {
@@ -218,10 +243,20 @@ impl<'a> Replayed<'a> {
                 return Ok(false);
             }
         }
+        self.note_ends(&operations, group);
         let last = operations.last().map_or(0, |operation| operation.sequence);
         self.generation.last_sequence = self.generation.last_sequence.max(last);
         super::commit::insert(&self.generation.memtables, group.to_vec(), operations);
         Ok(true)
+    }
+
+    fn note_ends(&mut self, operations: &[Operation], group: &[u8]) {
+        for operation in operations.iter().filter(|operation| operation.action == Action::Put(Kind::Pointer)) {
+            if let Some(place) = ValuePlace::decode(operation.parts(group).1) {
+                let end = self.ends.entry(place.file).or_default();
+                *end = place.end().unwrap_or(0).max(*end);
+            }
+        }
     }
 
     /// Opens the file that an entry points to; whether the value is whole.

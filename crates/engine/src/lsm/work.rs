@@ -15,6 +15,7 @@ use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, TableMeta};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::MutexGuard;
+use crate::vlog::ValueFile;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -131,6 +132,9 @@ impl Core {
     pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
         let timer = Timer::start();
         let mut tables: Vec<(KeyspaceId, Arc<TableFile>)> = Vec::new();
+        let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
+        let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
+        let mut moved: Vec<Arc<ValueFile>> = Vec::new();
         for (&id, memtable) in &generation.memtables {
             let levels = {
                 let shared = self.shared.lock();
@@ -140,7 +144,8 @@ impl Core {
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
             let snapshots = self.moments.held();
-            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels))?;
+            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
+            moved.extend(outcome.value_files);
             for meta in outcome.tables {
                 self.counters.flushed_bytes.add(meta.bytes);
                 tables.push((id, self.open_table(meta)?));
@@ -159,6 +164,9 @@ impl Core {
         };
         for handle in &generation.values {
             shared.young_values.remove(&handle.number);
+        }
+        for file in moved {
+            shared.add_values(ValueHandle::new(&self.storage, file.number(), file));
         }
         let front = shared.sealed.pop_front();
         let outcome = self.install(&mut shared, edit, tables, |_| 0);

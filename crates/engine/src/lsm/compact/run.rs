@@ -58,9 +58,12 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Bytes of all new tables.
-    pub(crate) fn table_bytes(&self) -> u64 {
-        self.tables.iter().map(|table| table.bytes).sum()
+    pub(super) fn join(&mut self, other: Self) {
+        self.tables.extend(other.tables);
+        self.value_files.extend(other.value_files);
+        self.entries += other.entries;
+        self.dropped += other.dropped;
+        self.moved_bytes += other.moved_bytes;
     }
 
     /// Removes all new files.
@@ -138,6 +141,7 @@ pub(crate) fn flush(
     memtable: &Arc<Memtable>,
     snapshots: &[Sequence],
     below: Below,
+    collected: &Collected,
 ) -> Result<Outcome> {
     let job = CompactJob {
         cursor: Box::new(memtable.cursor()),
@@ -146,7 +150,7 @@ pub(crate) fn flush(
         cuts: None,
         snapshots,
         below,
-        collected: &Collected::new(),
+        collected,
         part: Part::default(),
     };
     run_job(context, job)

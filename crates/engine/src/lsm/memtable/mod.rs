@@ -22,6 +22,8 @@ mod handle;
 mod insert;
 mod list;
 #[cfg(test)]
+mod schedule_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use coordinate::number_of;
