@@ -67,6 +67,7 @@ pub use batch::Batch;
 pub use counters::Activity;
 pub use db::Db;
 pub use keyspace::{Keyspace, Mismatch};
+pub use learn::LearningStats;
 pub use options::{DbOptions, Durability, Learning, ModelReads};
 pub use range::{Pair, Range};
 pub use snapshot::Snapshot;
