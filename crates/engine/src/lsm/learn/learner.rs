@@ -65,7 +65,7 @@ pub(crate) enum LearnTask {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LearningStats {
-    /// Tables that have a model now.
+    /// Tables and levels that have a model now.
     pub models: u64,
     /// Bytes of these models.
     pub model_bytes: u64,
@@ -184,6 +184,11 @@ impl Learner {
         let (_, level, table) = best?;
         state.tables.retain(|(_, waiting)| !std::ptr::eq(waiting.as_ptr(), Arc::as_ptr(&table)));
         Some(LearnTask::Table(level, table))
+    }
+
+    /// Whether a model of a level is within the memory of models.
+    pub(crate) fn has_room(&self, model_bytes: u64) -> bool {
+        model_bytes <= self.budget_bytes
     }
 
     /// Notes the end of a task.
