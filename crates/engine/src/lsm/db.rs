@@ -184,6 +184,14 @@ impl Db {
         self.core().compact()
     }
 
+    /// Learns models of all tables that are there (or of all levels, as the options say), whatever the policy.
+    ///
+    /// # Errors
+    /// Whatever the storage reports, and damage.
+    pub fn learn(&self) -> Result<()> {
+        self.core().learn()
+    }
+
     /// Takes writes again after a failure, such as a full disk, whose cause is gone.
     ///
     /// # Errors

@@ -38,8 +38,10 @@ pub(crate) mod entry;
 mod generation;
 mod ingest;
 mod keyspace;
+mod learn;
 mod level;
-mod lookups;
+#[cfg(test)]
+mod level_tests;
 mod maintain;
 pub(crate) mod memtable;
 pub(crate) mod merge;
@@ -52,8 +54,13 @@ mod range;
 mod recover;
 pub(crate) mod removals;
 mod snapshot;
+<<<<<<< HEAD
 mod stats;
 pub(crate) mod table_file;
+=======
+mod table_file;
+mod tables;
+>>>>>>> main
 mod values;
 pub(crate) mod version;
 mod view;
@@ -68,8 +75,12 @@ pub use counters::Activity;
 pub use db::Db;
 pub use ingest::Ingested;
 pub use keyspace::{Keyspace, Mismatch};
-pub use options::{DbOptions, Durability, Learning};
+pub use options::{DbOptions, Durability, Learning, ModelReads};
 pub use range::{Pair, Range};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::Snapshot;
+<<<<<<< HEAD
 pub use stats::{KeyspaceStats, LevelStats, Stats};
+=======
+pub use tables::TableStats;
+>>>>>>> main

@@ -9,11 +9,16 @@ mod output;
 mod relocate;
 mod retain;
 mod run;
+mod split;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod world;
 
 pub(crate) use below::Below;
 pub(crate) use context::JobContext;
-pub(crate) use output::table_options;
 pub(crate) use relocate::Collected;
-pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};
+#[cfg(test)]
+pub(crate) use run::run_job;
+pub(crate) use run::{CompactJob, Outcome, Part, flush};
+pub(crate) use split::run_split;

@@ -14,6 +14,9 @@ const FIRST_ELEMENTS: usize = 256;
 /// After so many chunks they are twice as large, so that at most a fifth of the memory is not in use yet.
 const CHUNKS_A_DOUBLING: usize = 4;
 
+/// The first chunk that is as large as places allow.
+const FULL_CHUNK: usize = 68;
+
 /// Elements by index; all that a chunk has are there from the moment it is.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
@@ -57,9 +60,10 @@ impl<T: Default> Arena<T> {
         Some((index, grown))
     }
 
-    /// Whether `chunks` more chunks can be had.
-    pub(super) fn has_chunks(end: &End, chunks: usize) -> bool {
-        end.chunk + chunks < CHUNKS
+    /// Elements that can be had for certain: those of full chunks to come, of which each wastes less than a portion
+    /// at its end.
+    pub(super) fn room(end: &End) -> usize {
+        (CHUNKS - FULL_CHUNK.max(end.chunk + 1)) * ((1 << PLACE_BITS) - FIRST_ELEMENTS)
     }
 
     fn elements(&self, chunk: usize) -> usize {
@@ -109,7 +113,8 @@ mod tests {
     #[test]
     fn an_arena_has_room_for_a_billion_elements() {
         assert!((0..CHUNKS).map(elements_of).sum::<usize>() > 1 << 30);
-        assert!((0..CHUNKS).all(|chunk| elements_of(chunk) <= 1 << PLACE_BITS));
+        assert!((0..FULL_CHUNK).all(|chunk| elements_of(chunk) < 1 << PLACE_BITS));
+        assert!((FULL_CHUNK..CHUNKS).all(|chunk| elements_of(chunk) == 1 << PLACE_BITS));
     }
 
     #[test]
@@ -118,6 +123,7 @@ mod tests {
         arena.take(&mut End::default(), 1).unwrap();
         let mut end = End { chunk: CHUNKS - 1, used: 0 };
         assert_eq!(arena.take(&mut end, 1), None);
-        assert!(!Arena::<AtomicU64>::has_chunks(&end, 1));
+        assert_eq!(Arena::<AtomicU64>::room(&end), 0);
+        assert!(Arena::<AtomicU64>::room(&End { chunk: CHUNKS - 2, used: 0 }) > 1 << 24);
     }
 }

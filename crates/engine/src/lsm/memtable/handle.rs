@@ -5,12 +5,13 @@ use super::cursor::MemtableCursor;
 use super::insert::Inserter;
 use super::list::List;
 use crate::block::Slice;
+use crate::io::sync::{Mutex, Published};
 use crate::lsm::entry::{Action, Entry, Kind, MAX_SEQUENCE, Operation, Sequence};
 use crate::lsm::removals::Removals;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Entries and range removals of one keyspace, in memory. One thread inserts at a time, others wait for it; readers wait for nobody. A reader
 /// sees all that was inserted before it came; of what comes meanwhile it may see a part, whose sequence numbers are newer than
@@ -18,8 +19,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 pub(crate) struct Memtable {
     list: List,
     inserter: Mutex<Inserter>,
-    removals: RwLock<Arc<Removals>>,
+    removals: Published<Removals>,
     has_removals: AtomicBool,
+    /// Operations that there is room for at least.
+    room: AtomicUsize,
     entries: AtomicUsize,
     memory_bytes: AtomicU64,
 }
@@ -39,10 +42,12 @@ impl Memtable {
     }
 
     fn with_prefix(prefix: Option<Vec<u8>>) -> Self {
+        let inserter = Inserter::new(prefix);
         Self {
             list: List::new(),
-            inserter: Mutex::new(Inserter::new(prefix)),
-            removals: RwLock::default(),
+            room: AtomicUsize::new(inserter.room()),
+            inserter: Mutex::new(inserter),
+            removals: Published::new(Removals::new()),
             has_removals: AtomicBool::new(false),
             entries: AtomicUsize::new(0),
             memory_bytes: AtomicU64::new(size_of::<Self>() as u64),
@@ -53,8 +58,8 @@ impl Memtable {
     /// [no room](Self::has_room).
     #[must_use]
     pub(crate) fn add(&self, bytes: &Arc<Vec<u8>>, operations: &[Operation]) -> bool {
-        let mut inserter = self.inserter();
-        if !inserter.has_room(operations.len()) {
+        let mut inserter = self.inserter.lock();
+        if operations.len() > inserter.room() {
             return false;
         }
         let mut taken = inserter.insert(&self.list, bytes, operations);
@@ -64,6 +69,7 @@ impl Memtable {
             taken += self.remove_ranges(bytes, removals);
         }
         self.memory_bytes.fetch_add(taken, Relaxed);
+        self.room.store(inserter.room(), Relaxed);
         self.entries.fetch_add(operations.len() - count, Relaxed);
         true
     }
@@ -77,13 +83,9 @@ impl Memtable {
             removals.add(start.unwrap_or_default(), end.unwrap_or_default(), operation.sequence);
         }
         let taken = removals.memory_bytes().saturating_sub(before);
-        *self.removals.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(removals);
+        self.removals.set(removals);
         self.has_removals.store(true, Release);
         taken
-    }
-
-    fn inserter(&self) -> MutexGuard<'_, Inserter> {
-        self.inserter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The newest entry of `key` that is not newer than `at`. Range removals are not regarded.
@@ -107,12 +109,12 @@ impl Memtable {
         if !self.has_removals.load(Acquire) {
             return 0;
         }
-        self.removals.read().unwrap_or_else(PoisonError::into_inner).covering(key, at)
+        self.removals.peek().covering(key, at)
     }
 
     /// All range removals.
     pub(crate) fn removals(&self) -> Arc<Removals> {
-        Arc::clone(&self.removals.read().unwrap_or_else(PoisonError::into_inner))
+        self.removals.get()
     }
 
     /// Bytes of memory taken: nodes, buffers of groups, range removals. Of a buffer that other memtables share, their part is not counted.
@@ -132,7 +134,7 @@ impl Memtable {
 
     /// Whether a group of so many operations can be inserted. There is room for some hundred million entries.
     pub(crate) fn has_room(&self, operations: usize) -> bool {
-        self.inserter().has_room(operations)
+        operations <= self.room.load(Relaxed)
     }
 
     /// A cursor over the entries, those of newer groups included.

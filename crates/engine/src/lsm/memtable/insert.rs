@@ -3,6 +3,8 @@
 use super::arena::{Arena, End};
 use super::coordinate::telling_prefix;
 use super::list::{END, FIRST_LINK, GUIDE_LEVEL, HEAD, LEVELS, List, Record, Target, link_to};
+#[cfg(test)]
+use crate::io::schedule;
 use crate::lsm::entry::{Action, GROUP_HEAD_BYTES, Operation};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -45,11 +47,10 @@ impl Inserter {
         Self { words, groups, random: FIRST_RANDOM, before, last: END, prefix, recent: Vec::new(), order: Vec::new() }
     }
 
-    /// Whether `operations` more fit for certain.
-    pub(super) fn has_room(&self, operations: usize) -> bool {
-        // The last chunks of an arena have 2^25 elements each; a node takes at most 19 of them.
-        let chunks = operations.saturating_mul(FIRST_LINK + LEVELS) / (1 << 23) + 2;
-        Arena::<u64>::has_chunks(&self.words, chunks) && Arena::<u64>::has_chunks(&self.groups, 2)
+    /// How many operations fit for certain.
+    pub(super) fn room(&self) -> usize {
+        let nodes = Arena::<u64>::room(&self.words) / (FIRST_LINK + LEVELS);
+        if Arena::<u64>::room(&self.groups) == 0 { 0 } else { nodes }
     }
 
     /// Inserts the entries among `operations`; returns the bytes that this took. There must be room.
@@ -131,6 +132,8 @@ impl Inserter {
         for (level, before) in self.before[..height].iter_mut().enumerate() {
             let link = &list.words.from(*before)[FIRST_LINK + level];
             words[FIRST_LINK + level].store(link.load(Relaxed), Relaxed);
+            #[cfg(test)]
+            schedule::pass();
             // Whoever comes by this link sees the node whole.
             link.store(link_to(node, record.coordinate), Release);
             *before = node;

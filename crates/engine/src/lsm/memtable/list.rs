@@ -4,6 +4,8 @@ use super::arena::Arena;
 use super::coordinate::Coordinates;
 use super::guide::Guides;
 use crate::block::Slice;
+#[cfg(test)]
+use crate::io::schedule;
 use crate::lsm::entry::{Entry, Kind, Sequence, take_varint};
 use std::cmp::Ordering;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -142,6 +144,8 @@ impl List {
         let (mut at, mut node, mut level) = (from, self.words.from(from), level);
         let mut bound = END;
         loop {
+            #[cfg(test)]
+            schedule::pass();
             let link = node[FIRST_LINK + level].load(Acquire);
             if link != bound && self.precedes(link, target) {
                 at = link as u32;
@@ -159,6 +163,8 @@ impl List {
 
     /// The node behind `node`, or [`HEAD`].
     pub(super) fn behind(&self, node: u32) -> u32 {
+        #[cfg(test)]
+        schedule::pass();
         if self.is_begun() { self.words.from(node)[FIRST_LINK].load(Acquire) as u32 } else { HEAD }
     }
 

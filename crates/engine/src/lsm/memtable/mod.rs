@@ -22,8 +22,9 @@ mod handle;
 mod insert;
 mod list;
 #[cfg(test)]
+mod schedule_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use coordinate::number_of;
-#[expect(unused_imports, reason = "the store that uses it follows")]
 pub(crate) use handle::Memtable;

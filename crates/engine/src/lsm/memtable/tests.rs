@@ -1,6 +1,7 @@
 //! A memtable against a sorted map, by one thread and by many.
 
 use super::handle::Memtable;
+use crate::io::Timer;
 use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::{
     Action, Entry, GROUP_HEAD_BYTES, Kind, MAX_SEQUENCE, Sequence, decode_group, encode_operation,
@@ -11,13 +12,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-type Put = (Kind, Vec<u8>, Vec<u8>);
+pub(super) type Put = (Kind, Vec<u8>, Vec<u8>);
 type Model = BTreeMap<(Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>)>;
 
 /// Inserts a group whose first operation has a sequence number.
-fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
+pub(super) fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
     let mut group = first.to_le_bytes().to_vec();
     for (kind, key, value) in puts {
         encode_operation(&mut group, Action::Put(*kind), 3, key, value);
@@ -45,7 +45,7 @@ fn filled(groups: &[Vec<Put>]) -> Arc<Memtable> {
     memtable
 }
 
-fn owned(entry: Option<Entry<'_>>) -> Option<((Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>))> {
+pub(super) fn owned(entry: Option<Entry<'_>>) -> Option<((Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>))> {
     entry.map(|entry| ((entry.key.to_vec(), Reverse(entry.sequence)), (entry.kind, entry.value.to_vec())))
 }
 
@@ -235,57 +235,6 @@ fn memtables_that_share_a_buffer_share_what_it_counts_for() {
     assert!(first + second - fixed < bytes.len() as u64 + 20_000, "{first} and {second}");
 }
 
-/// Readers run beside the inserting thread: what was published is there, in order, and does not change.
-#[test]
-fn readers_see_every_published_entry_while_others_are_inserted() {
-    const GROUPS: u64 = 3_000;
-    let memtable = Arc::new(Memtable::new());
-    let (visible, is_done) = (AtomicU64::new(0), AtomicBool::new(false));
-    let key = |sequence: u64| sequence.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[..5].to_vec();
-    std::thread::scope(|scope| {
-        for reader in 0..2 {
-            let (memtable, visible, is_done) = (&memtable, &visible, &is_done);
-            scope.spawn(move || {
-                let mut random = Random::new(reader);
-                while !is_done.load(Ordering::Acquire) {
-                    let at = visible.load(Ordering::Acquire);
-                    for _ in 0..50 {
-                        let sequence = 1 + random.below(at.max(1));
-                        if at > 0 {
-                            let entry = memtable.get(&key(sequence), at).unwrap();
-                            assert_eq!((entry.sequence, entry.value), (sequence, &sequence.to_le_bytes()[..]));
-                        }
-                    }
-                    let mut cursor = memtable.cursor();
-                    cursor.seek(&key(random.next_u64()), MAX_SEQUENCE).unwrap();
-                    for _ in 0..50 {
-                        let Some(before) = owned(cursor.entry()) else { break };
-                        if random.one_in(4) {
-                            cursor.prev().unwrap()
-                        } else {
-                            cursor.next().unwrap()
-                        }
-                        assert_ne!(owned(cursor.entry()), Some(before));
-                    }
-                    let seen = std::iter::from_fn(|| {
-                        cursor.next().unwrap();
-                        cursor.entry().map(|entry| entry.key.to_vec())
-                    });
-                    assert!(seen.take(200).is_sorted());
-                }
-            });
-        }
-        for group in 0..GROUPS {
-            let first = 1 + group * 20;
-            let puts: Vec<Put> = (first..first + 20).map(|s| (Kind::Value, key(s), s.to_le_bytes().to_vec())).collect();
-            add(&memtable, first, &puts);
-            visible.store(first + 19, Ordering::Release);
-        }
-        is_done.store(true, Ordering::Release);
-    });
-    assert_eq!(memtable.len() as u64, GROUPS * 20);
-}
-
 #[test]
 #[ignore = "long: 1 minute of measuring"]
 fn the_time_of_inserts_and_gets_is_told() {
@@ -304,32 +253,32 @@ fn the_time_of_inserts_and_gets_is_told() {
             let operations = decode_group(&group).unwrap();
             groups.push((Arc::new(group), operations));
         }
-        let start = std::time::Instant::now();
+        let start = Timer::start();
         for (group, operations) in &groups {
             assert!(memtable.add(group, operations));
         }
-        let inserted = start.elapsed();
-        let start = std::time::Instant::now();
+        let inserted_us = start.elapsed_us();
+        let start = Timer::start();
         let mut found = 0;
         for _ in 0..500_000 {
             let key = &keys[random.below(keys.len() as u64) as usize];
             found += memtable.get(key, MAX_SEQUENCE).map_or(0, |entry| entry.value.len());
         }
-        let got = start.elapsed();
+        let got_us = start.elapsed_us();
         let bytes: usize = groups.iter().map(|(group, _)| group.len() - GROUP_HEAD_BYTES).sum();
         let mut cursor = memtable.cursor();
-        let start = std::time::Instant::now();
+        let start = Timer::start();
         cursor.first().unwrap();
         while cursor.entry().is_some() {
             cursor.next().unwrap();
         }
-        let each = |time: std::time::Duration| time.as_nanos() / 500_000;
+        let each = |time_us: f64| time_us / 500.0;
         let _ = writeln!(
             std::io::stderr(),
-            "{name}: insert {} ns, get {} ns, step {} ns; {bytes} bytes of operations take {} ({found})",
-            each(inserted),
-            each(got),
-            each(start.elapsed()),
+            "{name}: insert {:.0} ns, get {:.0} ns, step {:.0} ns; {bytes} bytes of operations take {} ({found})",
+            each(inserted_us),
+            each(got_us),
+            each(start.elapsed_us()),
             memtable.memory_bytes()
         );
     }

@@ -1,0 +1,73 @@
+//! A job in parts that run side by side.
+
+use super::context::JobContext;
+use super::run::{CompactJob, Outcome, Part, run_job};
+use crate::error::Result;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Does a job in parts that are cut at `borders`, which rise, on up to `threads` threads, this one included. `job` makes the
+/// job of a part.
+///
+/// # Errors
+/// As [`run_job`]; no new file of any part is left then.
+pub(crate) fn run_split<'a>(
+    context: &JobContext<'_>,
+    threads: usize,
+    borders: Vec<Vec<u8>>,
+    job: impl Fn(Part) -> CompactJob<'a> + Sync,
+) -> Result<Outcome> {
+    let parts = parts(borders);
+    let results: Mutex<Vec<(usize, Result<Outcome>)>> = Mutex::new(Vec::new());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((number, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)).map(|(n, part)| (*n, part)) {
+            let result = run_job(context, job(part.clone()));
+            let has_failed = result.is_err();
+            results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+            if has_failed {
+                // The rest would come to nothing.
+                next.store(parts.len(), Ordering::Relaxed);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(parts.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    join(context, results.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The parts between borders, numbered.
+fn parts(borders: Vec<Vec<u8>>) -> Vec<(usize, Part)> {
+    let mut parts = vec![Part::default()];
+    for border in borders {
+        if let Some(last) = parts.last_mut() {
+            last.to = Some(border.clone());
+        }
+        parts.push(Part { from: Some(border), to: None });
+    }
+    parts.into_iter().enumerate().collect()
+}
+
+/// All outcomes in the order of the parts as one.
+fn join(context: &JobContext<'_>, mut results: Vec<(usize, Result<Outcome>)>) -> Result<Outcome> {
+    results.sort_unstable_by_key(|&(number, _)| number);
+    let (mut joined, mut failure) = (Outcome::default(), None);
+    for (_, result) in results {
+        match result {
+            Ok(outcome) => joined.join(outcome),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    match failure {
+        Some(error) => {
+            joined.discard(context);
+            Err(error)
+        }
+        None => Ok(joined),
+    }
+}
