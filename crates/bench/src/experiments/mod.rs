@@ -2,6 +2,7 @@
 
 mod airindex;
 mod aulid;
+mod bourbon;
 mod disk;
 mod generators;
 mod indexes;
@@ -9,5 +10,5 @@ mod progress;
 mod registry;
 mod resident;
 
-pub use registry::{Context, Experiment, MemoryGauge, Output, experiments};
+pub use registry::{Context, DEFAULT_COUNT, Experiment, MemoryGauge, Output, experiments};
 pub use resident::Resident;

@@ -5,6 +5,7 @@ use super::core::{Change, Core, Shared};
 use super::counters::Counters;
 use super::entry::{Action, Kind, Operation, decode_group};
 use super::generation::{Generation, LogPart};
+use super::learn::Learner;
 use super::memtable::Memtable;
 use super::options::DbOptions;
 use super::snapshot::Moments;
@@ -51,8 +52,13 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
     let Replayed { values, generation, young, ends, .. } = replayed;
     state.last_sequence = state.last_sequence.max(generation.last_sequence);
     let mut tables = BTreeMap::new();
-    for (_, _, meta) in state.tables() {
-        tables.insert(meta.number, TableFile::open(&storage, state.owner, Arc::clone(meta), &cache, options)?);
+    let learner = Learner::new(options);
+    for (_, level, meta) in state.tables() {
+        let table = TableFile::open(&storage, state.owner, Arc::clone(meta), &cache, options)?;
+        if !read_only {
+            learner.note_table(level, &table);
+        }
+        tables.insert(meta.number, table);
     }
     if !read_only {
         remove_orphans(&*storage, &state, &young)?;
@@ -78,6 +84,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         cache,
         moments: Moments::default(),
         counters: Counters::default(),
+        learner,
         queue: Mutex::default(),
         written: Condvar::default(),
         writer: Mutex::new(Writer::new(None, Generation::default(), visible + 1)),

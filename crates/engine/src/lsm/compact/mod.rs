@@ -17,7 +17,8 @@ pub(crate) mod world;
 
 pub(crate) use below::Below;
 pub(crate) use context::JobContext;
-pub(crate) use output::table_options;
 pub(crate) use relocate::Collected;
-pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};
+#[cfg(test)]
+pub(crate) use run::run_job;
+pub(crate) use run::{CompactJob, Outcome, Part, flush};
 pub(crate) use split::run_split;
