@@ -54,13 +54,9 @@ mod range;
 mod recover;
 pub(crate) mod removals;
 mod snapshot;
-<<<<<<< HEAD
 mod stats;
 pub(crate) mod table_file;
-=======
-mod table_file;
 mod tables;
->>>>>>> main
 mod values;
 pub(crate) mod version;
 mod view;
@@ -80,8 +76,5 @@ pub use options::{DbOptions, Durability, Learning, ModelReads};
 pub use range::{Pair, Range};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::Snapshot;
-<<<<<<< HEAD
 pub use stats::{KeyspaceStats, LevelStats, Stats};
-=======
 pub use tables::TableStats;
->>>>>>> main

@@ -148,7 +148,7 @@ const LEAST_MEMORY_BYTES: u64 = 1 << 20;
 /// The part of the memory that a flush or a part of a compaction takes.
 const JOB_SHARE: u64 = 16;
 /// And within which bounds, in bytes: less makes separators longer, more is of no use.
-const JOB_BYTES: std::ops::RangeInclusive<u64> = 512 << 10..=24 << 20;
+const JOB_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
 
 impl DbOptions {
     /// A memtable of this size is written out, in bytes.
@@ -162,7 +162,7 @@ impl DbOptions {
     }
 
     /// About how much memory a flush takes, or a part of a compaction, in bytes.
-    pub(super) fn job_bytes(&self) -> u64 {
+    pub(crate) fn job_bytes(&self) -> u64 {
         (self.memory_bytes / JOB_SHARE).clamp(*JOB_BYTES.start(), *JOB_BYTES.end())
     }
 

@@ -74,8 +74,8 @@ impl LevelStats {
         self.records += table.records;
         self.removals += table.removals;
         if let Some(file) = file {
-            self.positive_lookups += file.lookups.positive();
-            self.negative_lookups += file.lookups.negative();
+            self.positive_lookups += file.times.count(true);
+            self.negative_lookups += file.times.count(false);
         }
     }
 }

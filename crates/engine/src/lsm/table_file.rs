@@ -21,8 +21,8 @@ pub(crate) const REMOVALS_PROPERTY: &str = "range-removals";
 pub(crate) const MODEL_PROPERTY: &str = "plr";
 /// After so many keys learning looks whether it is to go on.
 const KEYS_PER_CHECK: u64 = 1 << 12;
-/// It reads so much at a time, in bytes.
-const LEARNING_AHEAD_BYTES: u64 = 256 << 10;
+/// What walks over a table by itself reads so much at a time, in bytes.
+pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
 /// Name of the property that says which file of which store a table is: both numbers, little-endian.
 pub(crate) const PLACE_PROPERTY: &str = "store";
 
@@ -158,7 +158,7 @@ impl TableFile {
 
     /// Shows all its keys to a builder; `false` where `go_on` said to stop.
     pub(crate) fn teach(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
-        let mut cursor = TableFileCursor::new(self, Some(LEARNING_AHEAD_BYTES));
+        let mut cursor = TableFileCursor::new(self, Some(WALK_AHEAD_BYTES));
         let mut count = 0_u64;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
