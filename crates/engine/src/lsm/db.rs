@@ -196,19 +196,7 @@ impl Db {
     /// What was learned, and what look-ups made of it.
     #[must_use]
     pub fn learning_stats(&self) -> LearningStats {
-        let core = self.core();
-        let shared = core.shared.lock();
-        let mut stats = core.learner.stats(shared.tables.values());
-        for tree in shared.trees.values() {
-            for (_, level) in tree.view.get().levels.numbered() {
-                if let Some(model) = level.model() {
-                    stats.models += 1;
-                    stats.model_bytes += model.memory_bytes();
-                    stats.segments += model.segments() as u64;
-                }
-            }
-        }
-        stats
+        self.core().learning_stats()
     }
 
     /// Takes writes again after a failure, such as a full disk, whose cause is gone.

@@ -3,6 +3,7 @@
 use super::core::Core;
 use super::counters::Activity;
 use super::db::Db;
+use super::learn::LearningStats;
 use super::table_file::TableFile;
 use super::version::{LEVELS, TableMeta};
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub struct Stats {
     pub write_amplification: Option<f64>,
     /// What was done since the store was opened.
     pub activity: Activity,
+    /// What was learned, and what look-ups made of it.
+    pub learning: LearningStats,
 }
 
 /// What a keyspace consists of.
@@ -61,7 +64,7 @@ pub struct LevelStats {
     pub records: u64,
     /// Entries that are removals.
     pub removals: u64,
-    /// Look-ups that found an entry in one of the tables that are there now, about: one in sixteen is counted.
+    /// Look-ups that found an entry in one of the tables that are there now, about: one in 32 is counted.
     pub positive_lookups: u64,
     /// Look-ups that were made in one of these tables and found no entry, about.
     pub negative_lookups: u64,
@@ -98,9 +101,9 @@ impl Db {
 
 impl Core {
     fn stats(&self) -> Stats {
-        let activity = self.counters.activity();
+        let (activity, learning) = (self.counters.activity(), self.learning_stats());
         let shared = self.shared.lock();
-        let mut stats = Stats { cache_bytes: self.cache.held_bytes(), activity, ..Stats::default() };
+        let mut stats = Stats { cache_bytes: self.cache.held_bytes(), activity, learning, ..Stats::default() };
         let mut settled_bytes = 0;
         for keyspace in shared.state.keyspaces.values() {
             let mut levels = vec![LevelStats::default(); LEVELS];

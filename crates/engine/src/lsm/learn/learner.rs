@@ -9,6 +9,7 @@ use crate::lsm::entry::KeyspaceId;
 use crate::lsm::level::LevelTables;
 use crate::lsm::options::{DbOptions, Learning};
 use crate::lsm::table_file::TableFile;
+use serde::Serialize;
 use std::sync::{Arc, Weak};
 
 /// Of the memory of a store, models take at most one part in so many: they serve look-ups that the cache serves, too.
@@ -62,7 +63,7 @@ pub(crate) enum LearnTask {
 }
 
 /// What was learned, and what look-ups made of it; since the store was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LearningStats {
     /// Tables and levels that have a model now.
