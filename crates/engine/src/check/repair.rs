@@ -125,6 +125,7 @@ impl Bench {
             owner: self.owner,
             options: &self.options,
             next_file: &self.next_file,
+            memory_bytes: self.options.job_bytes(),
             stop: &self.stop,
         };
         let job = CompactJob {

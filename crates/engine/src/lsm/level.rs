@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
-use super::table_file::{TableFile, TableFileCursor};
+use super::table_file::{Ahead, TableFile, TableFileCursor};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
@@ -116,7 +116,7 @@ impl LevelTables {
 #[derive(Debug)]
 pub(crate) struct LevelCursor {
     level: Arc<LevelTables>,
-    for_compaction: bool,
+    ahead: Ahead,
     /// Which table the position is in, and the position there.
     at: usize,
     cursor: Option<TableFileCursor>,
@@ -133,9 +133,8 @@ enum Goal<'a> {
 }
 
 impl LevelCursor {
-    /// Of a level; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn new(level: Arc<LevelTables>, for_compaction: bool) -> Self {
-        Self { level, for_compaction, at: 0, cursor: None, failed: false }
+    pub(crate) fn new(level: Arc<LevelTables>, ahead: Ahead) -> Self {
+        Self { level, ahead, at: 0, cursor: None, failed: false }
     }
 
     fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
@@ -156,7 +155,7 @@ impl LevelCursor {
             return Ok(());
         };
         if self.cursor.is_none() || self.at != at {
-            self.cursor = Some(TableFileCursor::new(table, self.for_compaction));
+            self.cursor = Some(TableFileCursor::new(table, self.ahead));
             self.at = at;
         }
         let Some(cursor) = &mut self.cursor else { return Ok(()) };

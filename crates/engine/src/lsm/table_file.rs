@@ -21,6 +21,8 @@ pub(crate) const REMOVALS_PROPERTY: &str = "range-removals";
 pub(crate) const MODEL_PROPERTY: &str = "plr";
 /// After so many keys learning looks whether it is to go on.
 const KEYS_PER_CHECK: u64 = 1 << 12;
+/// What walks over a table by itself reads so much at a time, in bytes.
+pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
 /// Name of the property that says which file of which store a table is: both numbers, little-endian.
 pub(crate) const PLACE_PROPERTY: &str = "store";
 
@@ -31,6 +33,10 @@ const MAX_INLINE_BYTES: u64 = 1 << 20;
 pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
 }
+
+/// How a cursor reads: through the cache; or, for one pass over everything that nobody else will read soon, past the cache and about
+/// so many bytes at a time.
+pub(crate) type Ahead = Option<u64>;
 
 /// An open table of the store. Its file is removed when the last handle goes, once it is obsolete.
 #[derive(Debug)]
@@ -152,7 +158,7 @@ impl TableFile {
 
     /// Shows all its keys to a builder; `false` where `go_on` said to stop.
     pub(crate) fn teach(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
-        let mut cursor = TableFileCursor::new(self, true);
+        let mut cursor = TableFileCursor::new(self, Some(WALK_AHEAD_BYTES));
         let mut count = 0_u64;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
@@ -196,9 +202,9 @@ impl TableFile {
         if self.meta.has_range_removals { self.removals.covering(key, at) } else { 0 }
     }
 
-    /// A position among its entries; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn cursor(self: &Arc<Self>, for_compaction: bool) -> Box<dyn Cursor> {
-        Box::new(TableFileCursor::new(self, for_compaction))
+    /// A position among its entries.
+    pub(crate) fn cursor(self: &Arc<Self>, ahead: Ahead) -> Box<dyn Cursor> {
+        Box::new(TableFileCursor::new(self, ahead))
     }
 
     /// Takes [`Self::mark_obsolete`] back.
@@ -231,9 +237,11 @@ pub(crate) struct TableFileCursor {
 }
 
 impl TableFileCursor {
-    /// Of a table; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn new(file: &Arc<TableFile>, for_compaction: bool) -> Self {
-        let cursor = if for_compaction { file.table.compaction_cursor() } else { file.table.cursor() };
+    pub(crate) fn new(file: &Arc<TableFile>, ahead: Ahead) -> Self {
+        let cursor = match ahead {
+            Some(bytes) => file.table.compaction_cursor(bytes),
+            None => file.table.cursor(),
+        };
         Self { cursor, file: Arc::clone(file), kind: None }
     }
 

@@ -140,12 +140,14 @@ impl Core {
             options: &self.options,
             next_file: &self.next_file,
             stop: &self.stop,
+            memory_bytes: self.options.job_bytes(),
         }
     }
 
     /// Writes the memtables of the oldest generation out; its logs are needed no more then.
     pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
         let timer = Timer::start();
+        let _held = self.cache.hold(self.options.job_bytes());
         let mut tables: Vec<(KeyspaceId, Arc<TableFile>)> = Vec::new();
         let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
         let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
@@ -280,8 +282,10 @@ impl Core {
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
         let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
-        run_split(&self.context(), threads, borders, |part| CompactJob {
-            cursor: inputs.cursor(job),
+        let context = self.context();
+        let _held = self.cache.hold(context.memory_bytes * threads.min(borders.len() + 1) as u64);
+        run_split(&context, threads, borders, |part| CompactJob {
+            cursor: inputs.cursor(job, context.ahead_bytes(inputs.tables.len())),
             removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
             level: job.output_level,
             snapshots: &inputs.snapshots,
@@ -451,14 +455,14 @@ struct Inputs {
 
 impl Inputs {
     /// All inputs, merged.
-    fn cursor(&self, job: &Job) -> Box<dyn Cursor> {
+    fn cursor(&self, job: &Job, ahead_bytes: u64) -> Box<dyn Cursor> {
         let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
         for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
             let tables: Vec<Arc<TableFile>> =
                 level.iter().filter_map(|(_, meta)| self.tables.get(&meta.number)).cloned().collect();
             match level.first() {
-                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(true))),
-                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), true))),
+                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(Some(ahead_bytes)))),
+                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), Some(ahead_bytes)))),
             }
         }
         match sources.len() {

@@ -158,7 +158,8 @@ impl Growing {
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options);
         options.properties.push((PLACE_PROPERTY.to_owned(), place_property(context.owner, number)));
-        let writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
+        let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
+        writer.limit_memory(context.memory_bytes / 2);
         let meta =
             TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
         let model = ends.map(|(first, last)| ModelBuilder::new(first, last));

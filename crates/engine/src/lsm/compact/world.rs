@@ -40,6 +40,7 @@ impl World {
             options: &self.options,
             next_file: &self.next_file,
             stop: &self.stop,
+            memory_bytes: 1 << 20,
         }
     }
 
@@ -85,7 +86,7 @@ pub(crate) fn job<'a>(
 }
 
 pub(crate) fn entries(file: &Arc<TableFile>) -> Vec<Version> {
-    let mut cursor = file.cursor(true);
+    let mut cursor = file.cursor(Some(1 << 16));
     let mut versions = Vec::new();
     cursor.first().unwrap();
     while let Some(entry) = cursor.entry() {
