@@ -196,8 +196,7 @@ impl Db {
     /// What was learned, and what look-ups made of it.
     #[must_use]
     pub fn learning_stats(&self) -> LearningStats {
-        let core = self.core();
-        core.learner.stats(core.shared.lock().tables.values())
+        self.core().learning_stats()
     }
 
     /// Takes writes again after a failure, such as a full disk, whose cause is gone.

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// The file that a store holds locked while it is open for writing.
-const LOCK_NAME: &str = "LOCK";
+pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// Opens a store. Nothing is written with `read_only`.
 pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {

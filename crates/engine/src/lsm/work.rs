@@ -6,7 +6,7 @@ use super::core::{Change, Core, Shared};
 use super::cursor::Cursor;
 use super::entry::{KeyspaceId, MAX_SEQUENCE};
 use super::generation::Generation;
-use super::learn::LearnTask;
+use super::learn::{LearnTask, LearningStats};
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::merge::MergeCursor;
@@ -358,11 +358,30 @@ impl Core {
         let is_given_up = model.is_none() || !is_current();
         let records = level.tables().iter().map(|table| table.meta.records).sum();
         if let Some(model) = model {
-            level.set_model(model);
+            match self.learner.has_room(model.memory_bytes()) {
+                true => level.set_model(model),
+                false => self.learner.dropped.add(1),
+            }
         }
         debug_assert!(number > 0, "level 0 is not learned as a whole");
         self.learner.note_level_learned(records, timer.elapsed_us(), is_given_up);
         Ok(())
+    }
+
+    /// What was learned, and what look-ups made of it.
+    pub(super) fn learning_stats(&self) -> LearningStats {
+        let shared = self.shared.lock();
+        let mut stats = self.learner.stats(shared.tables.values());
+        for tree in shared.trees.values() {
+            for (_, level) in tree.view.get().levels.numbered() {
+                if let Some(model) = level.model() {
+                    stats.models += 1;
+                    stats.model_bytes += model.memory_bytes();
+                    stats.segments += model.segments() as u64;
+                }
+            }
+        }
+        stats
     }
 
     /// Learns all that is there; see [`Db::learn`](super::Db::learn).

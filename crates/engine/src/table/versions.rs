@@ -2,7 +2,7 @@
 
 use super::block::{BlockView, Place};
 use super::filter::{ResidentFilter, hash_key};
-use super::format::{Meta, NodeKind};
+use super::format::{Meta, NodeKind, Source};
 use super::key::Probe;
 use super::options::OpenOptions;
 use super::plain::LastKeys;
@@ -65,6 +65,11 @@ impl Table {
     /// Bytes that the table takes in memory beside the blocks in the cache.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.inner.resident_bytes()
+    }
+
+    /// Whether all that it says lies in its own file; an index beside other data refers to theirs.
+    pub(crate) fn is_self_contained(&self) -> bool {
+        self.inner.meta.source == Source::Own
     }
 
     /// Number that tells this table's file from all others.

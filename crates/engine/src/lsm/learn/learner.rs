@@ -9,6 +9,7 @@ use crate::lsm::entry::KeyspaceId;
 use crate::lsm::level::LevelTables;
 use crate::lsm::options::{DbOptions, Learning};
 use crate::lsm::table_file::TableFile;
+use serde::Serialize;
 use std::sync::{Arc, Weak};
 
 /// Of the memory of a store, models take at most one part in so many: they serve look-ups that the cache serves, too.
@@ -62,10 +63,10 @@ pub(crate) enum LearnTask {
 }
 
 /// What was learned, and what look-ups made of it; since the store was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LearningStats {
-    /// Tables that have a model now.
+    /// Tables and levels that have a model now.
     pub models: u64,
     /// Bytes of these models.
     pub model_bytes: u64,
@@ -184,6 +185,11 @@ impl Learner {
         let (_, level, table) = best?;
         state.tables.retain(|(_, waiting)| !std::ptr::eq(waiting.as_ptr(), Arc::as_ptr(&table)));
         Some(LearnTask::Table(level, table))
+    }
+
+    /// Whether a model of a level is within the memory of models.
+    pub(crate) fn has_room(&self, model_bytes: u64) -> bool {
+        model_bytes <= self.budget_bytes
     }
 
     /// Notes the end of a task.
