@@ -54,13 +54,9 @@ mod range;
 mod recover;
 pub(crate) mod removals;
 mod snapshot;
-<<<<<<< HEAD
 mod stats;
 pub(crate) mod table_file;
-=======
-mod table_file;
 mod tables;
->>>>>>> main
 mod values;
 pub(crate) mod version;
 mod view;

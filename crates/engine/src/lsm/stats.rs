@@ -35,6 +35,12 @@ pub struct Stats {
     /// Bytes written to logs, tables and value files for each byte of keys and values, since the store was opened. Nothing where nothing
     /// was written.
     pub write_amplification: Option<f64>,
+    /// Tables that have a model.
+    pub models: u64,
+    /// Bytes of models in memory.
+    pub model_bytes: u64,
+    /// Part of all look-ups in the tables that are there now that went by a model; between 0 and 1. Nothing where there was none.
+    pub model_share: Option<f64>,
     /// What was done since the store was opened.
     pub activity: Activity,
 }
@@ -65,6 +71,10 @@ pub struct LevelStats {
     pub positive_lookups: u64,
     /// Look-ups that were made in one of these tables and found no entry, about.
     pub negative_lookups: u64,
+    /// Those of both that went by a model, about.
+    pub model_lookups: u64,
+    /// Tables that have a model.
+    pub models: u64,
 }
 
 impl LevelStats {
@@ -74,8 +84,10 @@ impl LevelStats {
         self.records += table.records;
         self.removals += table.removals;
         if let Some(file) = file {
-            self.positive_lookups += file.lookups.positive();
-            self.negative_lookups += file.lookups.negative();
+            self.models += u64::from(file.model_bytes() > 0);
+            self.positive_lookups += file.times.count(true);
+            self.negative_lookups += file.times.count(false);
+            self.model_lookups += file.times.totals(true, true).count + file.times.totals(true, false).count;
         }
     }
 }
@@ -124,6 +136,11 @@ impl Core {
         stats.memtable_bytes = shared.active.values().map(|memtable| memtable.memory_bytes()).sum::<u64>()
             + shared.sealed.iter().map(|generation| generation.memory_bytes()).sum::<u64>();
         stats.resident_bytes = shared.tables.values().map(|file| file.table.resident_bytes()).sum();
+        let learned = self.learner.report();
+        (stats.models, stats.model_bytes) = (learned.models, learned.model_bytes);
+        let levels = || stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels);
+        let lookups: u64 = levels().map(|level| level.positive_lookups + level.negative_lookups).sum();
+        stats.model_share = ratio(levels().map(|level| level.model_lookups).sum(), lookups);
         let live_value_bytes = stats.value_file_bytes - stats.dead_value_bytes;
         stats.space_amplification = ratio(stats.table_bytes + stats.value_file_bytes, settled_bytes + live_value_bytes);
         let written = activity.log_bytes

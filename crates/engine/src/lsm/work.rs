@@ -10,7 +10,7 @@ use super::learn::LearnTask;
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::merge::MergeCursor;
-use super::table_file::TableFile;
+use super::table_file::{Origin, TableFile};
 use super::values::ValueHandle;
 use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta};
 use crate::error::{Error, Result};
@@ -133,12 +133,13 @@ impl Core {
         outcome
     }
 
-    fn context(&self) -> JobContext<'_> {
+    fn context(&self, origin: Origin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
             owner: self.owner,
             options: &self.options,
             next_file: &self.next_file,
+            origin,
             stop: &self.stop,
         }
     }
@@ -159,7 +160,8 @@ impl Core {
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
             let snapshots = self.moments.held();
-            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
+            let origin = Origin { keyspace: id, newest: 0 };
+            let outcome = flush(&self.context(origin), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
             moved.extend(outcome.value_files);
             self.learner.learning_us.add(outcome.learning_us as u64);
             for meta in outcome.tables {
@@ -280,7 +282,9 @@ impl Core {
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
         let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
-        run_split(&self.context(), threads, borders, |part| CompactJob {
+        let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
+        let origin = Origin { keyspace: job.keyspace, newest };
+        run_split(&self.context(origin), threads, borders, |part| CompactJob {
             cursor: inputs.cursor(job),
             removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
             level: job.output_level,

@@ -1,6 +1,7 @@
 //! What a job of the store needs around it.
 
 use super::super::options::DbOptions;
+use super::super::table_file::Origin;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
@@ -15,6 +16,8 @@ pub(crate) struct JobContext<'a> {
     pub(crate) options: &'a DbOptions,
     /// The next file's number.
     pub(crate) next_file: &'a AtomicU64,
+    /// What the inputs are made of.
+    pub(crate) origin: Origin,
     /// When it is set, the job ends.
     pub(crate) stop: &'a AtomicBool,
 }
