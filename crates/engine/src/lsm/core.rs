@@ -8,7 +8,6 @@ use super::counters::Counters;
 use super::entry::{KeyspaceId, Sequence};
 use super::generation::Generation;
 use super::learn::Learner;
-use super::level::LevelTables;
 use super::memtable::Memtable;
 use super::options::DbOptions;
 use super::snapshot::Moments;

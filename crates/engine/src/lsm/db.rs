@@ -4,6 +4,7 @@ use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
 use super::keyspace::Keyspace;
+use super::learn::LearningStats;
 use super::options::DbOptions;
 use super::recover;
 use super::snapshot::Snapshot;
@@ -190,6 +191,24 @@ impl Db {
     /// Whatever the storage reports, and damage.
     pub fn learn(&self) -> Result<()> {
         self.core().learn()
+    }
+
+    /// What was learned, and what look-ups made of it.
+    #[must_use]
+    pub fn learning_stats(&self) -> LearningStats {
+        let core = self.core();
+        let shared = core.shared.lock();
+        let mut stats = core.learner.stats(shared.tables.values());
+        for tree in shared.trees.values() {
+            for (_, level) in tree.view.get().levels.numbered() {
+                if let Some(model) = level.model() {
+                    stats.models += 1;
+                    stats.model_bytes += model.memory_bytes();
+                    stats.segments += model.segments() as u64;
+                }
+            }
+        }
+        stats
     }
 
     /// Takes writes again after a failure, such as a full disk, whose cause is gone.

@@ -71,6 +71,7 @@ pub use counters::Activity;
 pub use db::Db;
 pub use ingest::Ingested;
 pub use keyspace::{Keyspace, Mismatch};
+pub use learn::LearningStats;
 pub use options::{DbOptions, Durability, Learning, ModelReads};
 pub use range::{Pair, Range};
 pub(crate) use recover::LOCK_NAME;

@@ -20,7 +20,7 @@ use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex};
 use crate::io::{Storage, random_u64};
-use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
+use crate::vlog::{ValueFile, ValuePlace, ValueWriter, values_name};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -152,10 +152,11 @@ impl Core {
         ends: &BTreeMap<u64, u64>,
     ) -> Result<Generation> {
         for handle in &mut found.values {
+            let number = handle.number;
             if handle.file.is_finished()? {
+                self.storage.open_update(&values_name(number))?.sync()?;
                 continue;
             }
-            let number = handle.number;
             let end = ends.get(&number).copied().unwrap_or(0);
             let completed = ValueWriter::resume(&self.storage, self.owner, number, end, self.options.compression);
             let file = completed.and_then(ValueWriter::finish)?;
@@ -230,6 +231,7 @@ impl<'a> Replayed<'a> {
             })?;
             self.generation.logs.push(LogPart { number, bytes });
         }
+        self.forget_unreached();
         let Some(lengths) = closed else { return Ok(()) };
         for &(number, bytes) in &lengths.value_files {
             let handle = self.values.0.get(&number);
@@ -255,6 +257,15 @@ impl<'a> Replayed<'a> {
         self.generation.last_sequence = self.generation.last_sequence.max(last);
         super::commit::insert(&self.generation.memtables, group.to_vec(), operations);
         Ok(true)
+    }
+
+    /// Lets go of files that were opened for a group which a crash has torn.
+    fn forget_unreached(&mut self) {
+        let (young, ends) = (&mut self.young, &self.ends);
+        let unreached: Vec<u64> = young.iter().copied().filter(|number| !ends.contains_key(number)).collect();
+        young.retain(|number| ends.contains_key(number));
+        self.generation.values.retain(|handle| !unreached.contains(&handle.number));
+        self.values.0.retain(|number, _| !unreached.contains(number));
     }
 
     fn note_ends(&mut self, operations: &[Operation], group: &[u8]) {

@@ -362,7 +362,10 @@ impl Core {
         let is_given_up = model.is_none() || !is_current();
         let records = level.tables().iter().map(|table| table.meta.records).sum();
         if let Some(model) = model {
-            level.set_model(model);
+            match self.learner.has_room(model.memory_bytes()) {
+                true => level.set_model(model),
+                false => self.learner.dropped.add(1),
+            }
         }
         debug_assert!(number > 0, "level 0 is not learned as a whole");
         self.learner.note_level_learned(records, timer.elapsed_us(), is_given_up);

@@ -265,7 +265,9 @@ impl World {
 }
 
 /// All records of a range.
-pub(crate) fn collect(range: impl Iterator<Item = Result<(ogive::block::Slice, ogive::block::Slice)>>) -> Result<Records> {
+pub(crate) fn collect(
+    range: impl Iterator<Item = Result<(ogive::block::Slice, ogive::block::Slice)>>,
+) -> Result<Records> {
     range.map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect()
 }
 

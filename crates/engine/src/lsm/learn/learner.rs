@@ -1,7 +1,7 @@
 //! What is learned when: policies, the queue, and the memory of models.
 
 use super::analyzer::{Analyzer, Verdict};
-use super::times::Totals;
+use super::times::{Times, Totals};
 use crate::io::Timer;
 use crate::io::sync::Mutex;
 use crate::lsm::counters::Counter;
@@ -40,6 +40,8 @@ struct State {
     /// Tables with models.
     modelled: Vec<(usize, Weak<TableFile>)>,
     running: usize,
+    /// Look-ups of tables that are gone: without a model, and by one.
+    past: [Totals; 2],
 }
 
 #[derive(Debug)]
@@ -59,13 +61,38 @@ pub(crate) enum LearnTask {
     Level(KeyspaceId, usize, Weak<LevelTables>),
 }
 
-/// What a learner has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct LearnerReport {
-    pub(crate) models: u64,
-    pub(crate) model_bytes: u64,
-    pub(crate) segments: u64,
-    pub(crate) waiting: u64,
+/// What was learned, and what look-ups made of it; since the store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LearningStats {
+    /// Tables and levels that have a model now.
+    pub models: u64,
+    /// Bytes of these models.
+    pub model_bytes: u64,
+    /// Lines of these models.
+    pub segments: u64,
+    /// Tables and levels that wait to be learned.
+    pub waiting: u64,
+    /// Models that were learned.
+    pub learned: u64,
+    /// Records that they were learned from.
+    pub learned_records: u64,
+    /// Microseconds that learning took, while tables were written, too.
+    pub learning_us: u64,
+    /// Models of levels that were given up because the level changed meanwhile.
+    pub given_up: u64,
+    /// Tables that were judged not to be worth a model.
+    pub skipped: u64,
+    /// Models that were dropped to stay within the memory.
+    pub dropped: u64,
+    /// Internal look-ups, those of one table each, on the path without a model: about, from a sample.
+    pub baseline_lookups: u64,
+    /// Microseconds that these took.
+    pub baseline_us: u64,
+    /// Internal look-ups by a model.
+    pub model_lookups: u64,
+    /// Microseconds that these took.
+    pub model_us: u64,
 }
 
 impl Learner {
@@ -104,6 +131,7 @@ impl Learner {
     /// Notes that a table is no longer part of the store.
     pub(crate) fn note_gone(&self, level: usize, table: &TableFile) {
         let mut state = self.state.lock();
+        add_paths(&mut state.past, &table.times);
         state.analyzer.note_dead(level, table.meta.bytes, table.born.elapsed_us(), &table.times);
         state.tables.retain(|(_, waiting)| !std::ptr::eq(waiting.as_ptr(), table));
         state.modelled.retain(|(_, modelled)| !std::ptr::eq(modelled.as_ptr(), table));
@@ -156,6 +184,11 @@ impl Learner {
         let (_, level, table) = best?;
         state.tables.retain(|(_, waiting)| !std::ptr::eq(waiting.as_ptr(), Arc::as_ptr(&table)));
         Some(LearnTask::Table(level, table))
+    }
+
+    /// Whether a model of a level is within the memory of models.
+    pub(crate) fn has_room(&self, model_bytes: u64) -> bool {
+        model_bytes <= self.budget_bytes
     }
 
     /// Notes the end of a task.
@@ -225,16 +258,37 @@ impl Learner {
     }
 
     /// What is there.
-    pub(crate) fn report(&self) -> LearnerReport {
+    pub(crate) fn stats<'t>(&self, tables: impl Iterator<Item = &'t Arc<TableFile>>) -> LearningStats {
         let state = self.state.lock();
-        let mut report =
-            LearnerReport { waiting: (state.tables.len() + state.levels.len()) as u64, ..Default::default() };
-        for table in state.modelled.iter().filter_map(|(_, table)| table.upgrade()) {
-            report.models += 1;
-            report.model_bytes += table.model_bytes();
-            report.segments += table.model_segments();
+        let mut paths = state.past;
+        let mut stats = LearningStats {
+            waiting: (state.tables.len() + state.levels.len()) as u64,
+            learned: self.learned.get(),
+            learned_records: self.learned_records.get(),
+            learning_us: self.learning_us.get(),
+            given_up: self.given_up.get(),
+            skipped: self.skipped.get(),
+            dropped: self.dropped.get(),
+            ..LearningStats::default()
+        };
+        for table in tables {
+            add_paths(&mut paths, &table.times);
+            let bytes = table.model_bytes();
+            stats.models += u64::from(bytes > 0);
+            stats.model_bytes += bytes;
+            stats.segments += table.model_segments();
         }
-        report
+        (stats.baseline_lookups, stats.baseline_us) = (paths[0].count, paths[0].nanoseconds / 1000);
+        (stats.model_lookups, stats.model_us) = (paths[1].count, paths[1].nanoseconds / 1000);
+        stats
+    }
+}
+
+/// Adds a table's look-ups to those without a model and those by one.
+fn add_paths(paths: &mut [Totals; 2], times: &Times) {
+    for is_positive in [false, true] {
+        paths[0].add(times.totals(false, is_positive));
+        paths[1].add(times.totals(true, is_positive));
     }
 }
 

@@ -12,8 +12,8 @@ mod model;
 mod store_tests;
 mod times;
 
-pub(crate) use analyzer::{Analyzer, Verdict};
-pub(crate) use learner::{LearnTask, Learner, LearnerReport};
+pub use learner::LearningStats;
+pub(crate) use learner::{LearnTask, Learner};
 pub(crate) use level::LevelModel;
 pub(crate) use model::{ModelBuilder, PositionModel};
-pub(crate) use times::{Sample, Times, Totals};
+pub(crate) use times::{Sample, Times};

@@ -125,7 +125,7 @@ fn models_over_their_memory_are_dropped() {
         db.insert(key, b"v").unwrap();
     }
     db.learn().unwrap();
-    let learner = &db.core().learner;
-    assert!(learner.report().model_bytes <= options.memory_bytes / 8, "{:?}", learner.report());
-    assert!(learner.report().models > 0);
+    let stats = db.learning_stats();
+    assert!(stats.model_bytes <= options.memory_bytes / 8, "{stats:?}");
+    assert!(stats.models > 0);
 }
