@@ -65,8 +65,7 @@ pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error
         edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
         edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
-    edit.keyspaces_created =
-        keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, format!("keyspace {id}"))).collect();
+    edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, format!("keyspace {id}"))).collect();
     edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
     edit.next_file = Some(bench.next_file() + 1);
     edit.last_sequence = Some(known.into_values().max().unwrap_or(0).max(memtables.last_sequence));

@@ -195,7 +195,11 @@ pub(super) struct Memtables {
 }
 
 /// Opens all value files that can be opened, by number.
-pub(super) fn open_values(storage: &dyn Storage, owner: u64, names: &[String]) -> Result<BTreeMap<u64, Arc<ValueFile>>> {
+pub(super) fn open_values(
+    storage: &dyn Storage,
+    owner: u64,
+    names: &[String],
+) -> Result<BTreeMap<u64, Arc<ValueFile>>> {
     let mut values = BTreeMap::new();
     for name in names {
         if let Some((number, FileKind::Values)) = parse_file_name(name) {

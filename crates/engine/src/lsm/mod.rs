@@ -76,8 +76,5 @@ pub use options::{DbOptions, Durability, Learning, ModelReads};
 pub use range::{Pair, Range};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::Snapshot;
-<<<<<<< HEAD
 pub use stats::{KeyspaceStats, LevelStats, Stats};
-=======
 pub use tables::TableStats;
->>>>>>> main

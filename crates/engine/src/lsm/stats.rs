@@ -3,6 +3,7 @@
 use super::core::Core;
 use super::counters::Activity;
 use super::db::Db;
+use super::learn::LearningStats;
 use super::table_file::TableFile;
 use super::version::{LEVELS, TableMeta};
 use serde::Serialize;
@@ -35,11 +36,9 @@ pub struct Stats {
     /// Bytes written to logs, tables and value files for each byte of keys and values, since the store was opened. Nothing where nothing
     /// was written.
     pub write_amplification: Option<f64>,
-    /// Tables that have a model.
-    pub models: u64,
-    /// Bytes of models in memory.
-    pub model_bytes: u64,
-    /// Part of all look-ups in the tables that are there now that went by a model; between 0 and 1. Nothing where there was none.
+    /// What was learned, and what look-ups made of it.
+    pub learning: LearningStats,
+    /// Part of the look-ups in tables that went by a model, since the store was opened: between 0 and 1. Nothing where there was none.
     pub model_share: Option<f64>,
     /// What was done since the store was opened.
     pub activity: Activity,
@@ -136,11 +135,9 @@ impl Core {
         stats.memtable_bytes = shared.active.values().map(|memtable| memtable.memory_bytes()).sum::<u64>()
             + shared.sealed.iter().map(|generation| generation.memory_bytes()).sum::<u64>();
         stats.resident_bytes = shared.tables.values().map(|file| file.table.resident_bytes()).sum();
-        let learned = self.learner.report();
-        (stats.models, stats.model_bytes) = (learned.models, learned.model_bytes);
-        let levels = || stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels);
-        let lookups: u64 = levels().map(|level| level.positive_lookups + level.negative_lookups).sum();
-        stats.model_share = ratio(levels().map(|level| level.model_lookups).sum(), lookups);
+        stats.learning = self.learner.stats(shared.tables.values());
+        let by_model = stats.learning.model_lookups;
+        stats.model_share = ratio(by_model, by_model + stats.learning.baseline_lookups);
         let live_value_bytes = stats.value_file_bytes - stats.dead_value_bytes;
         stats.space_amplification = ratio(stats.table_bytes + stats.value_file_bytes, settled_bytes + live_value_bytes);
         let written = activity.log_bytes

@@ -53,7 +53,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     if arguments.store.folder.exists() {
         let message = format!("{} exists already", arguments.store.shown());
-        return Err(Failure::refused(message, "name a folder that is to be made; nothing of yours is to be overwritten"));
+        return Err(Failure::refused(
+            message,
+            "name a folder that is to be made; nothing of yours is to be overwritten",
+        ));
     }
     let db = arguments.store.create(Durability::Buffered)?;
     let operations = arguments.operations.unwrap_or(arguments.records.min(1_000_000));

@@ -52,7 +52,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     // The file is there and is what it should be, as far as can be seen; so the store is made.
     let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
     if !is_compatible(open.keys.key_type(), key_type) {
-        let message = format!("the keys of the store are taken for {}, those of the input for {key_type}", open.keys.key_type());
+        let message =
+            format!("the keys of the store are taken for {}, those of the input for {key_type}", open.keys.key_type());
         return Err(Failure::usage(message, "leave out --keys, or give both the same type"));
     }
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);

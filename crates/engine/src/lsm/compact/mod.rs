@@ -18,7 +18,6 @@ pub(crate) mod world;
 pub(crate) use below::Below;
 pub(crate) use context::JobContext;
 pub(crate) use relocate::Collected;
-#[cfg(test)]
-pub(crate) use run::run_job;
-pub(crate) use run::{CompactJob, Outcome, Part, flush};
+
+pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};
 pub(crate) use split::run_split;

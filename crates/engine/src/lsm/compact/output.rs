@@ -87,7 +87,17 @@ impl<'a> Outputs<'a> {
         ends: Option<(Vec<u8>, Vec<u8>)>,
     ) -> Self {
         let (growing, finished) = (None, Vec::new());
-        Self { context, removals, limits, ends, learning_us: 0.0, growing, finished, newest: context.origin.newest, is_done: false }
+        Self {
+            context,
+            removals,
+            limits,
+            ends,
+            learning_us: 0.0,
+            growing,
+            finished,
+            newest: context.origin.newest,
+            is_done: false,
+        }
     }
 
     /// Notes the operation that an entry of the inputs came from.

@@ -62,7 +62,7 @@ pub(crate) enum LearnTask {
 }
 
 /// What was learned, and what look-ups made of it; since the store was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct LearningStats {
     /// Tables and levels that have a model now.
