@@ -5,7 +5,7 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::{Entry, Kind};
-use crate::lsm::table_file::{TableFile, WALK_AHEAD_BYTES};
+use crate::lsm::table_file::TableFile;
 use crate::vlog::{ValueFile, ValuePlace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,7 +71,8 @@ impl Shown {
 impl Salvage {
     pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, shown: &Arc<Shown>) -> Self {
         Self {
-            cursor: file.cursor(Some(WALK_AHEAD_BYTES)),
+            // Block by block: a piece of several blocks would be lost with one of them.
+            cursor: file.cursor(None),
             file: Arc::clone(file),
             evidence: Arc::clone(evidence),
             position: 0,
@@ -108,12 +109,12 @@ impl Salvage {
             self.evidence.lose(records.saturating_sub(self.position));
             self.position = records;
             // A new cursor stands nowhere, as one behind the end does.
-            self.cursor = self.file.cursor(Some(WALK_AHEAD_BYTES));
+            self.cursor = self.file.cursor(None);
             return Ok(());
         };
         self.evidence.lose(position - self.position);
         self.position = position;
-        self.cursor = self.file.cursor(Some(WALK_AHEAD_BYTES));
+        self.cursor = self.file.cursor(None);
         self.cursor.seek(&key, u64::MAX)
     }
 

@@ -1,7 +1,7 @@
 //! A table as a part of the store: what its levels consist of.
 
 use super::cursor::Cursor;
-use super::entry::{Entry, Kind, Sequence};
+use super::entry::{Entry, KeyspaceId, Kind, Sequence};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
 use super::options::{DbOptions, Learning, ModelReads};
 use super::removals::Removals;
@@ -26,6 +26,32 @@ pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
 /// Name of the property that says which file of which store a table is: both numbers, little-endian.
 pub(crate) const PLACE_PROPERTY: &str = "store";
 
+/// Name of the property that says what a table was made of.
+pub(crate) const ORIGIN_PROPERTY: &str = "origin";
+
+/// What a table was made of: what only a repair asks for that has no manifest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The keyspace that it was written for.
+    pub(crate) keyspace: KeyspaceId,
+    /// The newest operation that any entry of its inputs came from, whatever sequence numbers they have by now: logs that end before it
+    /// are in tables.
+    pub(crate) newest: Sequence,
+}
+
+impl Origin {
+    /// `keyspace: u32 | newest: u64`.
+    pub(crate) fn encode(self) -> Vec<u8> {
+        [&self.keyspace.to_le_bytes()[..], &self.newest.to_le_bytes()].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (keyspace, newest) = bytes.split_first_chunk()?;
+        let newest = u64::from_le_bytes(newest.try_into().ok()?);
+        Some(Self { keyspace: KeyspaceId::from_le_bytes(*keyspace), newest })
+    }
+}
+
 /// The longest value of a table that is read whole, in bytes; longer ones are separated whatever the options say.
 const MAX_INLINE_BYTES: u64 = 1 << 20;
 
@@ -44,6 +70,7 @@ pub(crate) struct TableFile {
     pub(crate) meta: Arc<TableMeta>,
     pub(crate) table: Table,
     pub(crate) removals: Arc<Removals>,
+    pub(crate) origin: Origin,
     /// What its look-ups cost, from a sample.
     pub(crate) times: Times,
     /// When it became part of the store, or was opened.
@@ -91,6 +118,7 @@ impl TableFile {
         match removals {
             Some(removals) if is_ours && table.len() == meta.records => Ok(Arc::new(Self {
                 removals: Arc::new(removals),
+                origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
                 times: Times::default(),
                 born: Timer::start(),
                 baseline: match options.learning {

@@ -10,7 +10,7 @@ use super::learn::{LearnTask, LearningStats};
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::merge::MergeCursor;
-use super::table_file::TableFile;
+use super::table_file::{Origin, TableFile};
 use super::values::ValueHandle;
 use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta};
 use crate::error::{Error, Result};
@@ -133,12 +133,13 @@ impl Core {
         outcome
     }
 
-    fn context(&self) -> JobContext<'_> {
+    fn context(&self, origin: Origin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
             owner: self.owner,
             options: &self.options,
             next_file: &self.next_file,
+            origin,
             stop: &self.stop,
             memory_bytes: self.options.job_bytes(),
         }
@@ -161,7 +162,8 @@ impl Core {
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
             let snapshots = self.moments.held();
-            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
+            let origin = Origin { keyspace: id, newest: 0 };
+            let outcome = flush(&self.context(origin), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
             moved.extend(outcome.value_files);
             self.learner.learning_us.add(outcome.learning_us as u64);
             for meta in outcome.tables {
@@ -282,7 +284,8 @@ impl Core {
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
         let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
-        let context = self.context();
+        let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
+        let context = self.context(Origin { keyspace: job.keyspace, newest });
         let _held = self.cache.hold(context.memory_bytes * threads.min(borders.len() + 1) as u64);
         run_split(&context, threads, borders, |part| CompactJob {
             cursor: inputs.cursor(job, context.ahead_bytes(inputs.tables.len())),

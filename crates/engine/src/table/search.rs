@@ -272,15 +272,14 @@ impl Inner {
 
     /// Reads the filter; whether no other thread was first.
     fn read_filter(&self, meta: &FilterMeta, reads: &mut Reads<'_>) -> Result<bool> {
-            let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-            for (unit, offset) in
-                bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
-            {
-                if !checksum::check(self.file_id, offset, unit) {
-                    return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
-                }
+        let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+        for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
+        {
+            if !checksum::check(self.file_id, offset, unit) {
+                return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
             }
-            Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
+        }
+        Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
     }
 }
 

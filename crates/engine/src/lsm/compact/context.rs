@@ -1,6 +1,7 @@
 //! What a job of the store needs around it.
 
 use super::super::options::DbOptions;
+use super::super::table_file::Origin;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub(crate) struct JobContext<'a> {
     pub(crate) next_file: &'a AtomicU64,
     /// About how much memory the job may take, in bytes.
     pub(crate) memory_bytes: u64,
+    /// What the inputs are made of.
+    pub(crate) origin: Origin,
     /// When it is set, the job ends.
     pub(crate) stop: &'a AtomicBool,
 }

@@ -3,7 +3,7 @@
 use super::super::entry::Sequence;
 use super::super::model::{History, Version};
 use super::super::options::DbOptions;
-use super::super::table_file::TableFile;
+use super::super::table_file::{Origin, TableFile};
 use super::super::version::TableMeta;
 use super::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
 use crate::block::cache::BlockCache;
@@ -39,6 +39,7 @@ impl World {
             owner: OWNER,
             options: &self.options,
             next_file: &self.next_file,
+            origin: Origin::default(),
             stop: &self.stop,
             memory_bytes: 1 << 20,
         }
