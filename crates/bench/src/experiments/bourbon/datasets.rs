@@ -45,7 +45,7 @@ fn run(name: &str, sets: &[&str], context: &Context, output: &mut Output<'_>) ->
             output.report(
                 record(name, &records, subject)
                     .figure("requests", requests.to_string())
-                    .spread("ns_per_get", values)
+                    .spread("processor_ns_per_get", values)
                     .figure("speedup", speedup)
                     .figure("models", models.count)
                     .figure("segments", models.segments)
