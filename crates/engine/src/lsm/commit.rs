@@ -220,7 +220,11 @@ impl Core {
         if requests.is_empty() {
             return Ok(());
         }
-        let outcome = self.try_write_group(writer, requests, durability);
+        let mut outcome = self.try_write_group(writer, requests, durability);
+        if matches!(outcome, Err(Error::InvalidArgument(_))) {
+            // Values that no group leads to must not lie ahead of some that count: a crash could tear them.
+            outcome = writer.finish_values().and(outcome);
+        }
         if let Err(error) = &outcome
             && !matches!(error, Error::InvalidArgument(_))
         {

@@ -65,6 +65,16 @@ impl Learning {
     }
 }
 
+/// What a look-up by a model reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelReads {
+    /// The table's exact separators choose the block, and the model narrows the search within it: one block for each key.
+    #[default]
+    Block,
+    /// As in the paper: the model alone chooses, so that two blocks are read where its window crosses a border.
+    Window,
+}
+
 /// How a store is opened. `DbOptions::default()` is right for most.
 #[derive(Clone, Debug)]
 pub struct DbOptions {
@@ -97,8 +107,10 @@ pub struct DbOptions {
     pub dead_share: f64,
     /// Which tables get models.
     pub learning: Learning,
-    /// Whether models are made of whole levels rather than of tables.
+    /// Whether models are made of whole levels rather than of tables; never of level 0.
     pub level_models: bool,
+    /// What a look-up by a model reads.
+    pub model_reads: ModelReads,
     /// Threads for flushes, compaction and learning; 0: they happen inside the calls that make them due.
     pub threads: usize,
     /// The storage that the store lies on: decides what is read ahead.
@@ -123,6 +135,7 @@ impl Default for DbOptions {
             dead_share: 0.3,
             learning: Learning::default(),
             level_models: false,
+            model_reads: ModelReads::default(),
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
         }

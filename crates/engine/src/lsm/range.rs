@@ -163,7 +163,7 @@ fn sources(view: &View) -> Box<dyn Cursor> {
     for table in &view.levels.newest {
         sources.push(table.cursor(false));
     }
-    for level in &view.levels.deeper {
+    for (_, level) in &view.levels.deeper {
         sources.push(Box::new(LevelCursor::new(Arc::clone(level), false)));
     }
     match sources.len() {

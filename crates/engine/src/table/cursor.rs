@@ -285,7 +285,7 @@ impl TableCursor {
         match self.mode {
             Mode::Compaction => self.ahead = inner.read_past_cache(block, (COMPACTION_BYTES / each).max(1))?.into(),
             Mode::Cached => {
-                if let Some(found) = inner.cached_block(block)? {
+                if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
                     return Ok(found);
                 }
                 self.reach = if follows { (self.reach * 2).min(AHEAD_BYTES / each).max(1) } else { 1 };
@@ -299,7 +299,7 @@ impl TableCursor {
 
 impl Inner {
     /// Up to `most` blocks that lie together from `first` on, at least one, read at once and not offered to the cache.
-    fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
+    pub(super) fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
         let mut sections = vec![self.section(0, first)?];
         for block in first + 1..first.saturating_add(most).min(self.meta.blocks) {
             let section = self.section(0, block)?;

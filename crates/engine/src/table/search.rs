@@ -242,6 +242,18 @@ impl Inner {
         if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
             return Ok(true);
         }
+        let Some(filter) = self.resident_filter(&meta, reads)? else { return Ok(true) };
+        let hash = filter::hash_key(key);
+        let mut groups = meta.layout.groups_of_blocks(window.first..=window.last);
+        Ok(groups.any(|group| filter.may_contain(meta.layout.unit_in_group(group, hash), hash)))
+    }
+
+    /// The filter, read at its first use.
+    pub(super) fn resident_filter(
+        &self,
+        meta: &FilterMeta,
+        reads: &mut Reads<'_>,
+    ) -> Result<Option<&filter::ResidentFilter>> {
         if self.filter.get().is_none() {
             let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
             for (unit, offset) in
@@ -251,14 +263,9 @@ impl Inner {
                     return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
                 }
             }
-            _ = self.filter.set(Some(bytes));
+            _ = self.filter.set(filter::ResidentFilter::new(&bytes));
         }
-        let Some(Some(units)) = self.filter.get() else { return Ok(true) };
-        let hash = filter::hash_key(key);
-        Ok(meta.layout.groups_of_blocks(window.first..=window.last).any(|group| {
-            let at = meta.layout.unit_in_group(group, hash) as usize * filter::UNIT_BYTES;
-            units.get(at..at + filter::UNIT_BYTES).is_none_or(|unit| filter::may_contain(unit, hash))
-        }))
+        Ok(self.filter.get())
     }
 }
 

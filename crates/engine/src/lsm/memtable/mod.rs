@@ -27,5 +27,4 @@ mod schedule_tests;
 mod tests;
 
 pub(crate) use coordinate::number_of;
-#[expect(unused_imports, reason = "the store that uses it follows")]
 pub(crate) use handle::Memtable;

@@ -1,0 +1,522 @@
+//! Goal: a store answers as ordered maps do, whatever was done to it in whatever order.
+//! Method: a state machine. Random operations go to a store and to a model of it, and all answers are compared: single writes, batches over
+//! many keyspaces, range removals, compare-and-swap, streams, look-ups, ranges from both ends, snapshots; with flushes, compactions,
+//! collection of values, keyspaces that come and go, clean closes, and images of the folder taken while it is open. Memory and
+//! tables are so small that all of it happens often. Without background threads each run is the same.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod db_model;
+
+use db_model::{Space, Value, bounds, key};
+use ogive::Error;
+use ogive::block::Slice;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning, Snapshot};
+use ogive_testkit::Random;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// The keyspace that each store has, two that stay, and one that is dropped now and then.
+const SPACES: [&str; 4] = ["default", "letters", "numbers", "passing"];
+
+/// Most keys are in the first keyspace.
+fn space(random: &mut Random) -> &'static str {
+    SPACES[if random.below(100) < 85 { 0 } else { 1 + random.below(3) as usize }]
+}
+
+/// A store and its model.
+struct World {
+    storage: MemoryStorage,
+    options: DbOptions,
+    db: Option<Db>,
+    handles: BTreeMap<&'static str, Keyspace>,
+    spaces: BTreeMap<&'static str, Space>,
+    snapshots: Vec<(Snapshot, u64, u64)>,
+    random: Random,
+    /// How many keys there are to choose from.
+    keys: u64,
+    now: u64,
+    /// Operations so far.
+    operations: u64,
+    /// How often keyspaces were dropped: snapshots from before see nothing of the new one.
+    drops: u64,
+    stored: Seen,
+}
+
+/// What the store did in all, so that a test can say that it was worth something.
+#[derive(Debug, Default)]
+struct Seen {
+    flushes: u64,
+    compactions: u64,
+    moved_value_bytes: u64,
+    reopened: u64,
+    most_keys: usize,
+}
+
+impl World {
+    fn new(seed: u64, keys: u64, options: DbOptions) -> Self {
+        let mut world = Self {
+            storage: MemoryStorage::new(),
+            options,
+            db: None,
+            handles: BTreeMap::new(),
+            spaces: BTreeMap::new(),
+            snapshots: Vec::new(),
+            random: Random::new(seed),
+            keys,
+            now: 0,
+            operations: 0,
+            drops: 0,
+            stored: Seen::default(),
+        };
+        world.open();
+        world
+    }
+
+    fn open(&mut self) {
+        let db = Db::open_in(Arc::new(self.storage.clone()), &self.options).unwrap();
+        for name in SPACES {
+            let handle = if name == "default" { (*db).clone() } else { db.keyspace(name).unwrap() };
+            self.handles.insert(name, handle);
+            self.spaces.entry(name).or_default();
+        }
+        self.db = Some(db);
+    }
+
+    fn db(&self) -> &Db {
+        self.db.as_ref().unwrap()
+    }
+
+    /// Where the run is, for messages.
+    fn place(&self) -> String {
+        format!("operation {}", self.operations)
+    }
+
+    fn put(&mut self, name: &'static str, key: &[u8], value: Option<Value>) {
+        let keeps_versions = !self.snapshots.is_empty();
+        self.spaces.get_mut(name).unwrap().put(key, value, self.now, keeps_versions);
+    }
+
+    fn key(&mut self) -> Vec<u8> {
+        key(&mut self.random, self.keys)
+    }
+
+    fn value(&mut self) -> Value {
+        Value::random(&mut self.random)
+    }
+
+    /// A moment to read at: now, or that of a snapshot.
+    fn moment(&mut self) -> (Option<Snapshot>, u64, u64) {
+        if self.snapshots.is_empty() || !self.random.one_in(3) {
+            return (None, u64::MAX, u64::MAX);
+        }
+        let index = self.random.below(self.snapshots.len() as u64) as usize;
+        let (snapshot, at, drops) = &self.snapshots[index];
+        (Some(snapshot.clone()), *at, *drops)
+    }
+
+    fn write_one(&mut self) {
+        let (name, key, value) = (space(&mut self.random), self.key(), self.value());
+        self.now += 1;
+        self.operations += 1;
+        match self.random.below(100) {
+            0..75 => self.handles[name].insert(&key, value.bytes()).unwrap(),
+            75 => self.handles[name].insert_stream(&key, &mut &value.bytes()[..]).unwrap(),
+            76..97 => {
+                self.handles[name].remove(&key).unwrap();
+                return self.put(name, &key, None);
+            }
+            _ => return self.remove_range(name),
+        }
+        self.put(name, &key, Some(value));
+    }
+
+    /// A range of a few keys, mostly.
+    fn small_range(&mut self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+        if self.random.one_in(2_000) {
+            return bounds(&mut self.random, self.keys);
+        }
+        let start = self.key();
+        let mut end = start.clone();
+        match end.last_mut() {
+            Some(last) if self.random.one_in(2) => *last = last.saturating_add(3),
+            _ => end.extend_from_slice(b"\x05\x05"),
+        }
+        (Bound::Included(start), if self.random.one_in(2) { Bound::Included(end) } else { Bound::Excluded(end) })
+    }
+
+    fn remove_range(&mut self, name: &'static str) {
+        let range = self.small_range();
+        self.handles[name].remove_range(range.clone()).unwrap();
+        let keeps_versions = !self.snapshots.is_empty();
+        self.spaces.get_mut(name).unwrap().remove_range(&range, self.now, keeps_versions);
+    }
+
+    fn write_batch(&mut self, most: u64) {
+        let mut batch = self.db().batch();
+        let count = 1 + self.random.below(most);
+        self.now += 1;
+        for _ in 0..count {
+            let (name, key) = (space(&mut self.random), self.key());
+            if self.random.one_in(200) {
+                let range = self.small_range();
+                batch.remove_range(&self.handles[name], range.clone());
+                let keeps_versions = !self.snapshots.is_empty();
+                self.spaces.get_mut(name).unwrap().remove_range(&range, self.now, keeps_versions);
+            } else if self.random.one_in(12) {
+                batch.remove(&self.handles[name], &key);
+                self.put(name, &key, None);
+            } else {
+                let value = self.value();
+                batch.insert(&self.handles[name], &key, value.bytes());
+                self.put(name, &key, Some(value));
+            }
+        }
+        if self.random.one_in(4) {
+            batch.durability([Durability::Synced, Durability::Grouped, Durability::Buffered][count as usize % 3]);
+        }
+        assert_eq!(batch.is_empty(), batch.len() == 0);
+        self.operations += count;
+        batch.commit().unwrap();
+    }
+
+    fn compare_and_swap(&mut self) {
+        let (name, key) = (space(&mut self.random), self.key());
+        let current = self.spaces[name].get(&key, u64::MAX);
+        let expected = if self.random.one_in(3) { Some(self.value()) } else { current };
+        let new = if self.random.one_in(4) { None } else { Some(self.value()) };
+        let (expected_bytes, new_bytes) = (expected.map(Value::bytes), new.map(Value::bytes));
+        self.now += 1;
+        self.operations += 1;
+        let outcome =
+            self.handles[name].compare_and_swap(&key, expected_bytes.as_deref(), new_bytes.as_deref()).unwrap();
+        match outcome {
+            Ok(()) => {
+                assert_eq!(current.map(Value::bytes), expected_bytes, "{}", self.place());
+                self.put(name, &key, new);
+            }
+            Err(mismatch) => {
+                assert_ne!(current.map(Value::bytes), expected_bytes, "{}", self.place());
+                assert_same(mismatch.current.as_ref(), current, &self.place());
+            }
+        }
+    }
+
+    fn look_up(&mut self) {
+        let name = space(&mut self.random);
+        let (snapshot, at, drops) = self.moment();
+        let key = self.key();
+        self.operations += 1;
+        let expected = if drops < self.drops && name == "passing" { None } else { self.spaces[name].get(&key, at) };
+        let (handle, place) = (&self.handles[name], self.place());
+        match (snapshot, self.random.below(4)) {
+            (Some(snapshot), 0) => {
+                assert_eq!(snapshot.contains_key(handle, &key).unwrap(), expected.is_some(), "{place}")
+            }
+            (Some(snapshot), _) => assert_same(snapshot.get(handle, &key).unwrap().as_ref(), expected, &place),
+            (None, 0) => assert_eq!(handle.contains_key(&key).unwrap(), expected.is_some(), "{place}"),
+            (None, 1) => {
+                let mut value = vec![1, 2, 3];
+                assert_eq!(handle.get_into(&key, &mut value).unwrap(), expected.is_some(), "{place}");
+                assert!(expected.map_or(value.is_empty(), |expected| expected.is(&value)), "{place}");
+            }
+            (None, _) => assert_same(handle.get(&key).unwrap().as_ref(), expected, &place),
+        }
+    }
+
+    fn look_up_many(&mut self) {
+        let name = space(&mut self.random);
+        let keys: Vec<Vec<u8>> = (0..self.random.below(20)).map(|_| key(&mut self.random, self.keys)).collect();
+        self.operations += 1;
+        let values = self.handles[name].multi_get(&keys).unwrap();
+        assert_eq!(values.len(), keys.len());
+        for (key, value) in keys.iter().zip(&values) {
+            assert_same(value.as_ref(), self.spaces[name].get(key, u64::MAX), &self.place());
+        }
+        if let Some(key) = keys.first() {
+            let mut bytes = Vec::new();
+            let stream = self.handles[name].get_stream(key).unwrap();
+            let has_value = stream.is_some_and(|mut stream| stream.read_to_end(&mut bytes).is_ok());
+            let expected = self.spaces[name].get(key, u64::MAX);
+            assert_eq!(has_value.then_some(bytes), expected.map(Value::bytes), "{}", self.place());
+        }
+    }
+
+    /// Some steps through a range, from both ends in any order.
+    fn scan(&mut self) {
+        let name = space(&mut self.random);
+        let (snapshot, at, drops) = self.moment();
+        let of_prefix = self.random.one_in(4);
+        let range = if of_prefix {
+            let mut prefix = self.key();
+            prefix.truncate(self.random.below(prefix.len() as u64 + 1) as usize);
+            (Bound::Included(prefix), Bound::Unbounded)
+        } else {
+            bounds(&mut self.random, self.keys)
+        };
+        self.operations += 1;
+        let handle = self.handles[name].clone();
+        let found = match (&range.0, snapshot) {
+            (Bound::Included(prefix), None) if of_prefix => handle.prefix(prefix),
+            (Bound::Included(prefix), Some(snapshot)) if of_prefix => snapshot.prefix(&handle, prefix),
+            (_, None) => handle.range(range.clone()),
+            (_, Some(snapshot)) => snapshot.range(&handle, range.clone()),
+        };
+        let empty = Space::default();
+        let space = if drops < self.drops && name == "passing" { &empty } else { &self.spaces[name] };
+        let range = if of_prefix { with_end_of_prefix(range) } else { range };
+        let mut expected = space.range(&range, at);
+        let (steps, back, place) = (1 + self.random.below(40), self.random.below(101), self.place());
+        let mut random = self.random.clone();
+        self.random.next_u64();
+        let mut goes_back = || random.below(100) < back;
+        match steps % 4 {
+            0 => follow(found.keys(), &mut expected, steps, &mut goes_back, |key, (there, _)| {
+                assert_eq!(*key, **there, "{place}");
+            }),
+            1 => follow(found.pairs(), &mut expected, steps, &mut goes_back, |pair, (key, value)| {
+                assert_eq!(*pair.key(), **key, "{place}");
+                assert_same(Some(&pair.value().unwrap()), Some(*value), &place);
+            }),
+            _ => follow(found, &mut expected, steps, &mut goes_back, |(key, found), (there, value)| {
+                assert_eq!(*key, **there, "{place}");
+                assert_same(Some(found), Some(*value), &place);
+            }),
+        }
+    }
+
+    fn take_or_drop_snapshot(&mut self) {
+        if self.snapshots.len() < 6 && self.random.one_in(2) {
+            let moment = (self.db().snapshot(), self.now, self.drops);
+            self.snapshots.push(moment);
+        } else if !self.snapshots.is_empty() {
+            let index = self.random.below(self.snapshots.len() as u64) as usize;
+            self.snapshots.swap_remove(index);
+        }
+    }
+
+    fn drop_keyspace(&mut self) {
+        let old = self.handles["passing"].clone();
+        assert!(self.db().drop_keyspace("passing").unwrap());
+        assert!(!self.db().drop_keyspace("passing").unwrap());
+        assert!(matches!(old.get("a"), Err(Error::KeyspaceDropped { .. })), "{}", self.place());
+        assert!(matches!(old.insert("a", "b"), Err(Error::KeyspaceDropped { .. })), "{}", self.place());
+        let new = self.db().keyspace("passing").unwrap();
+        assert_eq!(new.iter().count(), 0, "{}", self.place());
+        self.handles.insert("passing", new);
+        self.spaces.insert("passing", Space::default());
+        self.drops += 1;
+    }
+
+    /// Closes the store, cleanly or by going on with an image of the folder as it is, and opens it again.
+    fn reopen(&mut self) {
+        self.snapshots.clear();
+        let activity = self.db().activity();
+        self.stored.flushes += activity.flushes;
+        self.stored.compactions += activity.compactions;
+        self.stored.moved_value_bytes += activity.moved_value_bytes;
+        self.stored.reopened += 1;
+        let is_alone = self.options.threads == 0;
+        if is_alone && self.random.one_in(2) {
+            let image = MemoryStorage::new();
+            for name in self.storage.list().unwrap() {
+                image.put(&name, self.storage.content(&name).unwrap()).unwrap();
+            }
+            self.storage = image;
+        }
+        self.handles.clear();
+        let db = self.db.take().unwrap();
+        if self.random.one_in(2) {
+            db.close().unwrap();
+        } else {
+            drop(db);
+        }
+        self.open();
+        for space in self.spaces.values_mut() {
+            space.forget();
+        }
+    }
+
+    /// Compares everything.
+    fn compare(&mut self) {
+        for name in SPACES {
+            let mut expected = self.spaces[name].range(&(Bound::Unbounded, Bound::Unbounded), u64::MAX);
+            let mut found = self.handles[name].iter();
+            let count = self.spaces[name].len() as u64 + 1;
+            follow(&mut found, &mut expected, count, &mut || false, |(key, found), (there, value)| {
+                assert_eq!(*key, **there, "{}", self.place());
+                assert_same(Some(found), Some(*value), &self.place());
+            });
+            assert!(found.next().is_none());
+        }
+        for (snapshot, at, drops) in &self.snapshots {
+            for name in SPACES.into_iter().filter(|name| *name != "passing" || *drops == self.drops) {
+                let expected = self.spaces[name].range(&(Bound::Unbounded, Bound::Unbounded), *at);
+                let mut found = snapshot.range::<&[u8]>(&self.handles[name], ..);
+                let mut expected = expected.rev();
+                while let Some(record) = found.next_back() {
+                    let (key, value) = record.unwrap();
+                    let (there, wanted) = expected.next().expect("a record too many");
+                    assert_eq!(key, *there, "{}", self.place());
+                    assert_same(Some(&value), Some(wanted), &self.place());
+                }
+                assert!(expected.next().is_none(), "{}", self.place());
+            }
+        }
+        assert_eq!(self.db().keyspaces().len(), SPACES.len());
+    }
+
+    /// One random step.
+    fn step(&mut self, most_in_batch: u64) {
+        match self.random.below(1_000) {
+            0..250 => self.write_one(),
+            250..330 => self.write_batch(most_in_batch),
+            330..380 => self.compare_and_swap(),
+            380..800 => self.look_up(),
+            800..830 => self.look_up_many(),
+            830..985 => self.scan(),
+            985..997 => self.take_or_drop_snapshot(),
+            _ => match self.random.below(60) {
+                0..16 => self.db().flush().unwrap(),
+                16..18 => self.db().compact().unwrap(),
+                18..40 => self.db().persist().unwrap(),
+                40..50 => self.reopen(),
+                50..53 => self.drop_keyspace(),
+                53 => self.compare(),
+                _ => {}
+            },
+        }
+        let keys = self.spaces.values().map(Space::len).sum();
+        self.stored.most_keys = self.stored.most_keys.max(keys);
+    }
+}
+
+/// A range of a prefix as one with an end.
+fn with_end_of_prefix(range: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
+    let Bound::Included(mut end) = range.0.clone() else { return range };
+    while end.pop_if(|last| *last == u8::MAX).is_some() {}
+    match end.last_mut() {
+        Some(last) => {
+            *last += 1;
+            (range.0, Bound::Excluded(end))
+        }
+        None => range,
+    }
+}
+
+/// Steps through what was found and what is expected alike, from either end; until both end, or for so many steps.
+fn follow<F, E>(
+    mut found: impl DoubleEndedIterator<Item = Result<F, Error>>,
+    expected: &mut impl DoubleEndedIterator<Item = E>,
+    steps: u64,
+    goes_back: &mut impl FnMut() -> bool,
+    compare: impl Fn(&F, &E),
+) {
+    for _ in 0..steps {
+        let is_back = goes_back();
+        let (here, there) = match is_back {
+            true => (found.next_back(), expected.next_back()),
+            false => (found.next(), expected.next()),
+        };
+        match (here, there) {
+            (Some(here), Some(there)) => compare(&here.unwrap(), &there),
+            (here, there) => {
+                assert!(here.is_none(), "a record too many");
+                assert!(there.is_none(), "a record is missing");
+                assert!(found.next().is_none() && found.next_back().is_none(), "records behind the end");
+                return;
+            }
+        }
+    }
+}
+
+fn assert_same(found: Option<&Slice>, expected: Option<Value>, place: &str) {
+    match (found, expected) {
+        (Some(found), Some(expected)) => assert!(expected.is(found), "{place}: {found:?} is not {expected:?}"),
+        (found, expected) => assert_eq!(found.is_some(), expected.is_some(), "{place}: {found:?}, {expected:?}"),
+    }
+}
+
+/// Options with which everything happens often.
+fn options(threads: usize) -> DbOptions {
+    DbOptions {
+        memory_bytes: 8 << 20,
+        memtable_bytes: 256 << 10,
+        separation_threshold: 200,
+        table_bytes: 128 << 10,
+        level_bytes: 512 << 10,
+        level_factor: 4,
+        threads,
+        ..DbOptions::default()
+    }
+}
+
+/// Fills a store, then takes random steps until there were so many operations.
+fn run(seed: u64, keys: u64, operations: u64, options: DbOptions) -> World {
+    let mut world = World::new(seed, keys, options);
+    while world.operations < operations / 5 * 3 {
+        world.write_batch(1_000);
+        if world.operations.is_multiple_of(7) {
+            world.look_up();
+            world.scan();
+        }
+    }
+    while world.operations < operations {
+        world.step(100);
+    }
+    world.compare();
+    world.snapshots.clear();
+    world.db().compact().unwrap();
+    world.compare();
+    world.reopen();
+    world.compare();
+    world
+}
+
+#[test]
+fn a_store_answers_as_maps_do() {
+    let world = run(1, 900_000, 650_000, options(0));
+    let seen = &world.stored;
+    assert!(seen.most_keys > 250_000, "{seen:?}");
+    assert!(seen.flushes > 50 && seen.compactions > 50 && seen.reopened > 10, "{seen:?}");
+    assert!(seen.moved_value_bytes > 0, "{seen:?}");
+}
+
+#[test]
+fn a_store_with_background_threads_answers_as_maps_do() {
+    let world = run(2, 900_000, 400_000, options(2));
+    let seen = &world.stored;
+    assert!(seen.flushes > 20 && seen.compactions > 20 && seen.reopened > 5, "{seen:?}");
+}
+
+/// Few keys have many versions, and ranges that are removed again and again.
+#[test]
+fn a_store_of_few_keys_answers_as_maps_do() {
+    for (seed, learning) in (10..).zip(Learning::ALL) {
+        let some = options(0);
+        let options = DbOptions {
+            memtable_bytes: 40 << 10,
+            separation_threshold: [0, 30, u64::MAX][seed as usize % 3],
+            level_models: seed % 2 == 0,
+            learning,
+            ..some
+        };
+        run(seed, [40, 600, 3_000][seed as usize / 2 % 3], 40_000, options);
+    }
+}
+
+#[test]
+#[ignore = "long: 20 minutes"]
+fn a_store_answers_as_maps_do_for_many_more_operations() {
+    for seed in 100..140 {
+        let some = options(seed as usize % 3);
+        let options = DbOptions {
+            separation_threshold: [0, 100, 1_000, u64::MAX][seed as usize % 4],
+            learning: Learning::ALL[seed as usize % 6],
+            ..some
+        };
+        run(seed, [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4], 500_000, options);
+    }
+}
