@@ -105,7 +105,7 @@ impl<'r> Store<'r> {
         store.put_all(order, context.seed)?;
         store.db.flush()?;
         if subject.learned {
-            super::learned::learn(&store.db)?;
+            store.db.learn()?;
         }
         Ok(store)
     }
@@ -263,7 +263,7 @@ impl Spent {
         let activity: Activity = db.activity();
         Self {
             threads,
-            learning_s: super::learned::learning_s(db),
+            learning_s: db.learning_stats().learning_us as f64 / 1e6,
             compaction_s: (activity.flush_us + activity.compaction_us) as f64 / 1e6,
         }
     }
