@@ -35,6 +35,7 @@ fn checks() -> Vec<Check> {
     vec![
         Check::Program(Step::new("format", "cargo fmt --all --check")),
         Check::Program(Step::new("format of fuzz/", "cargo fmt --manifest-path fuzz/Cargo.toml --check")),
+        Check::Program(Step::new("format of rivals/", "cargo fmt --manifest-path rivals/Cargo.toml --check")),
         Check::Program(Step::new("clippy", "cargo clippy --workspace --all-targets --all-features -- -D warnings")),
         Check::Tidy,
         Check::Program(Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests")),

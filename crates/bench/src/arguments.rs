@@ -50,9 +50,9 @@ pub(crate) struct RunArguments {
     /// Key sets, by name or path [default: those of the experiment]
     #[arg(long, num_args = 1.., value_name = "SPEC")]
     pub(crate) keys: Vec<String>,
-    /// Number of keys of generated sets whose names give none
-    #[arg(short, long = "n", default_value = "10M", value_parser = count, value_name = "COUNT")]
-    pub(crate) number: u64,
+    /// Number of keys of generated sets whose names give none [default: 10M, or fewer where the experiment takes long]
+    #[arg(short, long = "n", value_parser = count, value_name = "COUNT")]
+    pub(crate) number: Option<u64>,
     /// First seed of generated sets whose names give none
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -77,15 +77,24 @@ pub(crate) struct RunArguments {
     /// Workloads of an index: w1 to w6, append [default: those of the experiment]
     #[arg(long = "workload", num_args = 1.., value_name = "NAME")]
     pub(crate) workloads: Vec<Mix>,
-    /// Which keys are asked for: uniform, zipf:0.99, latest, hotspot:0.01,0.9 or a .u32 trace [default: those of the experiment]
+    /// Which keys are asked for: uniform, zipf:0.99, latest, hotspot:0.01,0.9, exponential, sequential or a .u32 trace [default: those of the experiment]
     #[arg(long = "requests", num_args = 1.., value_name = "NAME")]
     pub(crate) requests: Vec<Requests>,
     /// Look-ups, or operations, for each measurement [default: the experiment's own number]
     #[arg(long, value_parser = count, value_name = "COUNT")]
     pub(crate) lookups: Option<u64>,
-    /// Bytes of each value; values are made from the keys
-    #[arg(long, default_value_t = 0, value_name = "BYTES")]
+    /// Bytes of each value; values are made from the keys [default: 0; of a store 64]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "BYTES")]
     pub(crate) payload: u32,
+    /// When a store learns: never, offline, always, cost-benefit, inline, coded [default: those of the experiment]
+    #[arg(long = "learning", num_args = 1.., value_name = "NAME")]
+    pub(crate) learning: Vec<String>,
+    /// Writes among a hundred operations on a store [default: those of the experiment]
+    #[arg(long = "writes", num_args = 1.., value_name = "PERCENT", value_parser = clap::value_parser!(u64).range(..=100))]
+    pub(crate) writes: Vec<u64>,
+    /// Keep the values of a store in its tables, where the paper separates them
+    #[arg(long)]
+    pub(crate) inline: bool,
     /// Choose the size of data blocks from all keys instead of a sample
     #[arg(long)]
     pub(crate) exact: bool,

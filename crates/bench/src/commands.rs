@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use ogive_bench::experiments::{Context, Experiment, experiments};
+use ogive_bench::experiments::{Context, DEFAULT_COUNT, Experiment, experiments};
 use ogive_bench::keys::{KeySet, generators, open, summarise, write_sosd};
 use ogive_bench::output::{Record, Reporter, machine};
 
@@ -110,7 +110,8 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
     }
     let context = Context {
         key_sets: arguments.keys.clone(),
-        count: arguments.number,
+        count: arguments.number.unwrap_or(DEFAULT_COUNT),
+        asked_count: arguments.number,
         seed: arguments.seed,
         seeds: arguments.seeds,
         profiles: arguments.profiles.clone(),
@@ -122,6 +123,9 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
         requests: arguments.requests.clone(),
         lookups: arguments.lookups.map(|lookups| usize::try_from(lookups).unwrap_or(usize::MAX)),
         payload_bytes: arguments.payload,
+        learning: arguments.learning.clone(),
+        write_percents: arguments.writes.clone(),
+        inline_values: arguments.inline,
         exact: arguments.exact,
         device: arguments.device.clone(),
         modelled_only: arguments.modelled_only,

@@ -1,6 +1,6 @@
 //! The command line: every flag is defined once, here or beside the sub-command that it belongs to.
 
-use crate::commands::{build, count, demo, explain, get, index, nth, profile, rank, scan, tune, verify};
+use crate::commands::{build, count, db, demo, explain, get, index, nth, profile, rank, scan, tune, verify};
 use crate::failure::Result;
 use crate::output::Output;
 use clap::{Parser, Subcommand};
@@ -44,6 +44,7 @@ enum Command {
     Tune(tune::Arguments),
     Verify(verify::Arguments),
     Index(index::Arguments),
+    Db(db::Arguments),
 }
 
 /// How a command ended that did not fail.
@@ -71,6 +72,7 @@ impl Arguments {
             Command::Tune(arguments) => tune::run(&arguments, output),
             Command::Verify(arguments) => verify::run(&arguments, output),
             Command::Index(arguments) => index::run(&arguments, output),
+            Command::Db(arguments) => db::run(&arguments, output),
         }
     }
 }

@@ -72,6 +72,7 @@
 //! Features: `lz4` (on unless turned off) and `zstd` compress blocks.
 
 pub mod block;
+pub mod check;
 mod error;
 pub mod index;
 pub mod io;

@@ -15,6 +15,7 @@ const RULES: &[Rule] = &[
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule { path: "crates/cli/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
     Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
+    Rule { path: "rivals/Cargo.toml", ours: &["ogive", "ogive-bench"], outside: true },
     Rule { path: "xtask/Cargo.toml", ours: &[], outside: false },
 ];
 

@@ -2,12 +2,14 @@
 
 mod airindex;
 mod aulid;
+mod bourbon;
 mod disk;
 mod generators;
 mod indexes;
 mod progress;
 mod registry;
 mod resident;
+mod store;
 
-pub use registry::{Context, Experiment, MemoryGauge, Output, experiments};
+pub use registry::{Context, DEFAULT_COUNT, Experiment, MemoryGauge, Output, experiments};
 pub use resident::Resident;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ogive::io::Profile;
 
-use super::{Resident, airindex, aulid, disk, generators};
+use super::{Resident, airindex, aulid, bourbon, disk, generators, store};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 use crate::workload::{Mix, Requests};
@@ -17,6 +17,8 @@ pub struct Context {
     pub key_sets: Vec<String>,
     /// Number of keys of generated sets whose names give none.
     pub count: u64,
+    /// The same, where it was asked for: experiments that take long have a smaller number of their own.
+    pub asked_count: Option<u64>,
     /// First seed.
     pub seed: u64,
     /// Number of seeds: generated sets are made anew for each, and a figure is the median.
@@ -39,6 +41,12 @@ pub struct Context {
     pub lookups: Option<usize>,
     /// Bytes of each value, which are made from the key.
     pub payload_bytes: u32,
+    /// When a store learns, by name; empty for those of the experiment.
+    pub learning: Vec<String>,
+    /// Writes among a hundred operations; empty for those of the experiment.
+    pub write_percents: Vec<u64>,
+    /// Whether a store keeps values in its tables where the paper separates them.
+    pub inline_values: bool,
     /// Whether the size of data blocks is chosen from all keys instead of a sample.
     pub exact: bool,
     /// Folder on the device to measure on; none for the system's folder of temporary files.
@@ -60,12 +68,16 @@ pub struct MemoryGauge {
     pub peak_bytes: fn() -> u64,
 }
 
+/// Number of keys of generated sets, unless said or unless the experiment has its own.
+pub const DEFAULT_COUNT: u64 = 10_000_000;
+
 impl Default for Context {
     /// One seed of ten million keys without values; the experiment's own choice of everything else.
     fn default() -> Self {
         Self {
             key_sets: Vec::new(),
-            count: 10_000_000,
+            count: DEFAULT_COUNT,
+            asked_count: None,
             seed: 1,
             seeds: 1,
             profiles: Vec::new(),
@@ -77,6 +89,9 @@ impl Default for Context {
             requests: Vec::new(),
             lookups: None,
             payload_bytes: 0,
+            learning: Vec::new(),
+            write_percents: Vec::new(),
+            inline_values: false,
             exact: false,
             device: None,
             modelled_only: false,
@@ -107,6 +122,14 @@ impl Context {
     /// As for [`crate::keys::open`].
     pub fn open(&self, spec: &str, seed: u64) -> crate::Result<KeySet> {
         open_with(spec, self.count, Some(seed))
+    }
+
+    /// As [`Self::open`] for an experiment that has `own` keys where no number was asked for.
+    ///
+    /// # Errors
+    /// As for [`crate::keys::open`].
+    pub fn open_of(&self, spec: &str, own: u64) -> crate::Result<KeySet> {
+        open_with(spec, self.asked_count.unwrap_or(own), Some(self.seed))
     }
 
     /// The seeds in turn.
@@ -157,10 +180,25 @@ pub fn experiments() -> &'static [Experiment] {
         aulid::INSERT,
         aulid::ADJUST,
         aulid::ENDURANCE,
+        bourbon::TABLE1,
+        bourbon::FIG3,
+        bourbon::FIG4,
+        bourbon::FIG5,
+        bourbon::FIG9,
+        bourbon::FIG10,
+        bourbon::FIG11,
+        bourbon::FIG12,
+        bourbon::FIG13,
+        bourbon::FIG14,
+        bourbon::FIG15,
+        bourbon::FIG16,
+        bourbon::TABLE2,
+        bourbon::TABLE3,
         disk::PROFILING,
         disk::LOOKUPS,
         disk::HYBRIDS,
         disk::STORAGE,
+        store::SOAK,
         disk::BLOCK_SIZE,
         disk::BUFFER,
     ]

@@ -9,18 +9,23 @@
 
 //!
 //! What goes to an index that is updated in place is a [`Mix`] of operations over a [`Population`], which says what is
-//! bulk-loaded and what comes in later; [`Requests`] chooses among the keys that are there by then.
+//! bulk-loaded and what comes in later; [`Requests`] chooses among the keys that are there by then. A store has [`Records`], with
+//! keys and values as bytes, and a [`StoreMix`], YCSB's workloads among them.
 
 mod lookups;
 mod mix;
 mod population;
 mod positions;
+mod records;
 mod requests;
+mod store_mix;
 mod trace;
 mod zipf;
 
 pub use mix::{COMMIT_OPERATIONS, Mix, Operation, SCAN_ENTRIES};
 pub use population::Population;
 pub use positions::Workload;
+pub use records::{Asked, KeyForm, Records};
 pub use requests::{Chooser, Requests};
+pub use store_mix::{StoreMix, StoreOperation};
 pub use zipf::ZipfRanks;

@@ -7,13 +7,17 @@ use super::population::Population;
 use super::trace::{self, Trace};
 use super::zipf::ZipfRanks;
 use crate::error::{Error, Result};
+use crate::math::{exp, ln};
 use crate::random::{Permutation, Random};
 
-/// The skew of YCSB's Zipf and latest distributions.
-const YCSB_SKEW: f64 = 0.99;
 /// Share of the keys that are hot unless said, and of the requests that go to them.
 const HOT_KEYS: f64 = 0.01;
 const HOT_REQUESTS: f64 = 0.9;
+/// Share of the newest keys in YCSB's exponential distribution, and of the requests that go to them.
+const NEW_KEYS: f64 = 0.857_142_857;
+const NEW_REQUESTS: f64 = 0.95;
+/// All requests in a share of the keys is no exponential law.
+const MOST_NEW_REQUESTS: f64 = 0.999_999;
 /// Zipf's law is drawn up anew when the keys have grown by one part in so many.
 const REFRESH: u64 = 16;
 
@@ -39,14 +43,30 @@ pub enum Requests {
         /// The exponent.
         skew: f64,
     },
+    /// An exponential law over age: the key that came in last is the most popular, and a share of the newest keys takes a
+    /// share of the requests (YCSB).
+    Exponential {
+        /// Share of the keys, the newest ones, that
+        keys: f64,
+        /// this share of the requests goes to.
+        requests: f64,
+    },
+    /// The bulk-loaded keys in ascending order, from a random one on, from the first again after the last.
+    Sequential,
     /// A recorded trace of little-endian u32 numbers, spread evenly and in order over the bulk-loaded keys.
     Trace(PathBuf),
+}
+
+impl Requests {
+    /// The skew of YCSB's Zipf and latest distributions.
+    pub const YCSB_SKEW: f64 = 0.99;
 }
 
 impl FromStr for Requests {
     type Err = Error;
 
-    /// Reads `uniform`, `zipf[:SKEW]`, `latest[:SKEW]`, `hotspot[:KEYS,REQUESTS]` or the path of a `.u32` file.
+    /// Reads `uniform`, `sequential`, `zipf[:SKEW]`, `latest[:SKEW]`, `hotspot[:KEYS,REQUESTS]`, `exponential[:KEYS,REQUESTS]` or
+    /// the path of a `.u32` file.
     fn from_str(text: &str) -> Result<Self> {
         if text.ends_with(".u32") {
             return Ok(Self::Trace(text.into()));
@@ -56,21 +76,32 @@ impl FromStr for Requests {
             Ok(number) if (0.0..=most).contains(&number) => Ok(number),
             _ => Err(Error::spec(text, format!("{option:?} is not a number from 0 to {most}"))),
         };
-        let skew = || option.map_or(Ok(YCSB_SKEW), |option| number(option, 100.0));
+        let skew = || option.map_or(Ok(Self::YCSB_SKEW), |option| number(option, 100.0));
+        let shares = |option: &str, most: f64| {
+            let (keys, requests) = option
+                .split_once(',')
+                .ok_or_else(|| Error::spec(text, format!("{name} takes two shares, such as {name}:0.01,0.9")))?;
+            Ok((number(keys, 1.0)?, number(requests, most)?))
+        };
         match (name, option) {
             ("uniform", None) => Ok(Self::Uniform),
+            ("sequential", None) => Ok(Self::Sequential),
             ("zipf", _) => Ok(Self::Zipf { skew: skew()? }),
             ("latest", _) => Ok(Self::Latest { skew: skew()? }),
             ("hotspot", None) => Ok(Self::Hotspot { keys: HOT_KEYS, requests: HOT_REQUESTS }),
             ("hotspot", Some(option)) => {
-                let (keys, requests) = option
-                    .split_once(',')
-                    .ok_or_else(|| Error::spec(text, "hotspot takes two shares, such as hotspot:0.01,0.9"))?;
-                Ok(Self::Hotspot { keys: number(keys, 1.0)?, requests: number(requests, 1.0)? })
+                let (keys, requests) = shares(option, 1.0)?;
+                Ok(Self::Hotspot { keys, requests })
+            }
+            ("exponential", option) => {
+                let (keys, requests) =
+                    option.map_or(Ok((NEW_KEYS, NEW_REQUESTS)), |option| shares(option, MOST_NEW_REQUESTS))?;
+                Ok(Self::Exponential { keys, requests })
             }
             _ => Err(Error::spec(
                 text,
-                "requests are uniform, zipf[:SKEW], latest[:SKEW], hotspot[:KEYS,REQUESTS] or a .u32 trace",
+                "requests are uniform, sequential, zipf[:SKEW], latest[:SKEW], hotspot[:KEYS,REQUESTS], \
+                 exponential[:KEYS,REQUESTS] or a .u32 trace",
             )),
         }
     }
@@ -83,6 +114,8 @@ impl std::fmt::Display for Requests {
             Self::Zipf { skew } => write!(f, "zipf:{skew}"),
             Self::Latest { skew } => write!(f, "latest:{skew}"),
             Self::Hotspot { keys, requests } => write!(f, "hotspot:{keys},{requests}"),
+            Self::Exponential { keys, requests } => write!(f, "exponential:{keys},{requests}"),
+            Self::Sequential => f.write_str("sequential"),
             Self::Trace(path) => f.write_str(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy()),
         }
     }
@@ -98,8 +131,8 @@ pub struct Chooser<'p> {
     scatter: Permutation,
     /// Zipf's law, and for how many keys it was drawn up.
     law: Option<(ZipfRanks, u64)>,
-    /// First hot key.
-    hot_start: u64,
+    /// First hot key, or the next one of a sequence.
+    start: u64,
     trace: Option<(Trace, usize)>,
 }
 
@@ -128,7 +161,7 @@ impl<'p> Chooser<'p> {
             requests: requests.clone(),
             scatter: Permutation::new(loaded, &mut random),
             law: None,
-            hot_start: random.below(loaded),
+            start: random.below(loaded),
             trace,
             random,
         })
@@ -144,9 +177,15 @@ impl<'p> Chooser<'p> {
             Requests::Latest { skew } => present - self.rank(skew, present),
             Requests::Hotspot { keys, requests } if self.random.unit() < requests => {
                 let hot = ((keys * loaded as f64) as u64).max(1);
-                return self.population.key((self.hot_start + self.random.below(hot)) % loaded);
+                return self.population.key((self.start + self.random.below(hot)) % loaded);
             }
             Requests::Hotspot { .. } => self.random.below(present),
+            Requests::Exponential { keys, requests } => present - 1 - self.age(keys, requests, present),
+            Requests::Sequential => {
+                let place = self.start;
+                self.start = (place + 1) % loaded;
+                return self.population.key(place);
+            }
             Requests::Trace(_) => return self.population.key(self.traced(loaded)),
         };
         // Neighbours in age or popularity are none in the key space: bulk-loaded keys change places.
@@ -162,6 +201,15 @@ impl<'p> Chooser<'p> {
         let rank = law.0.draw(&mut self.random);
         self.law = Some(law);
         rank
+    }
+
+    /// How many of the keys that are present came in later: at most `keys` of them for a share `requests` of the draws.
+    fn age(&mut self, keys: f64, requests: f64, present: u64) -> u64 {
+        let mean = keys * present as f64 / -ln(1.0 - requests);
+        // What would be older than the oldest key is cut off.
+        let oldest = exp(-(present as f64) / mean);
+        let age = -ln(1.0 - self.random.unit() * (1.0 - oldest)) * mean;
+        (age as u64).min(present - 1)
     }
 
     /// The place of the trace's next access among `loaded` keys.
@@ -186,7 +234,7 @@ mod tests {
     #[test]
     fn only_present_keys_are_asked_for() -> Result<()> {
         let population = Population::halves((0..20_000).collect(), 1);
-        for requests in ["uniform", "zipf:0.99", "latest", "hotspot"] {
+        for requests in ["uniform", "sequential", "zipf:0.99", "latest", "hotspot", "exponential"] {
             let mut chooser = Chooser::new(&population, &requests.parse()?, 7)?;
             for inserted in (0..10_000).step_by(7) {
                 let key = chooser.next_key(inserted);
@@ -224,12 +272,33 @@ mod tests {
     }
 
     #[test]
+    fn exponential_requests_go_to_the_newest_keys_in_the_share_that_is_stated() -> Result<()> {
+        let population = Population::halves((0..20_000).collect(), 1);
+        let mut chooser = Chooser::new(&population, &"exponential:0.25,0.75".parse()?, 3)?;
+        let newest: std::collections::BTreeSet<u64> = population.coming()[5_000..].iter().copied().collect();
+        let asked = (0..20_000).filter(|_| newest.contains(&chooser.next_key(10_000))).count();
+        // The law ends at the oldest key, beyond which one draw in 256 would lie.
+        assert!((14_800..15_300).contains(&asked), "{asked}");
+        Ok(())
+    }
+
+    #[test]
+    fn sequential_requests_ascend_and_begin_again() -> Result<()> {
+        let asked = drawn("sequential", 10_001)?;
+        assert_eq!(asked.windows(2).filter(|pair| pair[1] <= pair[0]).count(), 1);
+        assert_eq!(asked.first(), asked.last());
+        Ok(())
+    }
+
+    #[test]
     fn requests_are_read_as_they_are_written() -> Result<()> {
-        for text in ["uniform", "zipf:0.5", "latest:2", "hotspot:0.1,0.8"] {
+        for text in ["uniform", "sequential", "zipf:0.5", "latest:2", "hotspot:0.1,0.8", "exponential:0.5,0.9"] {
             assert_eq!(text.parse::<Requests>()?.to_string(), text);
         }
         assert_eq!("zipf".parse::<Requests>()?, Requests::Zipf { skew: 0.99 });
-        for text in ["", "uniform:1", "zipf:x", "hotspot:0.1", "hotspot:2,0.5", "trace"] {
+        for text in
+            ["", "uniform:1", "zipf:x", "hotspot:0.1", "hotspot:2,0.5", "exponential:0.5,1", "sequential:1", "trace"]
+        {
             assert!(matches!(text.parse::<Requests>(), Err(Error::Spec { .. })), "{text}");
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod count;
+pub(crate) mod db;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod get;

@@ -17,7 +17,7 @@ mod sosd;
 mod table;
 
 pub(crate) use error::InputError;
-pub(crate) use options::InputOptions;
+pub(crate) use options::{Format, InputOptions};
 pub(crate) use record::{Facts, Input, Record};
 pub(crate) use table::TableInput;
 

@@ -5,6 +5,7 @@
 //! a Clock-PRO memory of what was evicted lately (crate `quick_cache`), so that one scan does not push out what
 //! look-ups need again and again.
 
+use super::frames::Frames;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use std::sync::Arc;
@@ -21,6 +22,10 @@ const EVICTED_PER_MARK_BYTES: u64 = 32 << 10;
 const MARK_BYTES: u64 = 128;
 /// The cache's own tables start with this much for each shard.
 const SHARD_OVERHEAD_BYTES: u64 = 4 << 10;
+
+/// In a cache for tables, this part of the budget is for what is not found by number: units of layers, filters.
+const HASHED_SHARE: u64 = 32;
+const MOST_HASHED_BYTES: u64 = 8 << 20;
 
 /// Which block: the file's identity, and the offset in it, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +50,8 @@ impl Weighter<BlockKey, Arc<[u8]>> for BlockWeighter {
 pub struct BlockCache {
     /// `None` where the budget does not suffice for a cache at all.
     cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter>>,
+    /// Blocks of tables that find them by number; `None` in a cache that is not for tables.
+    frames: Option<Frames>,
 }
 
 impl BlockCache {
@@ -60,7 +67,7 @@ impl BlockCache {
         let for_marks = budget_bytes / EVICTED_PER_MARK_BYTES * MARK_BYTES;
         let for_blocks = budget_bytes.saturating_sub(shards * SHARD_OVERHEAD_BYTES + for_marks);
         if for_blocks <= ENTRY_OVERHEAD_BYTES {
-            return Self { cache: None };
+            return Self { cache: None, frames: None };
         }
         let options = OptionsBuilder::new()
             .shards(shards as usize)
@@ -71,7 +78,45 @@ impl BlockCache {
         let cache = options.ok().map(|options| {
             Cache::with_options(options, BlockWeighter, DefaultHashBuilder::default(), DefaultLifecycle::default())
         });
-        Self { cache }
+        Self { cache, frames: None }
+    }
+
+    /// A cache for the tables of a store, which keep nearly all of it in frames: their blocks, found by number. The rest is for what
+    /// else they read.
+    #[must_use]
+    pub fn for_tables(budget_bytes: u64) -> Self {
+        let hashed_bytes = (budget_bytes / HASHED_SHARE).min(MOST_HASHED_BYTES);
+        Self { frames: Some(Frames::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
+    }
+
+    /// The frames, in a cache for tables.
+    pub(crate) fn frames(&self) -> Option<&Frames> {
+        self.frames.as_ref()
+    }
+
+    /// Keeps `bytes` of the budget for what could do without them, if a share of it is still left for blocks.
+    pub(crate) fn take(&self, bytes: u64) -> bool {
+        self.frames.as_ref().is_none_or(|frames| frames.take(bytes))
+    }
+
+    /// Keeps `bytes` of the budget for something that is there in any case: blocks make room.
+    pub(crate) fn reserve(&self, bytes: u64) {
+        if let Some(frames) = &self.frames {
+            frames.reserve(bytes);
+        }
+    }
+
+    /// Gives back what was taken or reserved.
+    pub(crate) fn give(&self, bytes: u64) {
+        if let Some(frames) = &self.frames {
+            frames.give(bytes);
+        }
+    }
+
+    /// As [`Self::reserve`], until what is returned is dropped.
+    pub(crate) fn hold(self: &Arc<Self>, bytes: u64) -> Held {
+        self.reserve(bytes);
+        Held { cache: Arc::clone(self), bytes }
     }
 
     /// The block, if it is in memory.
@@ -103,10 +148,11 @@ impl BlockCache {
     /// Bytes counted against the budget now: those of the blocks and [`ENTRY_OVERHEAD_BYTES`] for each.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        self.cache.as_ref().map_or(0, Cache::weight)
+        let in_frames = self.frames.as_ref().map_or(0, Frames::held_bytes);
+        in_frames + self.cache.as_ref().map_or(0, Cache::weight)
     }
 
-    /// Blocks held now.
+    /// Blocks held now, without those in frames.
     #[must_use]
     pub fn len(&self) -> usize {
         self.cache.as_ref().map_or(0, Cache::len)
@@ -116,6 +162,19 @@ impl BlockCache {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// Bytes of a cache's budget that are kept for something else for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    cache: Arc<BlockCache>,
+    bytes: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.cache.give(self.bytes);
     }
 }
 

@@ -45,6 +45,16 @@ impl HeaderKind {
         let notes = [word(&bytes, 32), word(&bytes, 40)];
         Ok((bytes == self.encode(owner, number, notes)).then_some(notes))
     }
+
+    /// The owner that a file says it has, where nobody else knows; `None` where it does not begin with a sound header.
+    pub(crate) fn owner(self, file: &dyn ReadableFile) -> Result<Option<u64>> {
+        if file.len() < HEADER_BYTES as u64 {
+            return Ok(None);
+        }
+        let mut bytes = [0; HEADER_BYTES];
+        file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Open })?;
+        Ok((bytes[..8] == self.magic[..] && is_sound(&bytes)).then(|| word(&bytes, 16)))
+    }
 }
 
 /// Whether the header is that of the file that it names, of whatever version.

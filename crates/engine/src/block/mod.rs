@@ -8,6 +8,7 @@ pub mod checksum;
 pub mod compress;
 #[cfg(test)]
 pub(crate) mod documents;
+pub(crate) mod frames;
 pub(crate) mod header;
 mod slice;
 pub(crate) mod stream;

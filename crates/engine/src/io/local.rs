@@ -3,6 +3,7 @@
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
 use super::storage::{
     FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
+    copy_file,
 };
 use super::update::LocalUpdater;
 use crate::error::{Error, Result};
@@ -190,6 +191,26 @@ impl Storage for LocalStorage {
 
     fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Some(&self.root)
+    }
+
+    fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
+        if let Some(folder) = target.folder() {
+            let source = self.full_path(name)?;
+            check_name(new_name)?;
+            match fs::hard_link(&source, folder.join(new_name)) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    return Err(Error::io("link", folder.join(new_name), error));
+                }
+                // Another file system, or one without links: copying tells what else is wrong.
+                Err(_) => {}
+            }
+        }
+        copy_file(&*self.open(name)?, target, new_name)
     }
 }
 

@@ -85,6 +85,46 @@ pub trait Storage: Debug + Send + Sync {
 
     /// The full path of a name, for messages.
     fn path(&self, name: &str) -> PathBuf;
+
+    /// The folder of the local file system that holds the files as they are, if there is one: files can be linked there.
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    /// Puts a file, which must never change again, into another storage too: as a link where both are folders of one file system, else
+    /// as a copy, which is synced. The name becomes durable with the other's [`Self::sync_directory`].
+    ///
+    /// # Errors
+    /// An error of kind `AlreadyExists` where the new name is taken; whatever the storages report.
+    fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
+        copy_file(&*self.open(name)?, target, new_name)
+    }
+}
+
+/// Bytes that are copied at once.
+const COPY_BYTES: u64 = 1 << 20;
+
+/// Copies a file into a storage and syncs it; nothing is left where that fails.
+pub(super) fn copy_file(source: &dyn ReadableFile, target: &dyn Storage, new_name: &str) -> Result<()> {
+    let mut file = target.create(new_name)?;
+    let mut copy = || {
+        let mut buffer = Vec::new();
+        let mut offset = 0;
+        while offset < source.len() {
+            buffer.resize((source.len() - offset).min(COPY_BYTES) as usize, 0);
+            source.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Walk })?;
+            file.append(&buffer)?;
+            offset += buffer.len() as u64;
+        }
+        file.sync()
+    };
+    let outcome = copy();
+    if outcome.is_err() {
+        drop(file);
+        // What cannot be removed either is told of by the first error.
+        _ = target.remove(new_name);
+    }
+    outcome
 }
 
 /// A file open for reading. Its length does not change while it is open, unless it is an [`UpdatableFile`].

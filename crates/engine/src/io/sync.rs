@@ -7,6 +7,7 @@ use arc_swap::{ArcSwap, Guard};
 #[cfg(test)]
 use std::sync::TryLockError;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
@@ -80,6 +81,23 @@ impl Condvar {
         }
         let _ = mutex;
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As [`Self::wait`], for at most so many microseconds.
+    pub(crate) fn wait_for<'a, T>(
+        &self,
+        mutex: &'a Mutex<T>,
+        guard: MutexGuard<'a, T>,
+        at_most_us: f64,
+    ) -> MutexGuard<'a, T> {
+        #[cfg(test)]
+        if schedule::is_scheduled() {
+            drop(guard);
+            return mutex.lock();
+        }
+        let _ = mutex;
+        let at_most = Duration::from_micros((at_most_us.clamp(0.0, 1e9) as u64).max(1));
+        self.0.wait_timeout(guard, at_most).unwrap_or_else(PoisonError::into_inner).0
     }
 
     pub(crate) fn notify_all(&self) {

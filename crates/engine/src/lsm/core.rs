@@ -7,7 +7,7 @@ use super::commit::{Queue, Writer};
 use super::counters::Counters;
 use super::entry::{KeyspaceId, Sequence};
 use super::generation::Generation;
-use super::level::LevelTables;
+use super::learn::Learner;
 use super::memtable::Memtable;
 use super::options::DbOptions;
 use super::snapshot::Moments;
@@ -37,6 +37,7 @@ pub(crate) struct Core {
     pub(super) cache: Arc<BlockCache>,
     pub(super) moments: Moments,
     pub(super) counters: Counters,
+    pub(super) learner: Learner,
     /// Batches that wait for a writer to take them along.
     pub(super) queue: Mutex<Queue>,
     /// Told of whenever a group was written.
@@ -154,7 +155,7 @@ impl Core {
         manifest.append(edit)?;
         manifest.sync()?;
         shared.state = after;
-        shared.adopt(change);
+        shared.adopt(change, &self.learner);
         self.publish(shared);
         Ok(())
     }
@@ -162,7 +163,13 @@ impl Core {
     /// Gives readers what the state says now.
     pub(super) fn publish(&self, shared: &Shared) {
         for tree in shared.trees.values() {
-            if let Some(view) = shared.view(tree.id) {
+            let before = tree.view.get();
+            if let Some(view) = shared.view(tree.id, &before.levels) {
+                for (number, level) in view.levels.numbered() {
+                    if !before.levels.has(level) {
+                        self.learner.note_level(tree.id, number, level);
+                    }
+                }
                 tree.view.set(view);
             }
         }
@@ -171,18 +178,24 @@ impl Core {
 
 impl Shared {
     /// Takes the files of a change over, and lets go of those that it removes.
-    fn adopt(&mut self, change: &mut Change) {
+    fn adopt(&mut self, change: &mut Change, learner: &Learner) {
         let moved: HashSet<u64> = change.edit.added.iter().map(|(_, _, meta)| meta.number).collect();
-        for (_, _, number) in &change.edit.removed {
+        for (_, level, number) in &change.edit.removed {
             if moved.contains(number) {
                 continue;
             }
             if let Some(table) = self.tables.remove(number) {
+                learner.note_gone(*level, &table);
                 table.mark_obsolete();
             }
         }
         for table in change.tables.drain(..) {
             self.tables.insert(table.meta.number, table);
+        }
+        for (_, level, meta) in &change.edit.added {
+            if let Some(table) = self.tables.get(&meta.number) {
+                learner.note_table(*level, table);
+            }
         }
         if !change.edit.value_files_removed.is_empty() {
             let mut values = ValueFiles::clone(&self.values);
@@ -210,26 +223,27 @@ impl Shared {
     }
 
     /// What readers of a keyspace see now.
-    pub(super) fn view(&self, id: KeyspaceId) -> Option<View> {
+    fn view(&self, id: KeyspaceId, before: &Levels) -> Option<View> {
         let active = Arc::clone(self.active.get(&id)?);
         let sealed = self.sealed.iter().rev().filter_map(|generation| generation.memtables.get(&id));
-        let levels = self.state.keyspaces.get(&id).map(|keyspace| self.levels(&keyspace.levels)).unwrap_or_default();
+        let levels = self.state.keyspaces.get(&id).map(|keyspace| self.levels(&keyspace.levels, before));
         Some(View {
             active,
             sealed: sealed.filter(|memtable| !memtable.is_empty()).cloned().collect(),
-            levels: Arc::new(levels),
+            levels: Arc::new(levels.unwrap_or_default()),
             values: Arc::clone(&self.values),
         })
     }
 
-    fn levels(&self, levels: &super::version::Levels) -> Levels {
+    /// The open tables of a keyspace; levels that are as before stay what they are, with their models.
+    fn levels(&self, levels: &super::version::Levels, before: &Levels) -> Levels {
         let files = |tables: &[Arc<TableMeta>]| -> Vec<Arc<TableFile>> {
             tables.iter().filter_map(|meta| self.tables.get(&meta.number)).cloned().collect()
         };
         let deeper = (1..LEVELS).filter(|&level| !levels.level(level).is_empty());
         Levels {
             newest: files(levels.level(0)),
-            deeper: deeper.map(|level| Arc::new(LevelTables::new(files(levels.level(level))))).collect(),
+            deeper: deeper.map(|level| (level, before.reused(files(levels.level(level))))).collect(),
         }
     }
 }

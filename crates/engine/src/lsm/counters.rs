@@ -11,7 +11,7 @@ macro_rules! counters {
         }
 
         /// What a store has done since it was opened.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
         #[non_exhaustive]
         pub struct Activity {
             $($(#[$doc])* pub $name: u64,)*

@@ -4,6 +4,7 @@ use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
 use super::keyspace::Keyspace;
+use super::learn::LearningStats;
 use super::options::DbOptions;
 use super::recover;
 use super::snapshot::Snapshot;
@@ -192,6 +193,20 @@ impl Db {
     /// [`Error::StoreReadOnly`]; whatever the storage reports.
     pub fn compact(&self) -> Result<()> {
         self.core().compact()
+    }
+
+    /// Learns models of all tables that are there (or of all levels, as the options say), whatever the policy.
+    ///
+    /// # Errors
+    /// Whatever the storage reports, and damage.
+    pub fn learn(&self) -> Result<()> {
+        self.core().learn()
+    }
+
+    /// What was learned, and what look-ups made of it.
+    #[must_use]
+    pub fn learning_stats(&self) -> LearningStats {
+        self.core().learning_stats()
     }
 
     /// Takes writes again after a failure, such as a full disk, whose cause is gone.

@@ -2,10 +2,11 @@
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};
-use super::table_file::{TableFile, TableFileCursor};
+use super::learn::{LevelModel, ModelBuilder};
+use super::table_file::{Ahead, TableFile, TableFileCursor};
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Disjoint tables in the order of their keys.
 ///
@@ -18,6 +19,8 @@ pub(crate) struct LevelTables {
     shared: Vec<u8>,
     /// Of each table the eight bytes of the largest key behind that.
     numbers: Vec<u64>,
+    /// The model of the level, once it was learned.
+    model: OnceLock<LevelModel>,
 }
 
 /// The first eight bytes of a key as a number, filled up with zeros.
@@ -37,7 +40,7 @@ impl LevelTables {
         let length = first.iter().zip(&last).take_while(|(one, other)| one == other).count();
         let shared = first.get(..length).unwrap_or_default().to_vec();
         let numbers = tables.iter().map(|table| number_of(table.meta.largest.get(length..).unwrap_or_default()));
-        Self { numbers: numbers.collect(), shared, tables }
+        Self { numbers: numbers.collect(), shared, tables, model: OnceLock::new() }
     }
 
     pub(crate) fn tables(&self) -> &[Arc<TableFile>] {
@@ -61,6 +64,46 @@ impl LevelTables {
         place + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
+    /// The entry of a key in the level, as [`TableFile::get`] gives it, and the table that was asked.
+    #[inline]
+    pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<(u64, u64)>)> {
+        let Some(model) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
+        let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
+        for (place, window) in [first, behind].into_iter().flatten() {
+            if let Some(table) = self.tables.get(place).filter(|table| table.may_hold(key)) {
+                return Some((table, Some(window)));
+            }
+        }
+        // The model is wrong, or no table has the key in its range.
+        self.find(key).map(|table| (table, None))
+    }
+
+    /// Learns the level; `None` where `go_on` says to stop.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage.
+    pub(crate) fn learn(&self, go_on: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
+        let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
+        let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest);
+        for table in &self.tables {
+            if !table.teach(&mut builder, go_on)? {
+                return Ok(None);
+            }
+        }
+        Ok(LevelModel::new(builder, self.tables.iter().map(|table| table.meta.records)))
+    }
+
+    /// Gives the level its model.
+    pub(crate) fn set_model(&self, model: LevelModel) {
+        // One that is there already is as good.
+        _ = self.model.set(model);
+    }
+
+    /// The model, if the level has one.
+    pub(crate) fn model(&self) -> Option<&LevelModel> {
+        self.model.get()
+    }
+
     /// The one table whose range has `key`.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<&Arc<TableFile>> {
@@ -73,7 +116,7 @@ impl LevelTables {
 #[derive(Debug)]
 pub(crate) struct LevelCursor {
     level: Arc<LevelTables>,
-    for_compaction: bool,
+    ahead: Ahead,
     /// Which table the position is in, and the position there.
     at: usize,
     cursor: Option<TableFileCursor>,
@@ -90,9 +133,8 @@ enum Goal<'a> {
 }
 
 impl LevelCursor {
-    /// Of a level; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn new(level: Arc<LevelTables>, for_compaction: bool) -> Self {
-        Self { level, for_compaction, at: 0, cursor: None, failed: false }
+    pub(crate) fn new(level: Arc<LevelTables>, ahead: Ahead) -> Self {
+        Self { level, ahead, at: 0, cursor: None, failed: false }
     }
 
     fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
@@ -113,7 +155,7 @@ impl LevelCursor {
             return Ok(());
         };
         if self.cursor.is_none() || self.at != at {
-            self.cursor = Some(TableFileCursor::new(table, self.for_compaction));
+            self.cursor = Some(TableFileCursor::new(table, self.ahead));
             self.at = at;
         }
         let Some(cursor) = &mut self.cursor else { return Ok(()) };

@@ -186,6 +186,7 @@ impl Core {
             memtables: memtables.clone(),
             logs: vec![LogPart { number, bytes: 0 }],
             last_sequence,
+            held: self.hold_for_memtables(0),
             ..Generation::default()
         };
         let sealed = std::mem::replace(&mut writer.active, next);

@@ -27,22 +27,24 @@
 #![expect(dead_code, reason = "the store that uses them follows")]
 
 mod batch;
+pub(crate) mod checkpoint;
 mod commit;
-mod compact;
+pub(crate) mod compact;
 mod core;
 mod counters;
-mod cursor;
+pub(crate) mod cursor;
 mod db;
-mod entry;
+pub(crate) mod entry;
 mod generation;
+mod ingest;
 mod keyspace;
+mod learn;
 mod level;
 #[cfg(test)]
 mod level_tests;
-mod lookups;
 mod maintain;
-mod memtable;
-mod merge;
+pub(crate) mod memtable;
+pub(crate) mod merge;
 #[cfg(test)]
 mod merge_tests;
 #[cfg(test)]
@@ -50,24 +52,31 @@ mod model;
 mod options;
 mod range;
 mod recover;
-mod removals;
+pub(crate) mod removals;
 #[cfg(test)]
 mod schedule_tests;
 mod snapshot;
-mod table_file;
+mod stats;
+pub(crate) mod table_file;
+mod tables;
 mod values;
-mod version;
+pub(crate) mod version;
 mod view;
 mod visible;
 #[cfg(test)]
 mod visible_tests;
-mod wal;
+pub(crate) mod wal;
 mod work;
 
 pub use batch::Batch;
 pub use counters::Activity;
 pub use db::Db;
+pub use ingest::Ingested;
 pub use keyspace::{Keyspace, Mismatch};
-pub use options::{DbOptions, Durability, Learning};
+pub use learn::LearningStats;
+pub use options::{DbOptions, Durability, Learning, ModelReads};
 pub use range::{Pair, Range};
+pub(crate) use recover::LOCK_NAME;
 pub use snapshot::Snapshot;
+pub use stats::{KeyspaceStats, LevelStats, Stats};
+pub use tables::TableStats;

@@ -65,6 +65,16 @@ impl Learning {
     }
 }
 
+/// What a look-up by a model reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModelReads {
+    /// The table's exact separators choose the block, and the model narrows the search within it: one block for each key.
+    #[default]
+    Block,
+    /// As in the paper: the model alone chooses, so that two blocks are read where its window crosses a border.
+    Window,
+}
+
 /// How a store is opened. `DbOptions::default()` is right for most.
 #[derive(Clone, Debug)]
 pub struct DbOptions {
@@ -97,8 +107,10 @@ pub struct DbOptions {
     pub dead_share: f64,
     /// Which tables get models.
     pub learning: Learning,
-    /// Whether models are made of whole levels rather than of tables.
+    /// Whether models are made of whole levels rather than of tables; never of level 0.
     pub level_models: bool,
+    /// What a look-up by a model reads.
+    pub model_reads: ModelReads,
     /// Threads for flushes, compaction and learning; 0: they happen inside the calls that make them due.
     pub threads: usize,
     /// The storage that the store lies on: decides what is read ahead.
@@ -123,6 +135,7 @@ impl Default for DbOptions {
             dead_share: 0.3,
             learning: Learning::default(),
             level_models: false,
+            model_reads: ModelReads::default(),
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
         }
@@ -132,7 +145,37 @@ impl Default for DbOptions {
 /// With less memory than this a store does not work, in bytes.
 const LEAST_MEMORY_BYTES: u64 = 1 << 20;
 
+/// The part of the memory that a flush or a part of a compaction takes.
+const JOB_SHARE: u64 = 16;
+/// And within which bounds, in bytes: less makes separators longer, more is of no use.
+const JOB_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
+
 impl DbOptions {
+    /// A memtable of this size is written out, in bytes.
+    pub(super) fn memtable_limit_bytes(&self) -> u64 {
+        self.memtable_bytes.min(self.memory_bytes / 4).max(1)
+    }
+
+    /// How many generations may wait to be written out, within the half of the memory that memtables may take.
+    pub(super) fn sealed_max(&self) -> usize {
+        (self.memory_bytes / 2 / self.memtable_limit_bytes()).saturating_sub(1).clamp(1, 4) as usize
+    }
+
+    /// About how much memory a flush takes, or a part of a compaction, in bytes.
+    pub(crate) fn job_bytes(&self) -> u64 {
+        (self.memory_bytes / JOB_SHARE).clamp(*JOB_BYTES.start(), *JOB_BYTES.end())
+    }
+
+    /// Batches join a group up to this size, in bytes: what one write call takes well, and no batch waits long for others.
+    pub(super) fn group_bytes_max(&self) -> usize {
+        (self.memory_bytes / 32).clamp(32 << 10, 1 << 20) as usize
+    }
+
+    /// What the buffers of a log and a value file take, in bytes.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        3 * self.group_bytes_max() as u64
+    }
+
     /// Refuses what makes no sense.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |detail: String| Err(Error::InvalidArgument(detail));

@@ -5,6 +5,7 @@ use super::core::{Change, Core, Shared};
 use super::counters::Counters;
 use super::entry::{Action, Kind, Operation, decode_group};
 use super::generation::{Generation, LogPart};
+use super::learn::Learner;
 use super::memtable::Memtable;
 use super::options::DbOptions;
 use super::snapshot::Moments;
@@ -19,13 +20,13 @@ use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex};
 use crate::io::{Storage, random_u64};
-use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
+use crate::vlog::{ValueFile, ValuePlace, ValueWriter, values_name};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// The file that a store holds locked while it is open for writing.
-const LOCK_NAME: &str = "LOCK";
+pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// Opens a store. Nothing is written with `read_only`.
 pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
@@ -45,14 +46,20 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
     let recovered = recover(&*storage)?;
     let recovered = recovered.unwrap_or_else(|| Recovered { state: State::new(random_u64()), number: 0, closed: None });
     let Recovered { mut state, closed, .. } = recovered;
-    let cache = Arc::new(BlockCache::new(options.memory_bytes / 2));
+    let cache = Arc::new(BlockCache::for_tables(options.memory_bytes));
+    cache.reserve(options.buffer_bytes());
     let mut replayed = Replayed::new(&storage, &state)?;
     replayed.replay(&state, closed.as_ref())?;
     let Replayed { values, generation, young, ends, .. } = replayed;
     state.last_sequence = state.last_sequence.max(generation.last_sequence);
     let mut tables = BTreeMap::new();
-    for (_, _, meta) in state.tables() {
-        tables.insert(meta.number, TableFile::open(&storage, state.owner, Arc::clone(meta), &cache, options)?);
+    let learner = Learner::new(options);
+    for (_, level, meta) in state.tables() {
+        let table = TableFile::open(&storage, state.owner, Arc::clone(meta), &cache, options)?;
+        if !read_only {
+            learner.note_table(level, &table);
+        }
+        tables.insert(meta.number, table);
     }
     if !read_only {
         remove_orphans(&*storage, &state, &young)?;
@@ -78,6 +85,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         cache,
         moments: Moments::default(),
         counters: Counters::default(),
+        learner,
         queue: Mutex::default(),
         written: Condvar::default(),
         writer: Mutex::new(Writer::new(None, Generation::default(), visible + 1)),
@@ -119,9 +127,11 @@ impl Core {
         let log = Wal::create(&self.storage, self.owner, number, None, previous)?;
         self.storage.sync_directory()?;
         let mut active = found;
+        active.held = self.hold_for_memtables(active.memory_bytes());
         if !keeps {
             let memtables = fresh_memtables(&shared);
-            let next = Generation { memtables, last_sequence: active.last_sequence, ..Generation::default() };
+            let held = self.hold_for_memtables(0);
+            let next = Generation { memtables, last_sequence: active.last_sequence, held, ..Generation::default() };
             shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
         }
         active.logs.push(LogPart { number, bytes: 0 });
@@ -145,10 +155,11 @@ impl Core {
         ends: &BTreeMap<u64, u64>,
     ) -> Result<Generation> {
         for handle in &mut found.values {
+            let number = handle.number;
             if handle.file.is_finished()? {
+                self.storage.open_update(&values_name(number))?.sync()?;
                 continue;
             }
-            let number = handle.number;
             let end = ends.get(&number).copied().unwrap_or(0);
             let completed = ValueWriter::resume(&self.storage, self.owner, number, end, self.options.compression);
             let file = completed.and_then(ValueWriter::finish)?;
@@ -223,6 +234,7 @@ impl<'a> Replayed<'a> {
             })?;
             self.generation.logs.push(LogPart { number, bytes });
         }
+        self.forget_unreached();
         let Some(lengths) = closed else { return Ok(()) };
         for &(number, bytes) in &lengths.value_files {
             let handle = self.values.0.get(&number);
@@ -248,6 +260,15 @@ impl<'a> Replayed<'a> {
         self.generation.last_sequence = self.generation.last_sequence.max(last);
         super::commit::insert(&self.generation.memtables, group.to_vec(), operations);
         Ok(true)
+    }
+
+    /// Lets go of files that were opened for a group which a crash has torn.
+    fn forget_unreached(&mut self) {
+        let (young, ends) = (&mut self.young, &self.ends);
+        let unreached: Vec<u64> = young.iter().copied().filter(|number| !ends.contains_key(number)).collect();
+        young.retain(|number| ends.contains_key(number));
+        self.generation.values.retain(|handle| !unreached.contains(&handle.number));
+        self.values.0.retain(|number, _| !unreached.contains(number));
     }
 
     fn note_ends(&mut self, operations: &[Operation], group: &[u8]) {

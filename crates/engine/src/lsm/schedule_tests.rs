@@ -134,7 +134,7 @@ fn key(writer: u8, index: u8) -> [u8; 2] {
 
 /// A value that tells its batch. It is so long that files of which most is dead are worth collecting, and does not compress.
 fn value(batch: u64) -> Vec<u8> {
-    let words = (0..2_500 + batch).map(|word| (word << 8 | batch).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+    let words = (0..300 + batch).map(|word| (word << 8 | batch).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
     std::iter::once(batch).chain(words).flat_map(u64::to_le_bytes).collect()
 }
 

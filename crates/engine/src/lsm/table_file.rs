@@ -1,23 +1,56 @@
 //! A table as a part of the store: what its levels consist of.
 
 use super::cursor::Cursor;
-use super::entry::{Entry, Kind, Sequence};
-use super::lookups::Lookups;
-use super::options::DbOptions;
+use super::entry::{Entry, KeyspaceId, Kind, Sequence};
+use super::learn::{ModelBuilder, PositionModel, Sample, Times};
+use super::options::{DbOptions, Learning, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::error::{Error, Result};
-use crate::io::Storage;
+use crate::io::sync::Published;
+use crate::io::{Storage, Timer};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Name of the property that holds a table's range removals.
 pub(crate) const REMOVALS_PROPERTY: &str = "range-removals";
+/// Name of the property that holds a model that was fitted while the table was written.
+pub(crate) const MODEL_PROPERTY: &str = "plr";
+/// After so many keys learning looks whether it is to go on.
+const KEYS_PER_CHECK: u64 = 1 << 12;
+/// What walks over a table by itself reads so much at a time, in bytes.
+pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
 /// Name of the property that says which file of which store a table is: both numbers, little-endian.
 pub(crate) const PLACE_PROPERTY: &str = "store";
+
+/// Name of the property that says what a table was made of.
+pub(crate) const ORIGIN_PROPERTY: &str = "origin";
+
+/// What a table was made of: what only a repair asks for that has no manifest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The keyspace that it was written for.
+    pub(crate) keyspace: KeyspaceId,
+    /// The newest operation that any entry of its inputs came from, whatever sequence numbers they have by now: logs that end before it
+    /// are in tables.
+    pub(crate) newest: Sequence,
+}
+
+impl Origin {
+    /// `keyspace: u32 | newest: u64`.
+    pub(crate) fn encode(self) -> Vec<u8> {
+        [&self.keyspace.to_le_bytes()[..], &self.newest.to_le_bytes()].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (keyspace, newest) = bytes.split_first_chunk()?;
+        let newest = u64::from_le_bytes(newest.try_into().ok()?);
+        Some(Self { keyspace: KeyspaceId::from_le_bytes(*keyspace), newest })
+    }
+}
 
 /// The longest value of a table that is read whole, in bytes; longer ones are separated whatever the options say.
 const MAX_INLINE_BYTES: u64 = 1 << 20;
@@ -27,13 +60,27 @@ pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
 }
 
+/// How a cursor reads: through the cache; or, for one pass over everything that nobody else will read soon, past the cache and about
+/// so many bytes at a time.
+pub(crate) type Ahead = Option<u64>;
+
 /// An open table of the store. Its file is removed when the last handle goes, once it is obsolete.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub(crate) meta: Arc<TableMeta>,
     pub(crate) table: Table,
     pub(crate) removals: Arc<Removals>,
-    pub(crate) lookups: Lookups,
+    pub(crate) origin: Origin,
+    /// What its look-ups cost, from a sample.
+    pub(crate) times: Times,
+    /// When it became part of the store, or was opened.
+    pub(crate) born: Timer,
+    /// How keys are found without a model.
+    baseline: SearchPath,
+    model_reads: ModelReads,
+    /// Whether there is a model, so that look-ups without one need not look.
+    has_model: AtomicBool,
+    model: Published<Option<PositionModel>>,
     storage: Arc<dyn Storage>,
     obsolete: AtomicBool,
 }
@@ -64,10 +111,23 @@ impl TableFile {
             Some(_) => !table.is_tagged(),
             None => table.is_tagged() && table.property(PLACE_PROPERTY) == Some(&place),
         };
+        let is_inline = options.learning == Learning::Inline;
+        // A model that is missing, damaged or another table's means the plain path.
+        let model = table.property(MODEL_PROPERTY).filter(|_| is_inline).and_then(PositionModel::decode);
+        let model = model.filter(|model| model.records() == meta.records);
         match removals {
             Some(removals) if is_ours && table.len() == meta.records => Ok(Arc::new(Self {
                 removals: Arc::new(removals),
-                lookups: Lookups::default(),
+                origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
+                times: Times::default(),
+                born: Timer::start(),
+                baseline: match options.learning {
+                    Learning::Inline | Learning::Coded => SearchPath::Coded,
+                    _ => SearchPath::Plain,
+                },
+                model_reads: options.model_reads,
+                has_model: AtomicBool::new(model.is_some()),
+                model: Published::new(model),
                 storage: Arc::clone(storage),
                 obsolete: AtomicBool::new(false),
                 table,
@@ -86,11 +146,75 @@ impl TableFile {
     /// The newest entry of a key that is not newer than `at`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(Kind, Sequence, Slice)>> {
-        let found = self.table.find_version(key, at, SearchPath::default())?;
-        self.lookups.note(found.is_some());
+        let window = match self.has_model.load(Ordering::Relaxed) {
+            true => self.model.peek().as_ref().as_ref().and_then(|model| model.window(key)),
+            false => None,
+        };
+        self.get_in(key, at, window)
+    }
+
+    /// As [`Self::get`], with the positions that a model says the key lies between.
+    #[inline]
+    pub(crate) fn get_in(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        window: Option<(u64, u64)>,
+    ) -> Result<Option<(Kind, Sequence, Slice)>> {
+        let sample = Sample::begin();
+        let path = match (window, self.model_reads) {
+            (Some((low, high)), ModelReads::Block) => SearchPath::Window(low, high),
+            (Some((low, high)), ModelReads::Window) => SearchPath::WindowAlone(low, high),
+            (None, _) => self.baseline,
+        };
+        let found = self.table.find_version(key, at, path)?;
+        self.times.end(sample, window.is_some(), found.is_some());
         let Some((tag, sequence, value)) = found else { return Ok(None) };
         let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
         Ok(Some((kind, sequence, value)))
+    }
+
+    /// Learns where its records lie; `None` where `go_on` says to stop.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage.
+    pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
+        let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest);
+        let is_whole = self.teach(&mut builder, go_on)?;
+        Ok(builder.finish().filter(|_| is_whole))
+    }
+
+    /// Shows all its keys to a builder; `false` where `go_on` said to stop.
+    pub(crate) fn teach(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
+        let mut cursor = TableFileCursor::new(self, Some(WALK_AHEAD_BYTES));
+        let mut count = 0_u64;
+        cursor.first()?;
+        while let Some(entry) = cursor.entry() {
+            builder.add(entry.key);
+            count += 1;
+            if count.is_multiple_of(KEYS_PER_CHECK) && !go_on() {
+                return Ok(false);
+            }
+            cursor.next()?;
+        }
+        Ok(true)
+    }
+
+    /// Gives it a model, or takes the one it has.
+    pub(crate) fn set_model(&self, model: Option<PositionModel>) {
+        let is_some = model.is_some();
+        self.model.set(model);
+        self.has_model.store(is_some, Ordering::Relaxed);
+    }
+
+    /// Bytes of its model.
+    pub(crate) fn model_bytes(&self) -> u64 {
+        self.model.peek().as_ref().as_ref().map_or(0, PositionModel::memory_bytes)
+    }
+
+    /// Lines of its model.
+    pub(crate) fn model_segments(&self) -> u64 {
+        self.model.peek().as_ref().as_ref().map_or(0, PositionModel::segments) as u64
     }
 
     /// What an entry of no known kind is.
@@ -106,9 +230,9 @@ impl TableFile {
         if self.meta.has_range_removals { self.removals.covering(key, at) } else { 0 }
     }
 
-    /// A position among its entries; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn cursor(self: &Arc<Self>, for_compaction: bool) -> Box<dyn Cursor> {
-        Box::new(TableFileCursor::new(self, for_compaction))
+    /// A position among its entries.
+    pub(crate) fn cursor(self: &Arc<Self>, ahead: Ahead) -> Box<dyn Cursor> {
+        Box::new(TableFileCursor::new(self, ahead))
     }
 
     /// Takes [`Self::mark_obsolete`] back.
@@ -141,9 +265,11 @@ pub(crate) struct TableFileCursor {
 }
 
 impl TableFileCursor {
-    /// Of a table; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn new(file: &Arc<TableFile>, for_compaction: bool) -> Self {
-        let cursor = if for_compaction { file.table.compaction_cursor() } else { file.table.cursor() };
+    pub(crate) fn new(file: &Arc<TableFile>, ahead: Ahead) -> Self {
+        let cursor = match ahead {
+            Some(bytes) => file.table.compaction_cursor(bytes),
+            None => file.table.cursor(),
+        };
         Self { cursor, file: Arc::clone(file), kind: None }
     }
 

@@ -50,8 +50,30 @@ pub(crate) struct View {
 pub(crate) struct Levels {
     /// Level 0: tables may overlap, newest first.
     pub(crate) newest: Vec<Arc<TableFile>>,
-    /// Levels 1 and below: tables are disjoint and sorted.
-    pub(crate) deeper: Vec<Arc<LevelTables>>,
+    /// Levels 1 and below that have tables, with their numbers: tables are disjoint and sorted.
+    pub(crate) deeper: Vec<(usize, Arc<LevelTables>)>,
+}
+
+impl Levels {
+    /// Levels 1 and below, with their numbers.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Arc<LevelTables>)> {
+        self.deeper.iter().map(|(number, level)| (*number, level))
+    }
+
+    /// Whether one of the levels is this very one.
+    pub(crate) fn has(&self, level: &Arc<LevelTables>) -> bool {
+        self.deeper.iter().any(|(_, other)| Arc::ptr_eq(level, other))
+    }
+
+    /// The level of these tables if there is one, or a new one.
+    pub(crate) fn reused(&self, tables: Vec<Arc<TableFile>>) -> Arc<LevelTables> {
+        let is_same = |level: &&Arc<LevelTables>| {
+            let others = level.tables();
+            others.len() == tables.len() && others.iter().zip(&tables).all(|(one, other)| Arc::ptr_eq(one, other))
+        };
+        let found = self.deeper.iter().map(|(_, level)| level).find(is_same).cloned();
+        found.unwrap_or_else(|| Arc::new(LevelTables::new(tables)))
+    }
 }
 
 /// What a look-up has found: the kind is [`Kind::Value`] or [`Kind::Pointer`].
@@ -85,9 +107,13 @@ impl View {
                 }
             }
         }
-        for level in &self.levels.deeper {
-            if let Some(table) = level.find(key) {
-                if let Some(found) = ask(table, key, at)? {
+        for (_, level) in &self.levels.deeper {
+            if let Some((table, window)) = level.ask(key) {
+                let entry = match window {
+                    Some(_) => table.get_in(key, at, window)?,
+                    None => table.get(key, at)?,
+                };
+                if let Some(found) = (Source { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
                 }
             }
@@ -98,7 +124,7 @@ impl View {
     /// The range removals of all sources that have any.
     pub(crate) fn removals(&self) -> Vec<Arc<Removals>> {
         let memtables = std::iter::once(&self.active).chain(&self.sealed).map(|memtable| memtable.removals());
-        let deeper = self.levels.deeper.iter().flat_map(|level| level.tables());
+        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.tables());
         let tables = self.levels.newest.iter().chain(deeper).map(|table| Arc::clone(&table.removals));
         memtables.chain(tables).filter(|removals| !removals.is_empty()).collect()
     }

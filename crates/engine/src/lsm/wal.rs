@@ -176,6 +176,33 @@ pub(crate) fn replay(
     Ok(groups.taken)
 }
 
+/// Shows `visit` the groups of a log ahead of whatever is damaged in it, or missing.
+///
+/// # Errors
+/// What the storage reports, and those of `visit`; damage is none.
+pub(crate) fn salvage(
+    storage: &dyn Storage,
+    owner: u64,
+    number: u64,
+    visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
+) -> Result<()> {
+    let Some(file) = open(storage, number)? else { return Ok(()) };
+    let header_is_valid = HEADER.read(&*file, owner, number)?.is_some();
+    let start = HEADER_BYTES as u64;
+    let records = Records { file: &*file, identity: identity(owner, number), start };
+    let mut groups = Groups { file: &*file, group: Vec::new(), begins: start, sequence: 0, taken: start };
+    let shown = replay_records(records, header_is_valid, &mut |entry| groups.take(entry, u64::MAX, 0, visit));
+    match shown {
+        Err(error) if !matches!(error, Error::Damaged { .. }) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The owner that a log says it has.
+pub(crate) fn owner(storage: &dyn Storage, number: u64) -> Result<Option<u64>> {
+    open(storage, number)?.map_or(Ok(None), |file| HEADER.owner(&*file))
+}
+
 /// Where the last whole group ends, and up to where the log is known to have been durable.
 fn survey(records: Records<'_>, header_is_valid: bool) -> Result<(u64, u64)> {
     let mut end = records.start;

@@ -1,17 +1,18 @@
 //! Background work: memtables written out, tables compacted, values collected. With `threads: 0` the same steps are taken inside the
 //! calls that make them due, one after the other, so that a run can be repeated exactly.
 
-use super::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, flush, run_job};
+use super::compact::{Below, Collected, CompactJob, JobContext, Outcome, flush, run_split};
 use super::core::{Change, Core, Shared};
 use super::cursor::Cursor;
 use super::entry::{KeyspaceId, MAX_SEQUENCE};
 use super::generation::Generation;
+use super::learn::{LearnTask, LearningStats};
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::merge::MergeCursor;
-use super::table_file::TableFile;
+use super::table_file::{Origin, TableFile};
 use super::values::ValueHandle;
-use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, TableMeta};
+use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::MutexGuard;
@@ -28,6 +29,7 @@ const RECYCLED_LOGS: usize = 2;
 enum Task {
     Flush(Arc<Generation>),
     Compact(Arc<Job>),
+    Learn(LearnTask),
 }
 
 impl Core {
@@ -47,7 +49,14 @@ impl Core {
                     _ = self.run(task);
                     shared = self.shared.lock();
                 }
-                None => shared = self.changed.wait(&self.shared, shared),
+                None => {
+                    // Learning waits for a time, and for nothing else that would wake a thread.
+                    let wait_us = if compacts { self.learner.wait_us() } else { None };
+                    shared = match wait_us {
+                        Some(wait_us) => self.changed.wait_for(&self.shared, shared, wait_us),
+                        None => self.changed.wait(&self.shared, shared),
+                    };
+                }
             }
         }
     }
@@ -109,6 +118,10 @@ impl Core {
         if !compacts {
             return None;
         }
+        // Learning is short, and look-ups gain from it at once; compactions are long.
+        if let Some(task) = self.learner.next() {
+            return Some(Task::Learn(task));
+        }
         let limits = self.limits();
         let job = Picker { state: &shared.state, limits: &limits, running: &shared.running }.pick()?;
         Some(Task::Compact(shared.start(job)))
@@ -118,11 +131,13 @@ impl Core {
         let outcome = match &task {
             Task::Flush(generation) => self.flush_generation(generation),
             Task::Compact(job) => self.compact_job(job),
+            Task::Learn(task) => self.learn_one(task),
         };
         let mut shared = self.shared.lock();
         match &task {
             Task::Flush(_) => shared.is_flushing = false,
             Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
+            Task::Learn(_) => self.learner.end(),
         }
         if let Err(error) = &outcome
             && !matches!(error, Error::Interrupted)
@@ -134,19 +149,22 @@ impl Core {
         outcome
     }
 
-    fn context(&self) -> JobContext<'_> {
+    fn context(&self, origin: Origin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
             owner: self.owner,
             options: &self.options,
             next_file: &self.next_file,
+            origin,
             stop: &self.stop,
+            memory_bytes: self.options.job_bytes(),
         }
     }
 
     /// Writes the memtables of the oldest generation out; its logs are needed no more then.
     pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
         let timer = Timer::start();
+        let _held = self.cache.hold(self.options.job_bytes());
         let mut tables: Vec<(KeyspaceId, Arc<TableFile>)> = Vec::new();
         let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
         let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
@@ -160,8 +178,10 @@ impl Core {
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
             let snapshots = self.moments.held();
-            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
+            let origin = Origin { keyspace: id, newest: 0 };
+            let outcome = flush(&self.context(origin), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
             moved.extend(outcome.value_files);
+            self.learner.learning_us.add(outcome.learning_us as u64);
             for meta in outcome.tables {
                 self.counters.flushed_bytes.add(meta.bytes);
                 tables.push((id, self.open_table(meta)?));
@@ -252,6 +272,7 @@ impl Core {
         self.counters.compaction_read_bytes.add(job.bytes());
         self.counters.compaction_written_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
         self.counters.moved_value_bytes.add(outcome.moved_bytes);
+        self.learner.learning_us.add(outcome.learning_us as u64);
         self.finish(job, outcome)?;
         self.counters.compaction_us.add(timer.elapsed_us() as u64);
         Ok(())
@@ -275,18 +296,23 @@ impl Core {
         Ok(Some(Inputs { tables, levels, collected, snapshots: self.moments.held() }))
     }
 
+    /// Does a job; one that somebody waits for in as many parts as there are threads.
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
-        let work = CompactJob {
-            cursor: inputs.cursor(job),
+        let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
+        let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
+        let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
+        let context = self.context(Origin { keyspace: job.keyspace, newest });
+        let _held = self.cache.hold(context.memory_bytes * threads.min(borders.len() + 1) as u64);
+        run_split(&context, threads, borders, |part| CompactJob {
+            cursor: inputs.cursor(job, context.ahead_bytes(inputs.tables.len())),
             removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
             level: job.output_level,
             snapshots: &inputs.snapshots,
             below: inputs.below(job),
             collected: &inputs.collected,
             cuts: Some(job.cuts(self.options.table_bytes)),
-            part: Part::default(),
-        };
-        run_job(&self.context(), work)
+            part,
+        })
     }
 
     fn finish(&self, job: &Job, outcome: Outcome) -> Result<()> {
@@ -323,6 +349,81 @@ impl Core {
             }
         }
         outcome
+    }
+
+    fn learn_one(&self, task: &LearnTask) -> Result<()> {
+        match task {
+            LearnTask::Table(level, table) => self.learn_table(*level, table),
+            LearnTask::Level(keyspace, number, level) => match level.upgrade() {
+                Some(level) => self.learn_level(*keyspace, *number, &level),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn learn_table(&self, level: usize, table: &Arc<TableFile>) -> Result<()> {
+        let timer = Timer::start();
+        if let Some(model) = table.learn(&|| !self.is_stopped())? {
+            table.set_model(Some(model));
+            self.learner.note_learned(level, table, timer.elapsed_us());
+        }
+        Ok(())
+    }
+
+    /// Learns a level, unless it changes meanwhile: then the work is lost, and counted.
+    fn learn_level(&self, keyspace: KeyspaceId, number: usize, level: &Arc<LevelTables>) -> Result<()> {
+        let timer = Timer::start();
+        let is_current = || {
+            let shared = self.shared.lock();
+            shared.trees.get(&keyspace).is_some_and(|tree| tree.view.get().levels.has(level))
+        };
+        let model = level.learn(&|| !self.is_stopped() && is_current())?;
+        let is_given_up = model.is_none() || !is_current();
+        let records = level.tables().iter().map(|table| table.meta.records).sum();
+        if let Some(model) = model {
+            match self.learner.has_room(model.memory_bytes()) {
+                true => level.set_model(model),
+                false => self.learner.dropped.add(1),
+            }
+        }
+        debug_assert!(number > 0, "level 0 is not learned as a whole");
+        self.learner.note_level_learned(records, timer.elapsed_us(), is_given_up);
+        Ok(())
+    }
+
+    /// What was learned, and what look-ups made of it.
+    pub(super) fn learning_stats(&self) -> LearningStats {
+        let shared = self.shared.lock();
+        let mut stats = self.learner.stats(shared.tables.values());
+        for tree in shared.trees.values() {
+            for (_, level) in tree.view.get().levels.numbered() {
+                if let Some(model) = level.model() {
+                    stats.models += 1;
+                    stats.model_bytes += model.memory_bytes();
+                    stats.segments += model.segments() as u64;
+                }
+            }
+        }
+        stats
+    }
+
+    /// Learns all that is there; see [`Db::learn`](super::Db::learn).
+    pub(super) fn learn(&self) -> Result<()> {
+        let trees: Vec<_> = self.shared.lock().trees.values().cloned().collect();
+        for tree in trees {
+            let levels = Arc::clone(&tree.view.get().levels);
+            for table in &levels.newest {
+                self.learn_table(0, table)?;
+            }
+            for (number, level) in levels.numbered() {
+                if self.options.level_models {
+                    self.learn_level(tree.id, number, level)?;
+                } else {
+                    level.tables().iter().try_for_each(|table| self.learn_table(number, table))?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Merges all tables; see [`Db::compact`](super::Db::compact).
@@ -373,14 +474,14 @@ struct Inputs {
 
 impl Inputs {
     /// All inputs, merged.
-    fn cursor(&self, job: &Job) -> Box<dyn Cursor> {
+    fn cursor(&self, job: &Job, ahead_bytes: u64) -> Box<dyn Cursor> {
         let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
         for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
             let tables: Vec<Arc<TableFile>> =
                 level.iter().filter_map(|(_, meta)| self.tables.get(&meta.number)).cloned().collect();
             match level.first() {
-                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(true))),
-                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), true))),
+                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(Some(ahead_bytes)))),
+                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), Some(ahead_bytes)))),
             }
         }
         match sources.len() {

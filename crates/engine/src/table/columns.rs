@@ -105,10 +105,10 @@ pub(super) struct Columns {
     pub(super) key: Option<usize>,
     pub(super) value: Option<usize>,
     /// The tag of all records, where they have one.
-    kind: Option<u8>,
-    pub(super) least_suffix: u64,
+    pub(super) kind: Option<u8>,
+    least_suffix: u64,
     pub(super) suffix_bytes: usize,
-    end_bytes: usize,
+    pub(super) end_bytes: usize,
     key_ends_at: usize,
     value_ends_at: usize,
     suffixes_at: usize,

@@ -62,6 +62,48 @@ pub fn may_contain(unit: &[u8], hash: u64) -> bool {
     bits_of(hash, probes).all(|bit| line.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1))
 }
 
+/// A line of a unit, where a cache line begins.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line([u8; LINE_BYTES]);
+
+/// A whole filter in memory: a key touches one cache line of it.
+#[derive(Debug)]
+pub(super) struct ResidentFilter {
+    lines: Vec<Line>,
+}
+
+/// Lines of a unit, the one with probes and checksum included.
+const UNIT_LINES: usize = UNIT_BYTES / LINE_BYTES;
+
+impl ResidentFilter {
+    /// Takes units over whose checksums were found right. Units that do not all state the same number of probes are forged, and rule
+    /// nothing out.
+    pub(super) fn new(units: &[u8]) -> Self {
+        let probes = units.get(PROBES_AT);
+        let is_sound = units.chunks(UNIT_BYTES).all(|unit| unit.len() == UNIT_BYTES && unit.get(PROBES_AT) == probes);
+        let lines = units.as_chunks().0.iter().filter(|_| is_sound).map(|line| Line(*line)).collect();
+        Self { lines }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.lines.len() * LINE_BYTES) as u64
+    }
+
+    /// See [`may_contain`]; a unit that there is not rules nothing out.
+    #[inline]
+    pub(super) fn may_contain(&self, unit: u64, hash: u64) -> bool {
+        let begin = unit as usize * UNIT_LINES;
+        let Some(lines) = self.lines.get(begin..begin + UNIT_LINES) else { return true };
+        // All units of a filter state the same; the first unit's line stays in the processor's cache.
+        let probes = self.lines.get(UNIT_LINES - 1).map_or(0, |last| last.0[PROBES_AT % LINE_BYTES]);
+        probes > PROBES_MAX || {
+            let line = &lines[line_of(hash)].0;
+            bits_of(hash, probes).fold(1, |all, bit| all & (line[bit / 8] >> (bit % 8))) & 1 == 1
+        }
+    }
+}
+
 /// Maps the 32 bits of `part` evenly to `0..count`.
 fn scale(part: u32, count: u32) -> u32 {
     ((u64::from(part) * u64::from(count)) >> 32) as u32

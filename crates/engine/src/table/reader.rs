@@ -2,25 +2,32 @@
 
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::counts::{self, Counts};
+use super::filter::ResidentFilter;
 use super::format::{self, Meta, NodeKind, Section, Source, Tail};
 use super::key::KeyType;
 use super::locations::Locations;
 use super::options::OpenOptions;
+use super::quick::note_of;
 use super::receipt::{ReadRecord, Receipt};
 use super::report::TableReport;
 use super::search::keeps_filter;
 use super::value::MAX_VALUE_BYTES;
+use super::versions::Resident;
 use crate::block::cache::{BlockCache, BlockKey};
+use crate::block::frames::Directory;
 use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Of a large budget, this much is kept from the cache for the children that operations hold while they work, in bytes.
 const MOST_WORKING_BYTES: u64 = 32 << 20;
+/// What an open table takes beside its index: metadata, the file's handle and its path, in bytes.
+const OPEN_TABLE_BYTES: u64 = 2 << 10;
 /// An opening read of this size is made whatever the budget, in bytes.
 const LEAST_OPENING_BYTES: u64 = 1 << 20;
 /// Largest unit of a layer in bytes: one group of separators of the longest keys takes less.
@@ -57,6 +64,10 @@ pub(super) struct Inner {
     pub(super) locations: Locations,
     pub(super) layout: Layout,
     pub(super) cache: Arc<BlockCache>,
+    /// Where the blocks are in a cache for tables.
+    pub(super) directory: Option<Directory>,
+    /// What the look-ups of a store need beside.
+    pub(super) resident: Resident,
     /// Tag and sequence of all records, where they have none of their own.
     pub(super) untagged: (u8, u64),
     pub(super) profile: Profile,
@@ -64,9 +75,11 @@ pub(super) struct Inner {
     /// What of the budget is neither resident nor for the cache: the children that operations hold while they work.
     pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<Counts>,
-    pub(super) filter: OnceLock<Option<Vec<u8>>>,
+    pub(super) filter: OnceLock<ResidentFilter>,
     /// Whether the filter stays in memory.
     pub(super) keeps_filter: bool,
+    /// What of the shared cache's budget this table has for itself.
+    pub(super) reserved_bytes: AtomicU64,
 }
 
 /// What one operation has at hand beside the table: its receipt, and children that were read ahead for it.
@@ -130,8 +143,13 @@ impl Table {
         let working_bytes = (free_bytes / 2).min(MOST_WORKING_BYTES);
         let own_cache = || Arc::new(BlockCache::new(free_bytes - working_bytes));
         let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
+        let frames = shared.and_then(|(cache, _)| cache.frames());
+        let directory = frames.map(|frames| frames.directory(usize::try_from(meta.blocks).unwrap_or(0)));
+        let resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
         let inner = Inner {
             data,
+            directory,
+            resident,
             data_file_id,
             file_id,
             root,
@@ -147,10 +165,17 @@ impl Table {
             counts: OnceLock::new(),
             filter: OnceLock::new(),
             keeps_filter,
+            reserved_bytes: AtomicU64::new(0),
             meta,
             storage,
             file,
         };
+        if let Some((cache, _)) = shared {
+            // Nothing of it can be done without.
+            let bytes = inner.resident_bytes() + OPEN_TABLE_BYTES;
+            cache.reserve(bytes);
+            inner.note_reserved(bytes);
+        }
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -173,6 +198,12 @@ impl Table {
     #[must_use]
     pub fn value_width(&self) -> Option<u64> {
         self.inner.meta.value_width
+    }
+
+    /// Whether records have tags and suffixes.
+    #[must_use]
+    pub fn is_tagged(&self) -> bool {
+        self.inner.meta.tagged
     }
 
     /// Number of records.
@@ -314,9 +345,23 @@ fn check_meta(meta: &Meta, file_bytes: u64, data_file_bytes: u64) -> std::result
     Ok(())
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) {
+            frames.forget(directory);
+            frames.give(*self.reserved_bytes.get_mut());
+        }
+    }
+}
+
 impl Inner {
     pub(super) fn damaged(&self, offset: u64, detail: impl Into<String>) -> Error {
         Error::damaged(self.file.path(), offset, detail)
+    }
+
+    /// Counts bytes that were kept of the shared cache's budget as this table's.
+    pub(super) fn note_reserved(&self, bytes: u64) {
+        self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Number of children of a level: blocks at level 0, else units of that layer.
@@ -342,7 +387,7 @@ impl Inner {
         Ok(Section { offset: layer.offset + child * layer.unit_bytes, bytes: layer.unit_bytes })
     }
 
-    pub(super) fn cache_key(&self, level: usize, section: Section) -> BlockKey {
+    fn cache_key(&self, level: usize, section: Section) -> BlockKey {
         // Two files may be behind one table; data of another file is told apart by a bit that no offset has.
         let beside = level == 0 && self.meta.source != Source::Own;
         BlockKey { file_id: self.file_id, offset: section.offset | u64::from(beside) << 63 }
@@ -354,7 +399,7 @@ impl Inner {
             return Ok(found.clone());
         }
         let section = self.section(level, child)?;
-        if let Some(found) = self.cache.get(self.cache_key(level, section)) {
+        if let Some(found) = self.cached(level, child, section) {
             return Ok(found);
         }
         let bytes = self.read(level, section, reads)?;
@@ -372,7 +417,7 @@ impl Inner {
         for child in first..=last {
             let section = self.section(level, child)?;
             let cached = reads.ahead.get(&(level, child)).cloned();
-            let found = cached.or_else(|| self.cache.get(self.cache_key(level, section)));
+            let found = cached.or_else(|| self.cached(level, child, section));
             if found.is_none() {
                 match missing.last_mut() {
                     Some((whole, children)) if children.end == child && whole.end() == section.offset => {
@@ -408,8 +453,22 @@ impl Inner {
     /// Checks and unpacks the bytes of a child, and offers it to the cache.
     fn keep(&self, level: usize, child: u64, section: Section, bytes: &[u8]) -> Result<Arc<[u8]>> {
         let checked = self.check(level, child, section, bytes)?;
-        self.cache.insert(self.cache_key(level, section), checked.clone());
+        match (&self.directory, self.cache.frames()) {
+            (Some(directory), Some(frames)) if level == 0 => {
+                let note = note_of(&self.view(child, &checked)?);
+                frames.insert(directory, child, checked.clone(), note);
+            }
+            _ => self.cache.insert(self.cache_key(level, section), checked.clone()),
+        }
         Ok(checked)
+    }
+
+    /// A child that the cache has.
+    pub(super) fn cached(&self, level: usize, child: u64, section: Section) -> Option<Arc<[u8]>> {
+        match (&self.directory, self.cache.frames()) {
+            (Some(directory), Some(frames)) if level == 0 => frames.visit(directory, child, |bytes, _| bytes.clone()),
+            _ => self.cache.get(self.cache_key(level, section)),
+        }
     }
 
     /// Reads the children of sorted `ranges` that no cache has into `reads.ahead`; `merge` says whether two stretches that are
@@ -427,7 +486,7 @@ impl Inner {
                 continue;
             }
             let section = self.section(level, child)?;
-            if let Some(found) = self.cache.get(self.cache_key(level, section)) {
+            if let Some(found) = self.cached(level, child, section) {
                 reads.ahead.insert((level, child), found);
                 continue;
             }

@@ -242,23 +242,44 @@ impl Inner {
         if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
             return Ok(true);
         }
+        let Some(filter) = self.resident_filter(&meta, reads)? else { return Ok(true) };
+        let hash = filter::hash_key(key);
+        let mut groups = meta.layout.groups_of_blocks(window.first..=window.last);
+        Ok(groups.any(|group| filter.may_contain(meta.layout.unit_in_group(group, hash), hash)))
+    }
+
+    /// The filter, read at its first use; `None` where memory has no room for it now.
+    pub(super) fn resident_filter(
+        &self,
+        meta: &FilterMeta,
+        reads: &mut Reads<'_>,
+    ) -> Result<Option<&filter::ResidentFilter>> {
         if self.filter.get().is_none() {
-            let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-            for (unit, offset) in
-                bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
-            {
-                if !checksum::check(self.file_id, offset, unit) {
-                    return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
+            if self.directory.is_some() && !self.cache.take(meta.section.bytes) {
+                return Ok(None);
+            }
+            let is_ours = self.read_filter(meta, reads);
+            if self.directory.is_some() {
+                match is_ours {
+                    Ok(true) => _ = self.note_reserved(meta.section.bytes),
+                    _ => self.cache.give(meta.section.bytes),
                 }
             }
-            _ = self.filter.set(Some(bytes));
+            is_ours?;
         }
-        let Some(Some(units)) = self.filter.get() else { return Ok(true) };
-        let hash = filter::hash_key(key);
-        Ok(meta.layout.groups_of_blocks(window.first..=window.last).any(|group| {
-            let at = meta.layout.unit_in_group(group, hash) as usize * filter::UNIT_BYTES;
-            units.get(at..at + filter::UNIT_BYTES).is_none_or(|unit| filter::may_contain(unit, hash))
-        }))
+        Ok(self.filter.get())
+    }
+
+    /// Reads the filter; whether no other thread was first.
+    fn read_filter(&self, meta: &FilterMeta, reads: &mut Reads<'_>) -> Result<bool> {
+        let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+        for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
+        {
+            if !checksum::check(self.file_id, offset, unit) {
+                return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
+            }
+        }
+        Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
     }
 }
 

@@ -1,14 +1,21 @@
 //! The look-ups of a store: a version of a key, from tables that share one cache.
 
 use super::block::{BlockView, Place};
+use super::filter::{ResidentFilter, hash_key};
+use super::format::{Meta, NodeKind, Source};
 use super::key::Probe;
 use super::options::OpenOptions;
+use super::plain::LastKeys;
+use super::quick::{Quick, Version, Within, note_of};
 use super::reader::{Inner, Reads, Table};
+use super::separators::{Separators, Spot};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
+use crate::block::frames::{Directory, Note};
 use crate::error::Result;
 use crate::io::{Profile, Storage};
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// How a table of a store is opened.
 #[derive(Clone, Debug)]
@@ -60,6 +67,11 @@ impl Table {
         self.inner.resident_bytes()
     }
 
+    /// Whether all that it says lies in its own file; an index beside other data refers to theirs.
+    pub(crate) fn is_self_contained(&self) -> bool {
+        self.inner.meta.source == Source::Own
+    }
+
     /// Number that tells this table's file from all others.
     pub(crate) fn file_id(&self) -> u64 {
         self.inner.file_id
@@ -70,23 +82,19 @@ impl Table {
     /// # Errors
     /// What the storage reports, and damage; [`crate::Error::ValueTooLarge`] for a value that lies outside the blocks and is larger than
     /// the options allow.
+    #[inline]
     pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
-        let inner = &*self.inner;
-        let Some((bytes, view_index, block)) = inner.locate_version(key, at, path)? else { return Ok(None) };
-        let view = inner.view(block, &bytes)?;
-        let malformed = || inner.malformed(block);
-        let (tag, sequence) = inner.version_in(&view, view_index).ok_or_else(malformed)?;
-        let value = match view.place(view_index).ok_or_else(malformed)? {
-            Place::Inline(place) => Slice::of_block(&bytes, place).ok_or_else(malformed)?,
-            Place::Long(pointer) => inner.long_value(pointer)?.into(),
-        };
-        Ok(Some((tag, sequence, value)))
+        self.inner.look_up(key, at, path, |tag, sequence, value| match value {
+            Found::InBlock(block, place) => Slice::of_block(block, place).map(|value| (tag, sequence, value)),
+            Found::Read(value) => Some((tag, sequence, value.into())),
+        })
     }
 
     /// Hands the newest version of a key whose sequence is at most `at` to `visit` (tag, sequence, value), without sharing the block.
     ///
     /// # Errors
     /// As [`Self::find_version`].
+    #[inline]
     pub(crate) fn visit_version<R>(
         &self,
         key: &[u8],
@@ -94,15 +102,87 @@ impl Table {
         path: SearchPath,
         visit: impl FnOnce(u8, u64, &[u8]) -> R,
     ) -> Result<Option<R>> {
-        Ok(self.find_version(key, at, path)?.map(|(tag, sequence, value)| visit(tag, sequence, &value)))
+        self.inner.look_up(key, at, path, |tag, sequence, value| match value {
+            Found::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
+            Found::Read(value) => Some(visit(tag, sequence, &value)),
+        })
+    }
+
+    /// What the path by full keys needs in memory is made by a pass over the table, if it is not there yet.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage.
+    pub(crate) fn prepare_plain(&self) -> Result<()> {
+        self.inner.last_keys().map(|_| ())
+    }
+
+    /// Positions as models give them are counted from what is read here, if it is not there yet.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage.
+    pub(crate) fn prepare_windows(&self) -> Result<()> {
+        self.inner.block_starts().map(|_| ())
     }
 }
 
+/// A value that was found.
+enum Found<'a> {
+    InBlock(&'a Arc<[u8]>, Range<usize>),
+    Read(Vec<u8>),
+}
+
+/// What the quick way said.
+enum Outcome<R> {
+    Found(R),
+    Absent,
+    /// It must be looked for in the general way.
+    Unknown,
+}
+
+/// What the look-ups of a store need beside the blocks.
+#[derive(Debug, Default)]
+pub(super) struct Resident {
+    separators: Option<Separators>,
+    /// `None` inside where there can be none.
+    last_keys: OnceLock<Option<LastKeys>>,
+    /// The position of each block's first record.
+    starts: OnceLock<Option<Vec<u32>>>,
+}
+
+impl Resident {
+    /// What can be told from the tail.
+    pub(super) fn decode(meta: &Meta, root: &[u8]) -> Self {
+        let separators = match &meta.layers[..] {
+            [only] if only.kind == NodeKind::CodedStrings => {
+                Separators::decode(root, usize::try_from(only.nodes).unwrap_or(0), meta.blocks)
+            }
+            _ => None,
+        };
+        Self { separators, ..Self::default() }
+    }
+
+    fn bytes(&self) -> u64 {
+        let last_keys = self.last_keys.get().and_then(Option::as_ref).map_or(0, LastKeys::bytes);
+        let starts = self.starts.get().and_then(Option::as_ref).map_or(0, |starts| starts.len() as u64 * 4);
+        last_keys + starts + self.separators.as_ref().map_or(0, Separators::bytes)
+    }
+}
+
+/// Where a look-up begins, and how it goes on in the block.
+struct Start {
+    block: u64,
+    within: Within,
+    /// Whether the block is certainly the one that holds the key, if any does.
+    is_proof: bool,
+}
+
 impl Inner {
-    fn resident_bytes(&self) -> u64 {
-        let filter = self.filter.get().and_then(|filter| filter.as_ref()).map_or(0, |filter| filter.len() as u64);
+    pub(super) fn resident_bytes(&self) -> u64 {
+        let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
-        self.root.len() as u64 + self.locations.resident_bytes() + filter + counts
+        let directory = self.directory.as_ref().map_or(0, Directory::bytes);
+        let beside = self.resident.bytes() + directory + filter + counts;
+        self.root.len() as u64 + self.locations.resident_bytes() + beside
     }
 
     /// Tag and sequence of a record.
@@ -115,19 +195,208 @@ impl Inner {
 
     /// The block from which on records at or behind `key` are to be looked for; the number of blocks where all lie before it.
     pub(super) fn block_of(&self, key: &[u8]) -> Result<u64> {
+        if let Some(spot) = self.resident.separators.as_ref().and_then(|separators| separators.find(key)) {
+            return Ok(spot.block);
+        }
         Ok(self.lower_bound(Probe { key, behind: false }, &mut Reads::default())?.block)
     }
 
-    /// A block that the cache has.
-    pub(super) fn cached_block(&self, block: u64) -> Result<Option<Arc<[u8]>>> {
-        Ok(self.cache.get(self.cache_key(0, self.section(0, block)?)))
+    /// Keeps memory of the shared cache's budget for this table, which has it already.
+    fn reserve(&self, bytes: u64) {
+        self.cache.reserve(bytes);
+        self.note_reserved(bytes);
     }
 
-    /// Block, index in it, and number of the block of the newest version of a key at or before `at`.
-    fn locate_version(&self, key: &[u8], at: u64, _path: SearchPath) -> Result<Option<(Arc<[u8]>, usize, u64)>> {
+    fn last_keys(&self) -> Result<Option<&LastKeys>> {
+        if self.resident.last_keys.get().is_none() {
+            let keys = LastKeys::read(self)?;
+            let bytes = keys.as_ref().map_or(0, LastKeys::bytes);
+            if self.resident.last_keys.set(keys).is_ok() {
+                self.reserve(bytes);
+            }
+        }
+        Ok(self.resident.last_keys.get().and_then(Option::as_ref))
+    }
+
+    fn block_starts(&self) -> Result<Option<&[u32]>> {
+        if self.resident.starts.get().is_none() {
+            let counts = self.counts(&mut Reads::default())?;
+            let start = |block| counts.before(block).and_then(|start| u32::try_from(start).ok());
+            if self.resident.starts.set((0..self.meta.blocks).map(start).collect()).is_ok() {
+                self.reserve(self.meta.blocks * 4);
+            }
+        }
+        Ok(self.resident.starts.get().and_then(Option::as_deref))
+    }
+
+    /// Looks a version up; `show` is given tag, sequence and value of what is found, and says `None` where the place makes no sense.
+    #[inline]
+    fn look_up<R>(
+        &self,
+        key: &[u8],
+        at: u64,
+        path: SearchPath,
+        show: impl FnOnce(u8, u64, Found<'_>) -> Option<R>,
+    ) -> Result<Option<R>> {
         if !self.meta.tagged && at < self.untagged.1 {
             return Ok(None);
         }
+        let mut show = Some(show);
+        match self.quickly(key, at, path, |tag, sequence, value| show.take()?(tag, sequence, value))? {
+            Outcome::Found(found) => Ok(Some(found)),
+            Outcome::Absent => Ok(None),
+            Outcome::Unknown => match show.take() {
+                Some(show) => self.look_up_slowly(key, at, show),
+                // It was shown a value, and said that there is none.
+                None => Err(self.damaged(self.tail_offset, "a record lies outside its block")),
+            },
+        }
+    }
+
+    /// Where the look-up of a key begins; `None` where only the general way knows.
+    #[inline]
+    fn start(&self, key: &[u8], path: SearchPath) -> Result<Option<Start>> {
+        let spot = self.resident.separators.as_ref().and_then(|separators| separators.find(key));
+        let by_separators = |spot: Spot, within| Start { block: spot.block, within, is_proof: true };
+        Ok(match path {
+            SearchPath::Coded => spot.map(|spot| by_separators(spot, Within::Share(spot.share))),
+            SearchPath::Plain => {
+                let Some(keys) = self.last_keys()? else { return Ok(None) };
+                // Behind the last key there is nothing, which the last block says, too.
+                let block = keys.find(key).unwrap_or(self.meta.blocks.saturating_sub(1));
+                Some(Start { block, within: Within::Restarts, is_proof: true })
+            }
+            SearchPath::Window(first, last) => {
+                let (Some(spot), Some(starts)) = (spot, self.block_starts()?) else { return Ok(None) };
+                let start = starts.get(spot.block as usize).map_or(0, |&start| u64::from(start));
+                let within = Within::Between(within_usize(first, start), within_usize(last, start));
+                Some(by_separators(spot, within))
+            }
+            SearchPath::WindowAlone(first, last) => {
+                let Some(starts) = self.block_starts()? else { return Ok(None) };
+                let block = starts.partition_point(|&start| u64::from(start) <= first).saturating_sub(1);
+                let start = starts.get(block).map_or(0, |&start| u64::from(start));
+                let within = Within::Between(within_usize(first, start), within_usize(last, start));
+                Some(Start { block: block as u64, within, is_proof: false })
+            }
+        })
+    }
+
+    #[inline]
+    fn quickly<R>(
+        &self,
+        key: &[u8],
+        at: u64,
+        path: SearchPath,
+        mut show: impl FnMut(u8, u64, Found<'_>) -> Option<R>,
+    ) -> Result<Outcome<R>> {
+        if self.meta.blocks == 0 || self.directory.is_none() {
+            return Ok(Outcome::Unknown);
+        }
+        let Some(start) = self.start(key, path)? else { return Ok(Outcome::Unknown) };
+        if start.is_proof && !self.filter_may_hold(key, start.block)? {
+            return Ok(Outcome::Absent);
+        }
+        let outcome = self.in_block(&start, key, at, &mut show)?;
+        match (start.is_proof, outcome) {
+            (true, Some(outcome)) => Ok(outcome),
+            (false, Some(Outcome::Found(found))) => Ok(Outcome::Found(found)),
+            // The model may have led to the wrong block, or the key lies in the next one.
+            (false, _) if start.block + 1 < self.meta.blocks => {
+                let next = Start { block: start.block + 1, within: Within::Share(0.0), is_proof: false };
+                let next = self.in_block(&next, key, at, &mut show)?;
+                Ok(next.filter(|next| matches!(next, Outcome::Found(_))).unwrap_or(Outcome::Unknown))
+            }
+            _ => Ok(Outcome::Unknown),
+        }
+    }
+
+    /// Whether the filter allows that a block holds a key.
+    #[inline]
+    fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
+        let Some(meta) = &self.meta.filter else { return Ok(true) };
+        let Some(filter) = (match self.filter.get() {
+            Some(filter) => Some(filter),
+            None if self.keeps_filter => self.resident_filter(meta, &mut Reads::default())?,
+            None => None,
+        }) else {
+            return Ok(true);
+        };
+        let hash = hash_key(key);
+        Ok(filter.may_contain(meta.layout.unit_of(block, hash), hash))
+    }
+
+    /// What one block says of a version; `None` where it is not of the kind that is searched quickly.
+    #[inline]
+    fn in_block<R>(
+        &self,
+        start: &Start,
+        key: &[u8],
+        at: u64,
+        show: &mut impl FnMut(u8, u64, Found<'_>) -> Option<R>,
+    ) -> Result<Option<Outcome<R>>> {
+        let block = start.block;
+        let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) else { return Ok(None) };
+        let visited = frames.visit(directory, block, |bytes, note| self.in_quick(start, bytes, note, key, at, show));
+        if let Some(outcome) = visited {
+            return Ok(outcome);
+        }
+        let bytes = self.child(0, block, &mut Reads::default())?;
+        let note = note_of(&self.view(block, &bytes)?);
+        Ok(self.in_quick(start, &bytes, &note, key, at, show))
+    }
+
+    #[inline]
+    fn in_quick<R>(
+        &self,
+        start: &Start,
+        bytes: &Arc<[u8]>,
+        note: &Note,
+        key: &[u8],
+        at: u64,
+        show: &mut impl FnMut(u8, u64, Found<'_>) -> Option<R>,
+    ) -> Option<Outcome<R>> {
+        let quick = Quick::of(note)?;
+        let hit = quick.search(bytes, key, start.within)?;
+        if !hit.is_key {
+            return Some(Outcome::Absent);
+        }
+        if !start.is_proof && hit.index == 0 && start.block > 0 {
+            // Newer versions may stand in the block before.
+            return Some(Outcome::Unknown);
+        }
+        let (index, tag, sequence) = if self.meta.tagged {
+            match quick.version(bytes, key, hit.index, at)? {
+                Version::Found(index, tag) => (index, tag.kind, tag.suffix),
+                Version::Absent => return Some(Outcome::Absent),
+            }
+        } else {
+            (hit.index, self.untagged.0, self.untagged.1)
+        };
+        show(tag, sequence, Found::InBlock(bytes, quick.value(bytes, index)?)).map(Outcome::Found)
+    }
+
+    /// The general way, for blocks and tables of any kind.
+    #[cold]
+    fn look_up_slowly<R>(
+        &self,
+        key: &[u8],
+        at: u64,
+        show: impl FnOnce(u8, u64, Found<'_>) -> Option<R>,
+    ) -> Result<Option<R>> {
+        let Some((bytes, index, block)) = self.locate_version(key, at)? else { return Ok(None) };
+        let view = self.view(block, &bytes)?;
+        let malformed = || self.malformed(block);
+        let (tag, sequence) = self.version_in(&view, index).ok_or_else(malformed)?;
+        let value = match view.place(index).ok_or_else(malformed)? {
+            Place::Inline(place) => Found::InBlock(&bytes, place),
+            Place::Long(pointer) => Found::Read(self.long_value(pointer)?),
+        };
+        show(tag, sequence, value).ok_or_else(malformed).map(Some)
+    }
+
+    /// Block, index in it, and number of the block of the newest version of a key at or before `at`.
+    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<(Arc<[u8]>, usize, u64)>> {
         let Some(position) = self.find(key, &mut Reads::default())? else { return Ok(None) };
         let (mut block, mut bytes) = (position.block, position.bytes);
         while block < self.meta.blocks {
@@ -148,9 +417,7 @@ impl Inner {
     }
 }
 
-impl Table {
-    /// Whether records have tags and suffixes.
-    pub(crate) fn is_tagged(&self) -> bool {
-        self.inner.meta.tagged
-    }
+/// A position of the table as one of a block that begins at `start`.
+fn within_usize(position: u64, start: u64) -> usize {
+    usize::try_from(position.saturating_sub(start)).unwrap_or(usize::MAX)
 }

@@ -15,7 +15,7 @@ pub(crate) use file::{ValueFile, values_name};
 pub(crate) use place::ValuePlace;
 #[expect(unused_imports, reason = "the store that names it follows")]
 pub(crate) use stream::ValueStream;
-pub(crate) use walk::{Found, Walked};
+pub(crate) use walk::Found;
 pub(crate) use write::ValueWriter;
 
 #[cfg(test)]

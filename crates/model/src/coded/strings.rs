@@ -422,6 +422,53 @@ pub fn search_strings(payload: &[u8], groups: usize, key: &[u8]) -> Option<u64> 
     Some(first_child + inner.min(last))
 }
 
+/// A separator of a stored group, and how keys compare with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator<'a> {
+    /// A key is right of it if it is not less, compared whole.
+    Whole(&'a [u8]),
+    /// A key is right of it if its prefix is greater, or the same and the eight bytes behind it, filled up with zeros, are not less.
+    Window {
+        /// What the group's keys share.
+        prefix: &'a [u8],
+        /// The eight bytes, big-endian.
+        word: u64,
+    },
+}
+
+/// Shows the separator of each child of a stored run of groups, in order. `None` when it is malformed; some may have been shown then.
+pub fn visit_separators(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, Separator<'_>)) -> Option<()> {
+    for group in 0..groups {
+        let (mut child, first, mut reader) = locate(payload, groups, group)?;
+        visit(child, Separator::Whole(first));
+        match reader.byte()? {
+            MODE_FRONT => {
+                let mut separator = first.to_vec();
+                while !reader.0.is_empty() {
+                    let (dropped, added) = read_front(&mut reader)?;
+                    separator.truncate(separator.len().checked_sub(dropped)?);
+                    separator.extend_from_slice(added);
+                    child += 1;
+                    visit(child, Separator::Whole(&separator));
+                }
+            }
+            MODE_WINDOW => {
+                let shared = reader.varint()?;
+                let rest_length = reader.varint()?;
+                let prefix = [first.get(..shared)?, reader.take(rest_length)?].concat();
+                let header = GroupHeader::unpack(reader.word()?, reader.word()?)?;
+                for j in 1..header.count {
+                    let residual = bits::read(reader.0, u64::from(j - 1) * u64::from(header.width), header.width)?;
+                    child += 1;
+                    visit(child, Separator::Window { prefix: &prefix, word: header.separator(j, residual) });
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
 /// Walks front-coded separators without building them: only the length of the prefix that the current one shares with
 /// the key is kept. A next separator that keeps more than this prefix compares as the current one did; one that
 /// keeps less lies above the key, because separators ascend.

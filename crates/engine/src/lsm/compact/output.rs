@@ -1,19 +1,23 @@
 //! Tables out of a compaction or a flush.
 
 use super::super::entry::{Kind, Sequence};
+use super::super::learn::ModelBuilder;
 use super::super::options::DbOptions;
 use super::super::removals::Removals;
-use super::super::table_file::{PLACE_PROPERTY, REMOVALS_PROPERTY, place_property};
+use super::super::table_file::{
+    MODEL_PROPERTY, ORIGIN_PROPERTY, Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, place_property,
+};
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
+use crate::io::Timer;
 use crate::table::{KeyType, TableWriter, WriteOptions};
 use crate::tune::DesignRequest;
 use crate::vlog::ValuePlace;
 use std::sync::Arc;
 
 /// How a store's tables are written: records with tags, exact separators over their blocks.
-pub(crate) fn table_options(options: &DbOptions) -> WriteOptions {
+fn table_options(options: &DbOptions) -> WriteOptions {
     WriteOptions {
         key_type: KeyType::Bytes,
         block_bytes: Some(options.block_bytes),
@@ -43,8 +47,13 @@ pub(crate) struct Outputs<'a> {
     /// What stays of the range removals of all inputs.
     removals: Removals,
     limits: Limits<'a>,
+    /// The first and the last key of all inputs, where models are fitted to the tables.
+    ends: Option<(Vec<u8>, Vec<u8>)>,
+    learning_us: f64,
     growing: Option<Growing>,
     finished: Vec<TableMeta>,
+    /// The newest operation of the inputs so far.
+    newest: Sequence,
     is_done: bool,
 }
 
@@ -66,11 +75,35 @@ struct Growing {
     last: Vec<u8>,
     /// Value files that are pointed into, and how many bytes; the last one that was met stands first.
     values: Vec<(u64, u64)>,
+    model: Option<ModelBuilder>,
 }
 
 impl<'a> Outputs<'a> {
-    pub(crate) fn new(context: &'a JobContext<'a>, removals: Removals, limits: Limits<'a>) -> Self {
-        Self { context, removals, limits, growing: None, finished: Vec::new(), is_done: false }
+    /// With `ends`, the first and the last key that can come, a model is fitted to each table.
+    pub(crate) fn new(
+        context: &'a JobContext<'a>,
+        removals: Removals,
+        limits: Limits<'a>,
+        ends: Option<(Vec<u8>, Vec<u8>)>,
+    ) -> Self {
+        let (growing, finished) = (None, Vec::new());
+        Self {
+            context,
+            removals,
+            limits,
+            ends,
+            learning_us: 0.0,
+            growing,
+            finished,
+            newest: context.origin.newest,
+            is_done: false,
+        }
+    }
+
+    /// Notes the operation that an entry of the inputs came from.
+    #[inline]
+    pub(crate) fn note_newest(&mut self, sequence: Sequence) {
+        self.newest = self.newest.max(sequence);
     }
 
     /// Appends an entry; its place in the order is the caller's duty.
@@ -82,7 +115,7 @@ impl<'a> Outputs<'a> {
         }
         let growing = match &mut self.growing {
             Some(growing) => growing,
-            None => self.growing.insert(Growing::begin(self.context, key)?),
+            None => self.growing.insert(Growing::begin(self.context, key, self.ends.as_ref())?),
         };
         growing.add(key, kind, sequence, value, is_new_key)
     }
@@ -94,17 +127,17 @@ impl<'a> Outputs<'a> {
         self.growing.as_ref().is_some_and(|growing| is_cut || growing.writer.bytes_so_far() >= self.limits.table_bytes)
     }
 
-    /// Ends the last table and gives what was written.
+    /// Ends the last table and gives what was written, and the microseconds that went into models.
     ///
     /// # Errors
     /// Whatever the storage reports; nothing is left then.
-    pub(crate) fn finish(mut self) -> Result<Vec<TableMeta>> {
+    pub(crate) fn finish(mut self) -> Result<(Vec<TableMeta>, f64)> {
         if self.growing.is_none() && !self.removals.is_empty() {
-            self.growing = Some(Growing::begin(self.context, &[])?);
+            self.growing = Some(Growing::begin(self.context, &[], None)?);
         }
         self.end_table(None)?;
         self.is_done = true;
-        Ok(std::mem::take(&mut self.finished))
+        Ok((std::mem::take(&mut self.finished), self.learning_us))
     }
 
     /// Ends the table at hand; the next one begins with `next`.
@@ -116,6 +149,10 @@ impl<'a> Outputs<'a> {
             None => Removals::default(),
         };
         let name = file_name(growing.meta.number, FileKind::Table);
+        let mut growing = growing;
+        self.learning_us += growing.learn();
+        let origin = Origin { newest: self.newest, ..self.context.origin };
+        growing.writer.set_property(ORIGIN_PROPERTY, origin.encode());
         match growing.finish(&removals) {
             Ok(meta) => self.finished.push(meta),
             Err(error) => {
@@ -138,20 +175,25 @@ impl Drop for Outputs<'_> {
 }
 
 impl Growing {
-    fn begin(context: &JobContext<'_>, first: &[u8]) -> Result<Self> {
+    fn begin(context: &JobContext<'_>, first: &[u8], ends: Option<&(Vec<u8>, Vec<u8>)>) -> Result<Self> {
         let number = context.next_number();
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options);
         options.properties.push((PLACE_PROPERTY.to_owned(), place_property(context.owner, number)));
-        let writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
+        let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
+        writer.limit_memory(context.memory_bytes / 2);
         let meta =
             TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
-        Ok(Self { writer, meta, last: Vec::new(), values: Vec::new() })
+        let model = ends.map(|(first, last)| ModelBuilder::new(first, last));
+        Ok(Self { writer, meta, last: Vec::new(), values: Vec::new(), model })
     }
 
     #[inline]
     fn add(&mut self, key: &[u8], kind: Kind, sequence: Sequence, value: &[u8], is_new_key: bool) -> Result<()> {
         self.writer.append_tagged(key, kind as u8, sequence, value)?;
+        if let Some(model) = &mut self.model {
+            model.add(key);
+        }
         let meta = &mut self.meta;
         meta.records += 1;
         meta.removals += u64::from(kind == Kind::Remove);
@@ -164,6 +206,17 @@ impl Growing {
             meta.shadowed += 1;
         }
         if kind == Kind::Pointer { self.note_value(value) } else { Ok(()) }
+    }
+
+    /// Adds the model to the table, if one is fitted; returns the microseconds that it took in all.
+    fn learn(&mut self) -> f64 {
+        let Some(builder) = self.model.take() else { return 0.0 };
+        let timer = Timer::start();
+        let fitting_us = builder.fitting_us();
+        if let Some(model) = builder.finish() {
+            self.writer.set_property(MODEL_PROPERTY, model.encode());
+        }
+        fitting_us + timer.elapsed_us()
     }
 
     fn note_value(&mut self, place: &[u8]) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::super::cursor::Cursor;
 use super::super::entry::{Kind, Sequence};
 use super::super::memtable::Memtable;
+use super::super::options::Learning;
 use super::super::removals::Removals;
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::below::Below;
@@ -55,6 +56,8 @@ pub(crate) struct Outcome {
     pub(crate) dropped: u64,
     /// Bytes of values that were moved.
     pub(crate) moved_bytes: u64,
+    /// Microseconds of the job that went into models.
+    pub(crate) learning_us: f64,
 }
 
 impl Outcome {
@@ -64,6 +67,7 @@ impl Outcome {
         self.entries += other.entries;
         self.dropped += other.dropped;
         self.moved_bytes += other.moved_bytes;
+        self.learning_us += other.learning_us;
     }
 
     /// Removes all new files.
@@ -82,7 +86,11 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Resu
     let mut retain = Retain::new(job.snapshots, &removals, job.below, job.level > 0);
     let table_bytes = if job.level > 0 { context.options.table_bytes } else { u64::MAX };
     let limits = Limits { table_bytes, cuts: job.cuts };
-    let mut outputs = Outputs::new(context, retain.surviving_removals(), limits);
+    let ends = match context.options.learning {
+        Learning::Inline => ends(&mut *job.cursor)?,
+        _ => None,
+    };
+    let mut outputs = Outputs::new(context, retain.surviving_removals(), limits, ends);
     let mut relocator = Relocator::new(context, job.collected);
     let mut outcome = Outcome::default();
     let cursor = &mut *job.cursor;
@@ -95,6 +103,7 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Resu
             break;
         }
         outcome.entries += 1;
+        outputs.note_newest(entry.sequence);
         match retain.judge(&entry) {
             Fate::Drop => outcome.dropped += 1,
             Fate::Keep(sequence) => {
@@ -113,13 +122,21 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Resu
     outcome.moved_bytes = relocator.read_bytes;
     outcome.value_files = relocator.finish()?;
     match outputs.finish() {
-        Ok(tables) => outcome.tables = tables,
+        Ok((tables, learning_us)) => (outcome.tables, outcome.learning_us) = (tables, learning_us),
         Err(error) => {
             outcome.discard(context);
             return Err(error);
         }
     }
     Ok(outcome)
+}
+
+/// The first and the last key, so that a model knows what all keys begin with.
+fn ends(cursor: &mut dyn Cursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    cursor.last()?;
+    let Some(last) = cursor.entry().map(|entry| entry.key.to_vec()) else { return Ok(None) };
+    cursor.first()?;
+    Ok(cursor.entry().map(|entry| (entry.key.to_vec(), last)))
 }
 
 /// What of the range removals lies in the part.

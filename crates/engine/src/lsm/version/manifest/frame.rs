@@ -55,10 +55,9 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// What all checksums of the file are bound to. An odd factor keeps distinct numbers distinct; the constant is 2^64 divided by the
-    /// golden ratio.
+    /// What all checksums of the file are bound to.
     pub(super) fn identity(self) -> u64 {
-        self.owner ^ self.number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        checksum::identity(self.owner, self.number)
     }
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {

@@ -12,6 +12,8 @@ mod write;
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
+mod format_tests;
+#[cfg(test)]
 mod tests;
 
 pub(crate) use frame::ClosedLengths;

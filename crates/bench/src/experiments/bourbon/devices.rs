@@ -1,0 +1,181 @@
+//! Tables 2 and 3, Figure 16: data on a device, priced by a profile.
+//!
+//! The processor's time is measured on storage in memory, and the device's time is what its profile asks for each read that passes
+//! the store's own memory. Nothing is slowed down, so both can be told apart.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{ModelledClock, Profile, Storage};
+use ogive::lsm::DbOptions;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::setting::{SETS, lookups, options, records};
+use super::store::{Order, Store};
+use super::subjects::{BASELINE, CODED, COST_BENEFIT, FILE, READ_ONLY, Subject, chosen};
+use super::turns::record;
+use super::ycsb::{drawn, growing};
+use crate::output::Record;
+use crate::workload::{Population, Records, Requests, StoreMix};
+
+pub(in crate::experiments) const TABLE2: Experiment = Experiment {
+    name: "bourbon/table2",
+    about: "look-ups with all data on fast storage, by a modelled clock (Bourbon, Table 2)",
+    run: |context, output| {
+        let profiles = context.profiles_or(&["optane"])?;
+        // Filters and models stay, and next to nothing else.
+        lookups_on(TABLE2.name, Order::Sequential, SCARCE, &[Requests::Uniform], &profiles, context, output)
+    },
+};
+
+pub(in crate::experiments) const TABLE3: Experiment = Experiment {
+    name: "bourbon/table3",
+    about: "look-ups with memory for a quarter of the data, uniform and with 80 % in a quarter of it, by a modelled clock (Bourbon, Table 3)",
+    run: |context, output| {
+        let profiles = if context.profiles.is_empty() { vec![sata()?] } else { context.profiles_or(&[])? };
+        let requests = [Requests::Uniform, Requests::Hotspot { keys: QUARTER, requests: HOT_REQUESTS }];
+        lookups_on(TABLE3.name, Order::Random, QUARTER, &requests, &profiles, context, output)
+    },
+};
+
+pub(in crate::experiments) const FIG16: Experiment = Experiment {
+    name: "bourbon/fig16",
+    about: "YCSB's workloads A, B, D and F with all data on fast storage, by a modelled clock (Bourbon, Figure 16)",
+    run: fig16,
+};
+
+/// Memory for a quarter of the data, which takes four of five requests.
+const QUARTER: f64 = 0.25;
+const HOT_REQUESTS: f64 = 0.8;
+/// Memory of so much of the data: what must stay in memory anyway.
+const SCARCE: f64 = 0.05;
+/// A store does not work with less, in bytes.
+const LEAST_BYTES: u64 = 2 << 20;
+
+/// A flash disk behind SATA: what the paper's look-ups that miss the cache take.
+pub(super) fn sata() -> Result<Profile> {
+    Ok(Profile::affine("sata", 100.0, 500.0, 8)?)
+}
+
+fn little_memory(options: DbOptions, records: &Records, share: f64) -> DbOptions {
+    let memory_bytes = ((records.raw_bytes() as f64 * share) as u64).max(LEAST_BYTES);
+    DbOptions { memory_bytes, memtable_bytes: options.memtable_bytes.min(memory_bytes / 8), ..options }
+}
+
+/// A store on a clock.
+fn clocked<'r>(
+    context: &Context,
+    records: &'r Records,
+    population: &'r Population,
+    order: Order,
+    options: &DbOptions,
+    subject: &Subject,
+    profile: &Profile,
+) -> Result<(Store<'r>, ModelledClock)> {
+    let mut clock = None;
+    let around = |storage: Arc<dyn Storage>| -> Arc<dyn Storage> {
+        Arc::new(clock.insert(ModelledClock::new(storage, profile.clone())).clone())
+    };
+    let store = Store::load_around(context, records, population, order, options, subject, around)?;
+    let clock = clock.ok_or_else(|| anyhow::anyhow!("the store was opened without its storage"))?;
+    Ok((store, clock))
+}
+
+fn lookups_on(
+    name: &str,
+    order: Order,
+    share: f64,
+    requests: &[Requests],
+    profiles: &[Profile],
+    context: &Context,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let subjects = chosen(context, &READ_ONLY)?;
+    for spec in context.specs(&SETS) {
+        let records = records(context, &spec)?;
+        let population = Population::whole((0..records.len() as u64).collect());
+        let progress = Progress::new(profiles.len() * subjects.len())?;
+        for profile in profiles {
+            let mut rows: Vec<Vec<(f64, f64)>> = Vec::new();
+            for subject in &subjects {
+                progress.on(format!("{} on {}, {spec}", subject.name, profile.name()));
+                let options = little_memory(options(context, &records, subject), &records, share);
+                let (store, clock) = clocked(context, &records, &population, order, &options, subject, profile)?;
+                let times = requests.iter().map(|requests| timed(context, &store, &clock, requests));
+                rows.push(times.collect::<Result<_>>()?);
+                progress.step();
+            }
+            let baseline = subjects.iter().position(|subject| *subject == BASELINE);
+            for (subject, times) in subjects.iter().zip(&rows) {
+                for (place, (requests, (processor_us, device_us))) in requests.iter().zip(times).enumerate() {
+                    let mut row =
+                        on_device(record(name, &records, subject), profile, requests, *processor_us, *device_us)
+                            .figure("memory_share", share);
+                    if let Some(baseline) = baseline {
+                        let (processor, device) = rows[baseline][place];
+                        row = row.figure("speedup", (processor + device) / (processor_us + device_us));
+                    }
+                    output.report(row)?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn on_device(row: Record, profile: &Profile, requests: &Requests, processor_us: f64, device_us: f64) -> Record {
+    row.profile(profile.name())
+        .figure("requests", requests.to_string())
+        .figure("processor_us", processor_us)
+        .figure("modelled_device_us", device_us)
+        .figure("modelled_us", processor_us + device_us)
+}
+
+/// Microseconds of the processor and of the device for a look-up, once the cache has settled.
+fn timed(context: &Context, store: &Store<'_>, clock: &ModelledClock, requests: &Requests) -> Result<(f64, f64)> {
+    let count = lookups(context);
+    store.get_ns(&store.asked(requests, count, true, context.seed)?)?;
+    clock.reset();
+    let processor_ns = store.get_ns(&store.asked(requests, count, true, context.seed + 1)?)?;
+    Ok((processor_ns / 1e3, clock.elapsed_us() / count.max(1) as f64))
+}
+
+fn fig16(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let profiles = context.profiles_or(&["optane"])?;
+    let subjects = chosen(context, &[BASELINE, FILE, COST_BENEFIT, CODED])?;
+    for spec in context.specs(&["uniform"]) {
+        let records = records(context, &spec)?;
+        let population = growing(&records, lookups(context), context.seed);
+        let progress = Progress::new(profiles.len() * subjects.len() * 4)?;
+        for profile in &profiles {
+            for mix in [StoreMix::A, StoreMix::B, StoreMix::D, StoreMix::F] {
+                let (requests, operations) = drawn(context, mix, &population, lookups(context), context.seed)?;
+                let mut baseline_us = f64::NAN;
+                for subject in &subjects {
+                    progress.on(format!("{mix}, {} on {}", subject.name, profile.name()));
+                    let options = little_memory(options(context, &records, subject), &records, SCARCE);
+                    let (mut store, clock) =
+                        clocked(context, &records, &population, Order::Random, &options, subject, profile)?;
+                    clock.reset();
+                    let work = store.run(&operations, |_, _| Ok(()))?;
+                    let processor_us = work.foreground_us();
+                    // Flushes and compactions of the same device are part of it, as they run in the same thread.
+                    let device_us = clock.elapsed_us() / work.operations.max(1) as f64;
+                    if *subject == BASELINE {
+                        baseline_us = processor_us + device_us;
+                    }
+                    let row =
+                        on_device(record(FIG16.name, &records, subject), profile, &requests, processor_us, device_us);
+                    output.report(
+                        row.figure("workload", mix.name())
+                            .figure("modelled_operations_per_s", 1e6 / (processor_us + device_us))
+                            .figure("speedup", baseline_us / (processor_us + device_us)),
+                    )?;
+                    progress.step();
+                }
+            }
+        }
+    }
+    Ok(())
+}

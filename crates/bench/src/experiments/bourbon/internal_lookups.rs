@@ -1,0 +1,122 @@
+//! Figure 4: how often a table is asked, by level; guidelines 3 and 4.
+
+use anyhow::Result;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::setting::records;
+use super::store::Order;
+use super::table_watch::Life;
+use super::watched::Watched;
+use crate::output::Record;
+use crate::workload::{Records, Requests};
+
+pub(in crate::experiments) const FIG4: Experiment = Experiment {
+    name: "bourbon/fig4",
+    about: "internal look-ups of a table, positive and negative, by level, load order and requests; guidelines 3 and 4 (Bourbon, Figure 4)",
+    run,
+};
+
+/// Writes among a hundred operations, unless asked otherwise.
+const WRITES: u64 = 5;
+
+/// Load order and requests of the paper's panels.
+const CASES: [(Order, Requests); 3] = [
+    (Order::Random, Requests::Uniform),
+    (Order::Random, Requests::Zipf { skew: Requests::YCSB_SKEW }),
+    (Order::Sequential, Requests::Uniform),
+];
+
+/// What the tables of a level were asked, on average.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    positive: f64,
+    negative: f64,
+}
+
+impl Asked {
+    fn of(lives: &[Life]) -> Self {
+        let mean = |figure: fn(&Life) -> u64| {
+            lives.iter().map(|life| figure(life) as f64).sum::<f64>() / lives.len().max(1) as f64
+        };
+        Self { positive: mean(|life| life.positive), negative: mean(|life| life.negative) }
+    }
+}
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let percent = context.write_percents.first().copied().unwrap_or(WRITES);
+    for spec in context.specs(&["uniform"]) {
+        let records = records(context, &spec)?;
+        let progress = Progress::new(CASES.len())?;
+        let mut cases = Vec::new();
+        for (order, requests) in CASES {
+            progress.on(format!("{} order, {requests} requests to {spec}", order.name()));
+            let watched = Watched::run(context, &records, order, percent, &requests)?;
+            let mut levels = Vec::new();
+            for level in watched.levels() {
+                let lives = watched.of_level(level);
+                let asked = Asked::of(&lives);
+                output.report(row(&records, order, &requests, percent, level, &lives, asked))?;
+                levels.push(asked);
+            }
+            cases.push(levels);
+            progress.step();
+        }
+        conclude(&records, &cases, output)?;
+    }
+    Ok(())
+}
+
+fn row(
+    records: &Records,
+    order: Order,
+    requests: &Requests,
+    percent: u64,
+    level: usize,
+    lives: &[Life],
+    asked: Asked,
+) -> Record {
+    Record::new(FIG4.name)
+        .keys(records.name())
+        .figure("load", order.name())
+        .figure("requests", requests.to_string())
+        .figure("writes_percent", percent)
+        .figure("level", level as u64)
+        .figure("tables", lives.len() as u64)
+        .figure("lookups_per_table", asked.positive + asked.negative)
+        .figure("negative_per_table", asked.negative)
+        .figure("positive_per_table", asked.positive)
+}
+
+/// What the cases say of the guidelines.
+fn conclude(records: &Records, cases: &[Vec<Asked>], output: &mut Output<'_>) -> Result<()> {
+    let [uniform, zipf, sequential] = cases else { return Ok(()) };
+    let ends =
+        |levels: &[Asked]| (levels.first().copied().unwrap_or_default(), levels.last().copied().unwrap_or_default());
+    let (top, bottom) = ends(uniform);
+    let upper_serve = top.negative > bottom.negative && top.negative + top.positive > bottom.negative + bottom.positive;
+    // The share of positive look-ups that levels above the deepest serve.
+    let above = |levels: &[Asked]| {
+        let sum = levels.iter().map(|asked| asked.positive).sum::<f64>();
+        1.0 - ends(levels).1.positive / sum.max(1.0)
+    };
+    let none_in_vain = |levels: &[Asked]| levels.iter().map(|asked| asked.negative).sum::<f64>();
+    let guideline = |number: u64, text: &str, confirmed: bool| {
+        Record::new(FIG4.name)
+            .keys(records.name())
+            .figure("guideline", number)
+            .figure("says", text)
+            .figure("confirmed", confirmed)
+    };
+    output.report(guideline(
+        3,
+        "tables of upper levels are asked more often than deep ones, most often in vain",
+        upper_serve,
+    ))?;
+    output.report(guideline(
+        4,
+        "skewed requests are served by upper levels more than uniform ones, and sequential loads ask less in vain",
+        above(zipf) > above(uniform) && none_in_vain(sequential) < none_in_vain(uniform),
+    ))?;
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! Figure 5: how levels change; guideline 5.
+
+use anyhow::Result;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::setting::{records, requests};
+use super::store::Order;
+use super::table_watch::Change;
+use super::watched::{Watched, percents};
+use crate::output::{Record, Spread};
+use crate::workload::Requests;
+
+pub(in crate::experiments) const FIG5: Experiment = Experiment {
+    name: "bourbon/fig5",
+    about: "how large a part of a level changes at a time, and how long it rests in between; guideline 5 (Bourbon, Figure 5)",
+    run,
+};
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    for spec in context.specs(&["uniform"]) {
+        let records = records(context, &spec)?;
+        let percents = percents(context);
+        let progress = Progress::new(percents.len())?;
+        let mut rests = Vec::new();
+        for percent in percents {
+            progress.on(format!("{percent} % writes to {spec}"));
+            let requests = requests(context, Requests::Uniform);
+            let watched = Watched::run(context, &records, Order::Random, percent, &requests)?;
+            for level in watched.levels() {
+                let changes: Vec<Change> =
+                    watched.watch.changes().iter().filter(|change| change.level == level).copied().collect();
+                let rest = rest_operations(&changes, watched.operations);
+                output.report(row(records.name(), percent, level, &changes, rest, watched.operations))?;
+                if context.full {
+                    changes.iter().try_for_each(|change| output.report(point(records.name(), percent, change)))?;
+                }
+            }
+            if let Some(deepest) = watched.levels().next_back() {
+                let changes: Vec<Change> =
+                    watched.watch.changes().iter().filter(|change| change.level == deepest).copied().collect();
+                rests.push((percent, rest_operations(&changes, watched.operations)));
+            }
+            progress.step();
+        }
+        output.report(
+            Record::new(FIG5.name)
+                .keys(records.name())
+                .figure("guideline", 5)
+                .figure("says", "the more is written, the shorter the deepest level rests")
+                .figure("confirmed", rests.is_sorted_by(|less, more| less.0 >= more.0 || less.1 > more.1)),
+        )?;
+    }
+    Ok(())
+}
+
+/// Operations between two changes of a level, on average; all of the run where it never changed.
+fn rest_operations(changes: &[Change], operations: u64) -> f64 {
+    let between: Vec<f64> = changes.windows(2).map(|pair| (pair[1].at - pair[0].at) as f64).collect();
+    if between.is_empty() { operations as f64 } else { between.iter().sum::<f64>() / between.len() as f64 }
+}
+
+fn row(set: &str, percent: u64, level: usize, changes: &[Change], rest: f64, operations: u64) -> Record {
+    let shares: Vec<f64> = changes.iter().map(|change| change.changes as f64 / change.tables.max(1) as f64).collect();
+    let spread = Spread::of(&shares);
+    Record::new(FIG5.name)
+        .keys(set)
+        .figure("writes_percent", percent)
+        .figure("operations", operations)
+        .figure("level", level as u64)
+        .figure("bursts", changes.len() as u64)
+        .figure("operations_between_bursts", rest)
+        .figure("changes_per_table_median", spread.median)
+        .figure("changes_per_table_max", spread.max)
+}
+
+/// One burst, for the timeline.
+fn point(set: &str, percent: u64, change: &Change) -> Record {
+    Record::new(FIG5.name)
+        .keys(set)
+        .figure("writes_percent", percent)
+        .figure("level", change.level as u64)
+        .figure("at_operation", change.at)
+        .figure("changes", change.changes)
+        .figure("tables", change.tables)
+}

@@ -1,0 +1,93 @@
+//! Figure 3: how long tables live, by level and share of writes; guidelines 1 and 2.
+
+use anyhow::Result;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::setting::{records, requests};
+use super::store::Order;
+use super::table_watch::Life;
+use super::watched::{Watched, percents};
+use crate::output::{Record, Spread};
+use crate::workload::Requests;
+
+pub(in crate::experiments) const FIG3: Experiment = Experiment {
+    name: "bourbon/fig3",
+    about: "how long tables live, in operations, by level and share of writes; guidelines 1 and 2 (Bourbon, Figure 3)",
+    run,
+};
+
+/// A table that lives for less than this part of the level's mean is short-lived.
+const SHORT: f64 = 0.05;
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    for spec in context.specs(&["uniform"]) {
+        let records = records(context, &spec)?;
+        let percents = percents(context);
+        let progress = Progress::new(percents.len())?;
+        let (mut deeper_live_longer, mut short_at_the_bottom) = (true, false);
+        for percent in percents {
+            progress.on(format!("{percent} % writes to {spec}"));
+            let requests = requests(context, Requests::Uniform);
+            let watched = Watched::run(context, &records, Order::Random, percent, &requests)?;
+            let mut means = Vec::new();
+            for level in watched.levels() {
+                let lives = watched.of_level(level);
+                means.push((mean(&lives), short_share(&lives)));
+                output.report(row(records.name(), percent, level, &lives, watched.operations))?;
+            }
+            let ends = (means.first(), means.last());
+            if let (Some((top, _)), Some((bottom, short))) = ends {
+                deeper_live_longer &= bottom > top;
+                short_at_the_bottom |= *short > 0.0;
+            }
+            progress.step();
+        }
+        let guideline = |number: u64, text: &str, confirmed: bool| {
+            Record::new(FIG3.name)
+                .keys(records.name())
+                .figure("guideline", number)
+                .figure("says", text)
+                .figure("confirmed", confirmed)
+        };
+        output.report(guideline(
+            1,
+            "tables of the deepest level live longest, at each share of writes",
+            deeper_live_longer,
+        ))?;
+        output.report(guideline(
+            2,
+            "even at the deepest level some tables are short-lived, at some share of writes",
+            short_at_the_bottom,
+        ))?;
+    }
+    Ok(())
+}
+
+fn mean(lives: &[Life]) -> f64 {
+    lives.iter().map(|life| life.operations as f64).sum::<f64>() / lives.len().max(1) as f64
+}
+
+/// The share of tables that lived for a small part of the mean.
+fn short_share(lives: &[Life]) -> f64 {
+    let limit = SHORT * mean(lives);
+    lives.iter().filter(|life| (life.operations as f64) < limit).count() as f64 / lives.len().max(1) as f64
+}
+
+fn row(set: &str, percent: u64, level: usize, lives: &[Life], operations: u64) -> Record {
+    let mut sorted: Vec<f64> = lives.iter().map(|life| life.operations as f64).collect();
+    sorted.sort_by(f64::total_cmp);
+    let at = |share: f64| sorted.get((share * sorted.len() as f64) as usize).copied().unwrap_or(f64::NAN);
+    Record::new(FIG3.name)
+        .keys(set)
+        .figure("writes_percent", percent)
+        .figure("operations", operations)
+        .figure("level", level as u64)
+        .figure("tables", lives.len() as u64)
+        .figure("made_in_the_run", lives.iter().filter(|life| !life.is_old).count() as u64)
+        .figure("mean_life_operations", mean(lives))
+        .figure("p10_life_operations", at(0.1))
+        .figure("median_life_operations", Spread::of(&sorted).median)
+        .figure("p90_life_operations", at(0.9))
+        .figure("short_lived_share", short_share(lives))
+}

@@ -1,0 +1,49 @@
+//! Figure 11: look-ups by distribution of requests.
+
+use anyhow::Result;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::setting::{SETS, lookups, records};
+use super::store::Order;
+use super::subjects::{READ_ONLY, chosen};
+use super::turns::{Stores, record};
+use crate::workload::{Population, Requests};
+
+pub(in crate::experiments) const FIG11: Experiment = Experiment {
+    name: "bourbon/fig11",
+    about: "look-ups by distribution of requests, randomly loaded (Bourbon, Figure 11)",
+    run,
+};
+
+/// Those of YCSB, in the paper's order.
+pub(super) const DISTRIBUTIONS: [&str; 6] =
+    ["sequential", "zipf:0.99", "hotspot:0.2,0.8", "exponential", "uniform", "latest"];
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let distributions = if context.requests.is_empty() {
+        DISTRIBUTIONS.iter().map(|text| Ok(text.parse()?)).collect::<Result<Vec<Requests>>>()?
+    } else {
+        context.requests.clone()
+    };
+    for spec in context.specs(&SETS) {
+        let records = records(context, &spec)?;
+        let population = Population::whole((0..records.len() as u64).collect());
+        let subjects = chosen(context, &READ_ONLY)?;
+        let mut stores = Stores::load(context, &records, &population, Order::Random, &subjects, |options| options)?;
+        let progress = Progress::new(distributions.len())?;
+        for requests in &distributions {
+            progress.on(format!("{requests} on {spec}"));
+            let asked = |round| stores.stores[0].asked(requests, lookups(context), true, context.seed + round);
+            let asked = (0..super::turns::rounds(context)).map(asked).collect::<Result<Vec<_>>>()?;
+            stores.stores.iter().try_for_each(|store| store.warm(&asked[0]))?;
+            let all = stores.in_turn(context, |store, round| store.get_ns(&asked[round as usize]))?;
+            for (subject, _, values, speedup) in stores.compared(&all) {
+                let row = record(FIG11.name, &records, subject).figure("requests", requests.to_string());
+                output.report(row.spread("processor_ns_per_get", values).figure("speedup", speedup))?;
+            }
+            progress.step();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Sizes, key sets and counts that the experiments share.
+
+use anyhow::Result;
+use ogive::block::Compression;
+use ogive::lsm::{DbOptions, Durability};
+
+use super::super::Context;
+use super::subjects::Subject;
+use crate::workload::{KeyForm, Records, Requests};
+
+/// Keys of a generated set where no number was asked for.
+const KEYS: u64 = 200_000;
+/// Look-ups of a measurement where no number was asked for.
+const LOOKUPS: usize = 200_000;
+/// Bytes of a value (Bourbon, Section 5).
+const VALUE_BYTES: usize = 64;
+/// The paper's stores hold 64 million records of 16-byte keys and 16-byte pointers, over a first level of 10 MB, in tables of 2 MB out of
+/// memtables of 4 MB: a level of one part in so many.
+const LEVELS_OF: u64 = 200;
+/// A level holds so many tables; a memtable holds so much of a level.
+const TABLES_OF_LEVEL: u64 = 5;
+const MEMTABLE_OF_LEVEL: f64 = 0.4;
+/// Bytes that a pointer to a separated value takes in a table, about.
+const POINTER_BYTES: u64 = 16;
+/// Levels are not smaller than this, in bytes.
+const LEAST_LEVEL_BYTES: u64 = 128 << 10;
+/// Where all data are to stay in memory, there is so many times as much, and this.
+const AMPLE: u64 = 4;
+const AMPLE_BYTES: u64 = 256 << 20;
+
+/// The sets of experiments with one set: by generator.
+pub(super) const SETS: [&str; 2] = ["lognormal", "uniform"];
+
+/// The records of a set by name.
+pub(super) fn records(context: &Context, spec: &str) -> Result<Records> {
+    let set = context.open_of(spec, KEYS)?;
+    let value_bytes = if context.payload_bytes == 0 { VALUE_BYTES } else { context.payload_bytes as usize };
+    Ok(Records::of(&set, KeyForm::Bytes16, value_bytes)?)
+}
+
+/// Operations of a measurement.
+pub(super) fn lookups(context: &Context) -> usize {
+    context.lookups.unwrap_or(LOOKUPS)
+}
+
+/// The requests that were asked for, or else `default`.
+pub(super) fn requests(context: &Context, default: Requests) -> Requests {
+    context.requests.first().cloned().unwrap_or(default)
+}
+
+/// Options with the paper's proportions: values in the value log unless asked otherwise, all data in memory, everything in one
+/// thread.
+pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -> DbOptions {
+    let inline = context.inline_values;
+    let count = records.len() as u64;
+    let keys_bytes = records.raw_bytes() - count * records.value_bytes() as u64;
+    let table_bytes = if inline { records.raw_bytes() } else { keys_bytes + count * POINTER_BYTES };
+    let level_bytes = (table_bytes / LEVELS_OF).max(LEAST_LEVEL_BYTES);
+    DbOptions {
+        memory_bytes: AMPLE * records.raw_bytes() + AMPLE_BYTES,
+        memtable_bytes: (level_bytes as f64 * MEMTABLE_OF_LEVEL) as u64,
+        durability: Durability::Buffered,
+        separation_threshold: if inline { u64::MAX } else { 0 },
+        compression: Compression::None,
+        table_bytes: level_bytes / TABLES_OF_LEVEL,
+        level_bytes,
+        learning: subject.learning,
+        level_models: subject.level_models,
+        model_reads: subject.reads,
+        threads: 0,
+        ..DbOptions::default()
+    }
+}

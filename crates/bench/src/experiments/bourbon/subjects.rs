@@ -1,0 +1,60 @@
+//! What is compared: ways to learn.
+
+use anyhow::Result;
+use ogive::lsm::{Learning, ModelReads};
+
+use super::super::Context;
+
+/// A way to learn, by the name that it has in records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Subject {
+    pub(super) name: &'static str,
+    pub(super) learning: Learning,
+    /// Whether models are made of whole levels.
+    pub(super) level_models: bool,
+    /// What a look-up by a model reads.
+    pub(super) reads: ModelReads,
+    /// Whether what is loaded is learned before anything is measured.
+    pub(super) learned: bool,
+}
+
+const fn subject(learning: Learning, name: &'static str, learned: bool) -> Subject {
+    Subject { name, learning, level_models: false, reads: ModelReads::Block, learned }
+}
+
+/// WiscKey: nothing is learned.
+pub(super) const BASELINE: Subject = subject(Learning::Never, "never", false);
+/// Bourbon where nothing is written: a model for each table, which alone chooses the blocks that are read.
+pub(super) const FILE: Subject =
+    Subject { reads: ModelReads::Window, ..subject(Learning::Offline, "file models", true) };
+/// The same behind exact separators, which choose the block.
+pub(super) const FILE_IN_BLOCK: Subject = subject(Learning::Offline, "file models, in block", true);
+/// Bourbon-level: a model for each level.
+pub(super) const LEVEL: Subject = Subject { name: "level models", level_models: true, ..FILE };
+/// The exact separators of the tables, which take the place of models.
+pub(super) const CODED: Subject = subject(Learning::Coded, "coded", false);
+/// What is compared where nothing is written.
+pub(super) const READ_ONLY: [Subject; 5] = [BASELINE, FILE, FILE_IN_BLOCK, LEVEL, CODED];
+
+/// File models that follow the writes.
+pub(super) const ALWAYS: Subject = subject(Learning::Always, "always", true);
+/// Level models that follow the writes.
+pub(super) const ALWAYS_LEVEL: Subject =
+    Subject { level_models: true, ..subject(Learning::Always, "always, levels", true) };
+/// Bourbon.
+pub(super) const COST_BENEFIT: Subject = subject(Learning::CostBenefit, "cost-benefit", true);
+/// Every way, the paper's first.
+pub(super) const POLICIES: [Subject; 6] = [
+    BASELINE,
+    subject(Learning::Offline, "offline", true),
+    ALWAYS,
+    COST_BENEFIT,
+    subject(Learning::Inline, "inline", false),
+    CODED,
+];
+
+/// Those of `default` that were asked for by the names of their ways to learn; all where none were.
+pub(super) fn chosen(context: &Context, default: &[Subject]) -> Result<Vec<Subject>> {
+    let asked = context.learning.iter().map(|name| Ok(Learning::named(name)?)).collect::<Result<Vec<Learning>>>()?;
+    Ok(default.iter().copied().filter(|subject| asked.is_empty() || asked.contains(&subject.learning)).collect())
+}

@@ -1,0 +1,65 @@
+//! A run with an eye on the tables: what Figures 3 to 5 look at.
+
+use anyhow::Result;
+
+use super::super::Context;
+use super::setting::options;
+use super::store::{Order, Store};
+use super::subjects::BASELINE;
+use super::table_watch::{Life, TableWatch};
+use crate::workload::{Population, Records, Requests, StoreMix, StoreOperation};
+
+/// Operations for each record: the paper runs 200 million on 256 million.
+const OPERATIONS_PER_RECORD: f64 = 0.8;
+/// The tables are looked at once in so many operations.
+const LOOK_EVERY: usize = 100;
+
+/// What was seen.
+pub(super) struct Watched {
+    pub(super) operations: u64,
+    pub(super) watch: TableWatch,
+    pub(super) lives: Vec<Life>,
+}
+
+impl Watched {
+    /// Loads a store without models, and runs a mix of look-ups and writes on it.
+    pub(super) fn run(
+        context: &Context,
+        records: &Records,
+        order: Order,
+        percent: u64,
+        requests: &Requests,
+    ) -> Result<Self> {
+        let population = Population::whole((0..records.len() as u64).collect());
+        let options = options(context, records, &BASELINE);
+        let mut store = Store::load(context, records, &population, order, &options, &BASELINE)?;
+        let count = context.lookups.unwrap_or((records.len() as f64 * OPERATIONS_PER_RECORD) as usize);
+        let operations: Vec<StoreOperation> =
+            StoreMix::Writes(percent).operations(&population, requests, 0, count, context.seed)?.collect();
+        let mut watch = TableWatch::new(&store.tables());
+        store.run(&operations, |store, done| {
+            if (done + 1).is_multiple_of(LOOK_EVERY) {
+                watch.look(done as u64 + 1, &store.tables());
+            }
+            Ok(())
+        })?;
+        let operations = operations.len() as u64;
+        let lives = watch.lives(operations, context.seed);
+        Ok(Self { operations, watch, lives })
+    }
+
+    /// The levels that had tables, from the top.
+    pub(super) fn levels(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let levels: std::collections::BTreeSet<usize> = self.lives.iter().map(|life| life.level).collect();
+        levels.into_iter()
+    }
+
+    pub(super) fn of_level(&self, level: usize) -> Vec<Life> {
+        self.lives.iter().filter(|life| life.level == level).copied().collect()
+    }
+}
+
+/// The shares of writes that were asked for, or the paper's.
+pub(super) fn percents(context: &Context) -> Vec<u64> {
+    if context.write_percents.is_empty() { vec![1, 5, 10, 20, 50] } else { context.write_percents.clone() }
+}

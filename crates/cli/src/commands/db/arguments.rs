@@ -1,0 +1,64 @@
+//! Which of the sub-commands of `ogive db`.
+
+use super::{bench, checkpoint, compact, delete, export, get, import, ingest, put, repair, scan, stats, verify};
+use crate::args::Outcome;
+use crate::failure::Result;
+use crate::output::Output;
+use clap::Subcommand;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive db put fruit apple red                   put an entry in; the store is made if it is not there
+  ogive db get fruit apple                       look a key up
+  ogive db import ids rows.csv --key id --value name
+                                                 fill a store from a file
+  ogive db scan fruit --from a --to c            print entries in order
+  ogive db checkpoint fruit fruit-of-today       make a consistent copy by links
+
+A store is a folder of its own, for keys and values of any length. It survives crashes: what a command has told is durable.";
+
+/// Make, change and ask stores: crash-safe, for keys and values of any length
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = false)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The sub-commands, in the order in which somebody new meets them.
+#[derive(Debug, Subcommand)]
+enum Command {
+    Put(put::Arguments),
+    Get(get::Arguments),
+    Delete(delete::Arguments),
+    Scan(scan::Arguments),
+    Import(import::Arguments),
+    Export(export::Arguments),
+    Ingest(ingest::Arguments),
+    Stats(stats::Arguments),
+    Compact(compact::Arguments),
+    Checkpoint(checkpoint::Arguments),
+    Verify(verify::Arguments),
+    Repair(repair::Arguments),
+    Bench(bench::Arguments),
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    match &arguments.command {
+        Command::Put(arguments) => put::run(arguments, output),
+        Command::Get(arguments) => get::run(arguments, output),
+        Command::Delete(arguments) => delete::run(arguments, output),
+        Command::Scan(arguments) => scan::run(arguments, output),
+        Command::Import(arguments) => import::run(arguments, output),
+        Command::Export(arguments) => export::run(arguments, output),
+        Command::Ingest(arguments) => ingest::run(arguments, output),
+        Command::Stats(arguments) => stats::run(arguments, output),
+        Command::Compact(arguments) => compact::run(arguments, output),
+        Command::Checkpoint(arguments) => checkpoint::run(arguments, output),
+        Command::Verify(arguments) => verify::run(arguments, output),
+        Command::Repair(arguments) => repair::run(arguments, output),
+        Command::Bench(arguments) => bench::run(arguments, output),
+    }
+}

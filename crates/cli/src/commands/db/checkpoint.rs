@@ -1,0 +1,40 @@
+//! `ogive db checkpoint`: makes a consistent copy of a store.
+
+use super::store::StoreFolder;
+use crate::args::Outcome;
+use crate::failure::Result;
+use crate::output::Output;
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive db checkpoint fruit fruit-of-today
+
+The copy is a store of its own. On the same file system its files are links to those of the store, so that it takes hardly any time or
+space; what either store writes later, the other does not see. Elsewhere they are copied.";
+
+/// Make a consistent copy by links
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreFolder,
+
+    /// Folder of the copy; it is made if it is not there
+    #[arg(value_name = "COPY")]
+    copy: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let db = arguments.store.write()?;
+    db.checkpoint(&arguments.copy)?;
+    db.close()?;
+    if output.is_json() {
+        output.json(&json!({ "copy": arguments.copy.display().to_string() }))?;
+    } else {
+        output.line(format_args!("{}: a copy of {}", arguments.copy.display(), arguments.store.shown()))?;
+    }
+    Ok(Outcome::Done)
+}

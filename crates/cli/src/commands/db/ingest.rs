@@ -1,0 +1,79 @@
+//! `ogive db ingest`: takes tables into a store as they are.
+
+use super::store::KeyspaceOptions;
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::output::Output;
+use crate::size::{counted, grouped, human_bytes};
+use ogive::lsm::Durability;
+use ogive::table::{KeyType, OpenOptions, Table};
+use serde_json::json;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive build words.txt -o words.ogive        build a table
+  ogive db ingest store words.ogive           take it in, without writing it again
+  ogive db ingest store a.ogive b.ogive       all of them at once, or none; of equal keys those of b count
+  ogive db ingest store a.ogive --move        and remove the table
+
+The tables' records replace those of the same keys. A table on the same file system is linked, else copied: it must not be changed in
+place afterwards. The store is made if it is not there.";
+
+/// Take tables in as they are
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    keyspace: KeyspaceOptions,
+
+    /// Tables
+    #[arg(value_name = "TABLE", required = true)]
+    tables: Vec<PathBuf>,
+
+    /// Remove the tables when they are in the store
+    #[arg(long = "move")]
+    moves: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let key_type = common_key_type(&arguments.tables)?;
+    let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
+    let ingested = open.keyspace.ingest(&arguments.tables)?;
+    open.close()?;
+    for table in arguments.tables.iter().filter(|_| arguments.moves) {
+        std::fs::remove_file(table).map_err(|source| Failure::File {
+            action: "remove",
+            path: table.display().to_string(),
+            source,
+        })?;
+    }
+    if output.is_json() {
+        let (tables, records, bytes) = (ingested.tables, ingested.records, ingested.bytes);
+        output.json(&json!({ "tables": tables, "records": records, "bytes": bytes }))?;
+    } else {
+        output.line(format_args!(
+            "{}: {} records of {} taken in, {}",
+            arguments.keyspace.store.shown(),
+            grouped(ingested.records),
+            counted(ingested.tables, "table"),
+            human_bytes(ingested.bytes)
+        ))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// What the keys of all tables are.
+fn common_key_type(tables: &[PathBuf]) -> Result<KeyType> {
+    let mut common = None;
+    for path in tables {
+        let key_type = Table::open_path(path, &OpenOptions::default())?.key_type();
+        if common.is_some_and(|common| common != key_type) {
+            let message = format!("the keys of {} are {key_type}, unlike those of the tables before", path.display());
+            return Err(Failure::refused(message, "put tables of other keys into another keyspace, with --keyspace"));
+        }
+        common = Some(key_type);
+    }
+    Ok(common.unwrap_or(KeyType::Bytes))
+}

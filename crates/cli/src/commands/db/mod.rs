@@ -1,0 +1,20 @@
+//! `ogive db`: stores. One file for each sub-command.
+
+mod arguments;
+mod bench;
+mod checkpoint;
+mod compact;
+mod delete;
+mod export;
+mod get;
+mod import;
+mod ingest;
+mod keys;
+mod put;
+mod repair;
+mod scan;
+mod stats;
+mod store;
+mod verify;
+
+pub(crate) use arguments::{Arguments, run};

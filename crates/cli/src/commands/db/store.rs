@@ -1,0 +1,135 @@
+//! What the commands on a store share: which folder and keyspace, and how they are opened.
+
+use super::keys::{self, Keys};
+use crate::failure::{Failure, Result};
+use crate::size::ByteSize;
+use ogive::Error;
+use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
+use ogive::table::KeyType;
+use std::path::{Path, PathBuf};
+
+/// The store, and how it is opened.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct StoreFolder {
+    /// Folder of the store
+    #[arg(value_name = "DB")]
+    pub(super) folder: PathBuf,
+
+    /// Memory for the store
+    #[arg(long, value_name = "N", default_value = "256MiB", help_heading = "Store")]
+    memory: ByteSize,
+}
+
+/// A keyspace of a store, and what its keys are.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct KeyspaceOptions {
+    #[command(flatten)]
+    pub(super) store: StoreFolder,
+
+    /// Part of the store that has keys of its own
+    #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Store")]
+    pub(super) keyspace: String,
+
+    /// What the keys are: u64, u128, i64, f64, text or bytes [default: as they were imported, else bytes]
+    #[arg(long, value_name = "TYPE", help_heading = "Store")]
+    keys: Option<KeyType>,
+}
+
+/// An open keyspace.
+#[derive(Debug)]
+pub(super) struct OpenKeyspace {
+    pub(super) db: Db,
+    pub(super) keyspace: Keyspace,
+    pub(super) keys: Keys,
+}
+
+impl StoreFolder {
+    /// The store's path, for messages.
+    pub(super) fn shown(&self) -> String {
+        self.folder.display().to_string()
+    }
+
+    pub(super) fn options(&self) -> DbOptions {
+        let memory_bytes = self.memory.0;
+        let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
+        DbOptions { memory_bytes, memtable_bytes, create: false, ..DbOptions::default() }
+    }
+
+    /// Opens the store to read it alone.
+    pub(super) fn read(&self) -> Result<Db> {
+        self.check_there()?;
+        Ok(Db::open_read_only(&self.folder, &self.options())?)
+    }
+
+    /// Opens the store for changes.
+    pub(super) fn write(&self) -> Result<Db> {
+        self.check_there()?;
+        Ok(Db::open(&self.folder, &self.options())?)
+    }
+
+    /// Opens the store for changes, and makes it if it is not there.
+    pub(super) fn create(&self, durability: Durability) -> Result<Db> {
+        Ok(Db::open(&self.folder, &DbOptions { create: true, durability, ..self.options() })?)
+    }
+
+    /// Refuses a folder that is not there.
+    pub(super) fn check_there(&self) -> Result<()> {
+        check_there(&self.folder)
+    }
+}
+
+/// Refuses a folder that is not there.
+pub(super) fn check_there(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        return Ok(());
+    }
+    let hint = "check the path; `ogive db put` and `ogive db import` make a store";
+    Err(Failure::refused(format!("{}: not found", folder.display()), hint))
+}
+
+impl KeyspaceOptions {
+    /// Opens the keyspace to read it alone.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] where there is none of the name.
+    pub(super) fn read(&self) -> Result<OpenKeyspace> {
+        self.existing(self.store.read()?)
+    }
+
+    /// Opens the keyspace, which must be there, for changes.
+    pub(super) fn write(&self) -> Result<OpenKeyspace> {
+        self.existing(self.store.write()?)
+    }
+
+    /// Opens the keyspace for changes; makes it, and the store, if they are not there. `imported` is what the keys of an input are.
+    pub(super) fn create(&self, durability: Durability, imported: Option<KeyType>) -> Result<OpenKeyspace> {
+        let db = self.store.create(durability)?;
+        let keyspace = db.keyspace(&self.keyspace)?;
+        let keys = keys::settle(&db, &keyspace, self.keys.or(imported))?;
+        Ok(OpenKeyspace { db, keyspace, keys })
+    }
+
+    /// What the keys are to be taken for.
+    pub(super) fn asked_keys(&self) -> Option<KeyType> {
+        self.keys
+    }
+
+    fn existing(&self, db: Db) -> Result<OpenKeyspace> {
+        let names = db.keyspaces();
+        if !names.contains(&self.keyspace) {
+            let message = format!("{}: the keyspace {:?} was not found", self.store.shown(), self.keyspace);
+            return Err(Failure::refused(message, format!("there are: {}", names.join(", "))));
+        }
+        let keyspace = db.keyspace(&self.keyspace)?;
+        let keys = keys::of(&db, &keyspace, self.keys)?;
+        Ok(OpenKeyspace { db, keyspace, keys })
+    }
+}
+
+impl OpenKeyspace {
+    /// Closes the store, so that all is durable and it opens fast.
+    pub(super) fn close(self) -> Result<(), Error> {
+        drop(self.keyspace);
+        self.db.close()
+    }
+}

@@ -1,0 +1,89 @@
+//! `ogive db verify`: checks every file of a store.
+
+use super::store::StoreFolder;
+use crate::args::Outcome;
+use crate::failure::Result;
+use crate::output::{Output, note};
+use crate::progress::{Progress, Unit};
+use crate::size::{counted, grouped};
+use ogive::check::{StoreReport, verify_store};
+use ogive::io::{LocalStorage, Storage};
+use serde_json::json;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  ogive db verify fruit
+  ogive db verify fruit --json
+
+Reads every byte and trusts nothing: checksums, the order of keys, the routes of indexes, pointers and the values they lead to, logs, and
+that no file is missing. What is wrong is told, and the exit code is 1. Nothing is changed.";
+
+/// Check every file of a store, and where each pointer leads
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreFolder,
+}
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    arguments.store.check_there()?;
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(&arguments.store.folder));
+    let mut progress = Progress::start("verifying", None, Unit::Bytes);
+    let report = verify_store(&storage, &mut |done, total| {
+        progress.set_total(total);
+        progress.reach(done);
+    })?;
+    drop(progress);
+    show(&arguments.store.shown(), &report, output)?;
+    Ok(if report.is_sound() { Outcome::Done } else { Outcome::Negative })
+}
+
+fn show(name: &str, report: &StoreReport, output: &mut Output) -> Result<()> {
+    if output.is_json() {
+        return output.json(&json!({
+            "sound": report.is_sound(),
+            "findings": report.findings,
+            "further_findings": report.further_findings,
+            "keyspaces": report.keyspaces,
+            "tables": report.tables,
+            "records": report.records,
+            "pointers": report.pointers,
+            "value_files": report.value_files,
+            "values": report.values,
+            "logs": report.logs,
+            "groups": report.groups,
+            "bytes": report.bytes,
+            "orphans": report.orphans,
+        }));
+    }
+    for finding in &report.findings {
+        output.line(format_args!("{} at byte {}: {}", finding.file, finding.offset, finding.detail))?;
+    }
+    if report.further_findings > 0 {
+        output.line(format_args!("and {} findings more", grouped(report.further_findings)))?;
+    }
+    let counts = format!(
+        "{}, {} entries, {} with {}, {}",
+        counted(report.tables, "table"),
+        grouped(report.records),
+        counted(report.value_files, "value file"),
+        counted(report.values, "value"),
+        counted(report.logs, "log")
+    );
+    if report.is_sound() {
+        output.line(format_args!("{name}: sound; {counts}"))?;
+    } else {
+        output.line(format_args!("{name}: damaged; {counts}"))?;
+    }
+    output.flush()?;
+    if !report.orphans.is_empty() {
+        note(format_args!("{} left by a crash; the next open removes them", report.orphans.join(", ")));
+    }
+    if !report.is_sound() {
+        note("hint: restore it from a copy; `ogive db repair` saves what checksums prove");
+    }
+    Ok(())
+}

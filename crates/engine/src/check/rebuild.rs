@@ -1,0 +1,169 @@
+//! Repairing a store whose manifest is lost: all tables and logs are merged into a new last level.
+//!
+//! Which tables counted, and for which level, only the manifest said. So a table that a crash left behind counts, too; of two entries with
+//! one key and sequence number that of the younger file is taken. Each table says which keyspace it is of, by number, and what the
+//! newest operation is that it may hold; what logs have beyond that is in no table yet.
+
+use super::mend::install;
+use super::repair::{Bench, Memtables, Repaired, open_values};
+use super::report::complaint;
+use super::salvage::Evidence;
+use crate::block::BlockCache;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::lsm::compact::Below;
+use crate::lsm::cursor::Cursor;
+use crate::lsm::entry::{KeyspaceId, Sequence};
+use crate::lsm::memtable::Memtable;
+use crate::lsm::merge::MergeCursor;
+use crate::lsm::removals::Removals;
+use crate::lsm::table_file::{Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, TableFile};
+use crate::lsm::version::{Edit, FileKind, LEVELS, State, TableMeta, file_name, largest_number, parse_file_name};
+use crate::lsm::{DbOptions, wal};
+use crate::table::{OpenOptions, Table};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Makes a store sound whose manifest cannot be read, for the reason of `cause`.
+pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error) -> Result<Repaired> {
+    let mut damaged_files = vec![manifest_of(&cause)];
+    let (owner, tables) = open_tables(storage, names, &mut damaged_files)?;
+    let Some(owner) = owner.map_or_else(|| owner_of_logs(storage, names), |owner| Ok(Some(owner)))? else {
+        return Err(cause);
+    };
+    let values = open_values(&**storage, owner, names)?;
+    let mut evidence = Evidence { values, ..Evidence::default() };
+    let mut complete: BTreeMap<u64, u64> = BTreeMap::new();
+    for (&number, file) in &evidence.values {
+        if file.walk(&mut |_| Ok(()))?.is_proved {
+            complete.insert(number, file.len_bytes());
+        } else {
+            evidence.suspect.insert(number);
+        }
+    }
+    let bench = Bench::new(storage, owner, largest_number(&**storage)?.saturating_add(1), evidence);
+    let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
+    for file in &tables {
+        let newest = known.entry(file.origin.keyspace).or_default();
+        *newest = file.origin.newest.max(*newest);
+    }
+    let mut memtables = Memtables::default();
+    for name in names {
+        if let Some((number, FileKind::Log)) = parse_file_name(name) {
+            bench.read_log(number, &known, &mut memtables)?;
+        }
+    }
+    bench.shown.add(memtables.entries);
+    let mut edit = Edit { value_files_added: complete.into_iter().collect(), ..Edit::default() };
+    let keyspaces: BTreeSet<KeyspaceId> = known.keys().chain(memtables.by_keyspace.keys()).copied().collect();
+    for &keyspace in &keyspaces {
+        let of_keyspace = tables.iter().filter(|file| file.origin.keyspace == keyspace);
+        let (cursor, removals) = everything(&bench, of_keyspace, memtables.by_keyspace.get(&keyspace));
+        let origin = Origin { keyspace, newest: known.get(&keyspace).copied().unwrap_or(0) };
+        let outcome = bench.write(cursor, removals, (origin, LEVELS - 1), Below::default())?;
+        edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
+        edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
+    }
+    edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, format!("keyspace {id}"))).collect();
+    edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
+    edit.next_file = Some(bench.next_file() + 1);
+    edit.last_sequence = Some(known.into_values().max().unwrap_or(0).max(memtables.last_sequence));
+    let path = storage.path(&file_name(bench.next_file(), FileKind::Manifest));
+    let apply = |state: &State, edit: &Edit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
+    let state = apply(&State::new(owner), &edit)?;
+    let unused = Edit { value_files_removed: state.unreferenced_value_files(), ..Edit::default() };
+    install(&bench, &apply(&state, &unused)?, None)?;
+    Ok(Repaired {
+        damaged_files,
+        saved_entries: bench.shown.count(),
+        lost_entries: bench.evidence.lost.load(Ordering::Relaxed),
+        manifest_rebuilt: true,
+    })
+}
+
+fn manifest_of(cause: &Error) -> String {
+    match cause {
+        Error::Damaged { path, .. } => {
+            path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        }
+        _ => String::new(),
+    }
+}
+
+/// All tables that open, the youngest first, and whose they say they are.
+fn open_tables(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    damaged_files: &mut Vec<String>,
+) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
+    let cache = Arc::new(BlockCache::new(0));
+    let mut owners: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut found: Vec<(u64, TableMeta)> = Vec::new();
+    for name in names {
+        let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
+        match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
+            Ok(table) => {
+                let owner = table.property(PLACE_PROPERTY).and_then(|place| place.first_chunk()).copied();
+                if let Some(owner) = owner {
+                    *owners.entry(u64::from_le_bytes(owner)).or_default() += 1;
+                }
+                found.push((number, described(&table, number)));
+            }
+            Err(error) if complaint(&error).is_some() => damaged_files.push(name.clone()),
+            Err(error) => return Err(error),
+        }
+    }
+    let owner = owners.into_iter().max_by_key(|&(_, count)| count).map(|(owner, _)| owner);
+    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+    let mut tables = Vec::new();
+    for (number, meta) in found {
+        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::default()) {
+            Ok(file) => tables.push(file),
+            Err(error) if complaint(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((owner, tables))
+}
+
+/// As much as a table says of itself. One that was taken in has lost its sequence number, and counts as the oldest.
+fn described(table: &Table, number: u64) -> TableMeta {
+    TableMeta {
+        number,
+        records: table.len(),
+        has_range_removals: table.property(REMOVALS_PROPERTY).is_some(),
+        global_sequence: (!table.is_tagged()).then_some(0),
+        ..TableMeta::default()
+    }
+}
+
+fn owner_of_logs(storage: &Arc<dyn Storage>, names: &[String]) -> Result<Option<u64>> {
+    for name in names {
+        if let Some((number, FileKind::Log)) = parse_file_name(name)
+            && let Some(owner) = wal::owner(&**storage, number)?
+        {
+            return Ok(Some(owner));
+        }
+    }
+    Ok(None)
+}
+
+/// All entries of a keyspace in their order, and all range removals.
+fn everything<'a>(
+    bench: &Bench,
+    tables: impl Iterator<Item = &'a Arc<TableFile>>,
+    memtables: Option<&Vec<Arc<Memtable>>>,
+) -> (Box<dyn Cursor>, Vec<Arc<Removals>>) {
+    let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+    let mut removals = Vec::new();
+    for memtable in memtables.into_iter().flat_map(|list| list.iter().rev()) {
+        sources.push(Box::new(memtable.cursor()));
+        removals.push(memtable.removals());
+    }
+    for file in tables {
+        sources.push(bench.salvage(file));
+        removals.push(Arc::clone(&file.removals));
+    }
+    (Box::new(MergeCursor::new(sources)), removals)
+}

@@ -1,0 +1,215 @@
+//! Making a damaged store sound: what both ways of it share.
+//!
+//! Where the manifest is sound, only what is damaged is written anew (`mend`). Where it is lost, everything is (`rebuild`).
+
+use super::report::folder;
+use super::salvage::{Evidence, Salvage, Shown};
+use super::verify::{Progress, survey};
+use super::{mend, rebuild};
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::lsm::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
+use crate::lsm::cursor::Cursor;
+use crate::lsm::entry::{Action, KeyspaceId, Kind, Sequence, decode_group};
+use crate::lsm::memtable::Memtable;
+use crate::lsm::removals::Removals;
+use crate::lsm::table_file::{Origin, TableFile};
+use crate::lsm::version::{FileKind, file_name, parse_file_name, recover, remove_leftovers};
+use crate::lsm::{DbOptions, LOCK_NAME};
+use crate::vlog::{ValueFile, ValuePlace};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What was done to a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repaired {
+    /// The files that were damaged or missing; none where nothing had to be done.
+    pub damaged_files: Vec<String>,
+    /// Entries that were saved out of them, and out of what had to be written anew with them.
+    pub saved_entries: u64,
+    /// Entries that are known to be lost: those of tables alone can be counted.
+    pub lost_entries: u64,
+    /// Whether the manifest was lost. Keyspaces but the default one have numbers for names then, and removed entries may be there again.
+    pub manifest_rebuilt: bool,
+}
+
+/// Makes a damaged store that nobody has open sound: it keeps all that checksums prove, and loses the rest. Damaged files are
+/// removed, so keep a copy of the folder. Where the newest entry of a key is lost, an older one may show.
+///
+/// `progress` is told how many bytes are done, and of how many.
+///
+/// # Errors
+/// [`Error::NotAStore`]; [`Error::Locked`] while another process has it open; [`Error::UnknownVersion`]; whatever the storage
+/// reports. The store is as it was then, but for further files that the next repair removes.
+pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<Repaired> {
+    let names = storage.list()?;
+    if !names.iter().any(|name| parse_file_name(name).is_some()) {
+        let detail = "no file in it is part of one; check the path".to_owned();
+        return Err(Error::NotAStore { path: folder(&**storage), detail });
+    }
+    let lock = storage.lock(LOCK_NAME)?;
+    remove_leftovers(&**storage)?;
+    let repaired = repair(storage, &names, progress);
+    drop(lock);
+    repaired
+}
+
+fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) -> Result<Repaired> {
+    match recover(&**storage) {
+        Ok(Some(recovered)) => {
+            let again = recover(&**storage)?;
+            let report = survey(storage, recovered, names, progress)?;
+            match again {
+                Some(again) if !report.is_sound() => mend::mend(storage, again, &report),
+                _ => Ok(Repaired::default()),
+            }
+        }
+        Ok(None) => Ok(Repaired::default()),
+        Err(error @ Error::Damaged { .. }) => rebuild::rebuild(storage, names, error),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a repair works with.
+#[derive(Debug)]
+pub(super) struct Bench {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) owner: u64,
+    pub(super) options: DbOptions,
+    pub(super) next_file: AtomicU64,
+    stop: AtomicBool,
+    pub(super) evidence: Arc<Evidence>,
+    pub(super) shown: Arc<Shown>,
+    /// Value files whose values are copied to new ones.
+    pub(super) collected: Collected,
+}
+
+impl Bench {
+    pub(super) fn new(storage: &Arc<dyn Storage>, owner: u64, next_file: u64, evidence: Evidence) -> Self {
+        let suspect = evidence.suspect.iter();
+        let collected =
+            suspect.filter_map(|number| Some((*number, Arc::clone(evidence.values.get(number)?)))).collect();
+        Self {
+            storage: Arc::clone(storage),
+            owner,
+            options: DbOptions::default(),
+            next_file: AtomicU64::new(next_file),
+            stop: AtomicBool::new(false),
+            evidence: Arc::new(evidence),
+            shown: Arc::default(),
+            collected,
+        }
+    }
+
+    pub(super) fn next_file(&self) -> u64 {
+        self.next_file.load(Ordering::Relaxed)
+    }
+
+    /// What can be read of a table.
+    pub(super) fn salvage(&self, file: &Arc<TableFile>) -> Box<dyn Cursor> {
+        Box::new(Salvage::new(file, &self.evidence, &self.shown))
+    }
+
+    /// Writes entries to new tables for a level.
+    pub(super) fn write(
+        &self,
+        cursor: Box<dyn Cursor>,
+        removals: Vec<Arc<Removals>>,
+        (origin, level): (Origin, usize),
+        below: Below,
+    ) -> Result<Outcome> {
+        let context = JobContext {
+            storage: &self.storage,
+            owner: self.owner,
+            options: &self.options,
+            next_file: &self.next_file,
+            memory_bytes: self.options.job_bytes(),
+            origin,
+            stop: &self.stop,
+        };
+        let job = CompactJob {
+            cursor,
+            removals,
+            level,
+            cuts: None,
+            snapshots: &[],
+            below,
+            collected: &self.collected,
+            part: Part::default(),
+        };
+        run_job(&context, job)
+    }
+
+    /// Puts the operations of a log that can be read into memtables, by keyspace, without those whose values are lost, and those that
+    /// are `known` to be in tables.
+    pub(super) fn read_log(
+        &self,
+        number: u64,
+        known: &BTreeMap<KeyspaceId, Sequence>,
+        memtables: &mut Memtables,
+    ) -> Result<()> {
+        crate::lsm::wal::salvage(&*self.storage, self.owner, number, &mut |group, _| {
+            let Some(operations) = decode_group(group) else { return Ok(false) };
+            let bytes = Arc::new(group.to_vec());
+            for operation in operations {
+                if known.get(&operation.keyspace).is_some_and(|&newest| operation.sequence <= newest) {
+                    continue;
+                }
+                if operation.action == Action::Put(Kind::Pointer) && !self.is_whole(operation.parts(group).1)? {
+                    self.evidence.lost.fetch_add(1, Ordering::Relaxed);
+                    continue;
+                }
+                memtables.last_sequence = memtables.last_sequence.max(operation.sequence);
+                memtables.entries += 1;
+                let memtable = memtables.by_keyspace.entry(operation.keyspace).or_default();
+                if !memtable.last().is_some_and(|memtable| memtable.add(&bytes, std::slice::from_ref(&operation))) {
+                    let fresh = Memtable::new();
+                    // An empty one has room.
+                    let _ = fresh.add(&bytes, std::slice::from_ref(&operation));
+                    memtable.push(Arc::new(fresh));
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    fn is_whole(&self, pointer: &[u8]) -> Result<bool> {
+        let Some(place) = ValuePlace::decode(pointer) else { return Ok(false) };
+        self.evidence.values.get(&place.file).map_or(Ok(false), |file| file.is_whole(&place))
+    }
+
+    /// The name of a table.
+    pub(super) fn table_name(number: u64) -> String {
+        file_name(number, FileKind::Table)
+    }
+}
+
+/// What was read of logs.
+#[derive(Debug, Default)]
+pub(super) struct Memtables {
+    /// By keyspace, oldest first: one, unless it was full.
+    pub(super) by_keyspace: BTreeMap<KeyspaceId, Vec<Arc<Memtable>>>,
+    pub(super) last_sequence: Sequence,
+    pub(super) entries: u64,
+}
+
+/// Opens all value files that can be opened, by number.
+pub(super) fn open_values(
+    storage: &dyn Storage,
+    owner: u64,
+    names: &[String],
+) -> Result<BTreeMap<u64, Arc<ValueFile>>> {
+    let mut values = BTreeMap::new();
+    for name in names {
+        if let Some((number, FileKind::Values)) = parse_file_name(name) {
+            match ValueFile::open(storage, owner, number) {
+                Ok(file) => _ = values.insert(number, Arc::new(file)),
+                Err(error) if super::report::complaint(&error).is_some() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(values)
+}

@@ -1,0 +1,201 @@
+//! Reading damaged tables past the damage.
+
+use super::report::complaint;
+use crate::block::Slice;
+use crate::error::{Error, Result};
+use crate::lsm::cursor::Cursor;
+use crate::lsm::entry::{Entry, Kind};
+use crate::lsm::table_file::TableFile;
+use crate::vlog::{ValueFile, ValuePlace};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is known of a store's values, and what was lost so far.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    /// Value files that can be read.
+    pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
+    /// Those of them in which something is wrong: each value there is read before its entry is kept.
+    pub(super) suspect: BTreeSet<u64>,
+    /// Entries that are known to be lost.
+    pub(super) lost: AtomicU64,
+}
+
+impl Evidence {
+    /// Whether an entry's value is there and whole.
+    fn holds(&self, entry: &Entry<'_>) -> Result<bool> {
+        if entry.kind != Kind::Pointer {
+            return Ok(true);
+        }
+        let Some(place) = ValuePlace::decode(entry.value) else { return Ok(false) };
+        match self.values.get(&place.file) {
+            Some(file) if self.suspect.contains(&place.file) => file.is_whole(&place),
+            found => Ok(found.is_some()),
+        }
+    }
+
+    fn lose(&self, entries: u64) {
+        self.lost.fetch_add(entries, Ordering::Relaxed);
+    }
+}
+
+/// A position among those entries of a table that checksums prove. It goes forward alone.
+///
+/// Where a block cannot be read, the counts of records lead to the first position behind it that can.
+#[derive(Debug)]
+pub(super) struct Salvage {
+    file: Arc<TableFile>,
+    evidence: Arc<Evidence>,
+    cursor: Box<dyn Cursor>,
+    /// How many records lie before the entry here, as far as blocks were read or stepped over.
+    position: u64,
+    /// Entries that were shown.
+    shown: Arc<Shown>,
+}
+
+/// How many entries were shown.
+#[derive(Debug, Default)]
+pub(super) struct Shown(AtomicU64);
+
+impl Shown {
+    pub(super) fn add(&self, entries: u64) {
+        self.0.fetch_add(entries, Ordering::Relaxed);
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Salvage {
+    pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, shown: &Arc<Shown>) -> Self {
+        Self {
+            // Block by block: a piece of several blocks would be lost with one of them.
+            cursor: file.cursor(None),
+            file: Arc::clone(file),
+            evidence: Arc::clone(evidence),
+            position: 0,
+            shown: Arc::clone(shown),
+        }
+    }
+
+    /// Goes on from an entry that is there, or behind damage, to the next one whose value is there.
+    fn settle(&mut self, mut moved: Result<()>) -> Result<()> {
+        loop {
+            match moved {
+                Err(error) if complaint(&error).is_some() => {
+                    moved = self.step_over();
+                    continue;
+                }
+                outcome => outcome?,
+            }
+            let Some(entry) = self.cursor.entry() else { return Ok(()) };
+            if self.evidence.holds(&entry)? {
+                self.shown.0.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
+            self.evidence.lose(1);
+            self.position += 1;
+            moved = self.cursor.next();
+        }
+    }
+
+    /// Goes to the first record behind the damage; behind the end where none can be read.
+    fn step_over(&mut self) -> Result<()> {
+        let records = self.file.table.len();
+        let found = first_readable(self.position, records, &|position| self.key_at(position))?;
+        let Some((position, key)) = found else {
+            self.evidence.lose(records.saturating_sub(self.position));
+            self.position = records;
+            // A new cursor stands nowhere, as one behind the end does.
+            self.cursor = self.file.cursor(None);
+            return Ok(());
+        };
+        self.evidence.lose(position - self.position);
+        self.position = position;
+        self.cursor = self.file.cursor(None);
+        self.cursor.seek(&key, u64::MAX)
+    }
+
+    fn key_at(&self, position: u64) -> Result<Option<Vec<u8>>> {
+        match self.file.table.nth(position) {
+            Ok(record) => Ok(record.map(|(key, _)| key)),
+            Err(error) if complaint(&error).is_some() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The first position from `start` on that can be read, where what cannot be read lies in one piece; doubling steps, then halves.
+fn first_readable(
+    start: u64,
+    end: u64,
+    key_at: &dyn Fn(u64) -> Result<Option<Vec<u8>>>,
+) -> Result<Option<(u64, Vec<u8>)>> {
+    let (mut unreadable, mut step) = (start, 1);
+    let (mut readable, mut key) = loop {
+        let position = (start + step).min(end.saturating_sub(1));
+        if position <= unreadable {
+            return Ok(None);
+        }
+        match key_at(position)? {
+            Some(key) => break (position, key),
+            None => unreadable = position,
+        }
+        step *= 2;
+    };
+    while readable - unreadable > 1 {
+        let middle = unreadable + (readable - unreadable) / 2;
+        match key_at(middle)? {
+            Some(found) => (readable, key) = (middle, found),
+            None => unreadable = middle,
+        }
+    }
+    Ok(Some((readable, key)))
+}
+
+impl Cursor for Salvage {
+    fn entry(&self) -> Option<Entry<'_>> {
+        self.cursor.entry()
+    }
+
+    fn value_slice(&self) -> Option<Slice> {
+        self.cursor.value_slice()
+    }
+
+    fn first(&mut self) -> Result<()> {
+        self.position = 0;
+        let moved = self.cursor.first();
+        self.settle(moved)
+    }
+
+    fn next(&mut self) -> Result<()> {
+        if self.cursor.entry().is_none() {
+            return Ok(());
+        }
+        self.position += 1;
+        let moved = self.cursor.next();
+        self.settle(moved)
+    }
+
+    fn seek(&mut self, _: &[u8], _: u64) -> Result<()> {
+        Err(forward_alone())
+    }
+
+    fn seek_before(&mut self, _: &[u8]) -> Result<()> {
+        Err(forward_alone())
+    }
+
+    fn last(&mut self) -> Result<()> {
+        Err(forward_alone())
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        Err(forward_alone())
+    }
+}
+
+fn forward_alone() -> Error {
+    Error::InvalidArgument("what is saved of a table is read from its first entry to its last".to_owned())
+}

@@ -1,0 +1,138 @@
+//! Checking one table of a store.
+
+use super::verify::Walk;
+use crate::error::Result;
+use crate::lsm::cursor::Cursor;
+use crate::lsm::entry::{Entry, Kind};
+use crate::lsm::table_file::{TableFile, WALK_AHEAD_BYTES};
+use crate::lsm::version::{FileKind, TableMeta, file_name};
+use crate::table::{OpenOptions, Table};
+use crate::vlog::ValuePlace;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the entries of a table come to.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counted {
+    records: u64,
+    removals: u64,
+    shadowed: u64,
+    values: BTreeMap<u64, u64>,
+}
+
+impl Walk<'_> {
+    /// Checks a table: by itself, against what the manifest says, and where its pointers lead.
+    pub(super) fn table(&mut self, meta: &Arc<TableMeta>) -> Result<()> {
+        let name = file_name(meta.number, FileKind::Table);
+        let before = self.done_bytes;
+        let opened = Table::open(Arc::clone(&self.storage), &name, &OpenOptions::default());
+        if let Some(table) = self.report.note(&name, opened)? {
+            self.report.tables += 1;
+            let total = self.total_bytes;
+            let progress = &mut *self.progress;
+            let verified = table.verify(&mut |done, _| progress(before + done, total));
+            for finding in self.report.note(&name, verified)?.map_or_else(Vec::new, |found| found.findings) {
+                self.report.add(&name, finding.offset, finding.detail);
+            }
+            let opened = TableFile::open(&self.storage, self.state.owner, Arc::clone(meta), &self.cache, &self.options);
+            if let Some(file) = self.report.note(&name, opened)? {
+                self.entries(&name, &file)?;
+            }
+            if self.storage.open(&name)?.len() != meta.bytes {
+                self.report.add(&name, meta.bytes, "it is not as long as the manifest says");
+            }
+        }
+        self.advance(meta.bytes);
+        Ok(())
+    }
+
+    fn entries(&mut self, name: &str, file: &Arc<TableFile>) -> Result<()> {
+        let was_sound = !self.report.has_finding(name);
+        let mut counted = Counted::default();
+        let mut cursor = file.cursor(Some(WALK_AHEAD_BYTES));
+        match self.walk_entries(name, file, &mut *cursor, &mut counted) {
+            Ok(()) => {}
+            // What is wrong with the blocks was said before.
+            Err(error) if super::report::complaint(&error).is_some() && !was_sound => return Ok(()),
+            Err(error) => return self.report.note(name, Err::<(), _>(error)).map(drop),
+        }
+        let meta = &file.meta;
+        let stated = Counted {
+            records: meta.records,
+            removals: meta.removals,
+            shadowed: meta.shadowed,
+            values: meta.values.iter().copied().collect(),
+        };
+        if counted != stated && was_sound {
+            self.report.add(name, 0, format!("the manifest says it has {stated:?}, and it has {counted:?}"));
+        }
+        Ok(())
+    }
+
+    fn walk_entries(
+        &mut self,
+        name: &str,
+        file: &TableFile,
+        cursor: &mut dyn Cursor,
+        counted: &mut Counted,
+    ) -> Result<()> {
+        let mut last: Option<(Vec<u8>, u64)> = None;
+        cursor.first()?;
+        while let Some(entry) = cursor.entry() {
+            counted.records += 1;
+            self.report.records += 1;
+            counted.removals += u64::from(entry.kind == Kind::Remove);
+            if let Some((key, sequence)) = &last {
+                let is_same = key.as_slice() == entry.key;
+                counted.shadowed += u64::from(is_same);
+                if key.as_slice() > entry.key || (is_same && *sequence <= entry.sequence) {
+                    self.report.add(name, 0, format!("entry {} is out of order", counted.records));
+                }
+            }
+            self.check_range(name, &file.meta, &entry);
+            if entry.kind == Kind::Pointer {
+                self.pointer(name, &entry, &mut counted.values)?;
+            }
+            match &mut last {
+                Some((key, sequence)) => {
+                    key.clear();
+                    key.extend_from_slice(entry.key);
+                    *sequence = entry.sequence;
+                }
+                None => last = Some((entry.key.to_vec(), entry.sequence)),
+            }
+            cursor.next()?;
+        }
+        Ok(())
+    }
+
+    fn check_range(&mut self, name: &str, meta: &TableMeta, entry: &Entry<'_>) {
+        let is_within = entry.key >= meta.smallest.as_slice()
+            && !meta.ends_before(entry.key)
+            && (meta.smallest_sequence..=meta.largest_sequence).contains(&entry.sequence);
+        if !is_within {
+            let detail = format!("the entry {} lies outside of what the manifest says", entry.key.escape_ascii());
+            self.report.add(name, 0, detail);
+        }
+    }
+
+    fn pointer(&mut self, name: &str, entry: &Entry<'_>, values: &mut BTreeMap<u64, u64>) -> Result<()> {
+        let Some(place) = ValuePlace::decode(entry.value) else {
+            self.report.add(name, 0, format!("the pointer of {} makes no sense", entry.key.escape_ascii()));
+            return Ok(());
+        };
+        *values.entry(place.file).or_default() += place.stored_bytes;
+        if !self.leads_to_value(&place)? {
+            let file = file_name(place.file, FileKind::Values);
+            let detail = format!("the value of {} is not there, or not whole", entry.key.escape_ascii());
+            self.report.add(&file, place.offset, detail);
+        }
+        Ok(())
+    }
+
+    /// Whether the value at a place is there and whole.
+    pub(super) fn leads_to_value(&mut self, place: &ValuePlace) -> Result<bool> {
+        self.report.pointers += 1;
+        self.values.get(&place.file).map_or(Ok(false), |file| file.is_whole(place))
+    }
+}

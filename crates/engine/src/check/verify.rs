@@ -1,0 +1,180 @@
+//! Checking a whole store.
+
+use super::report::{StoreReport, complaint, folder};
+use crate::block::BlockCache;
+use crate::error::{Error, Result};
+use crate::io::Storage;
+use crate::lsm::Db;
+use crate::lsm::version::{ClosedLengths, FileKind, Recovered, State, file_name, parse_file_name, recover};
+use crate::lsm::{DbOptions, LOCK_NAME};
+use crate::vlog::ValueFile;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What is told of progress: bytes done, and bytes in all.
+pub(super) type Progress<'p> = &'p mut dyn FnMut(u64, u64);
+
+/// A walk under way.
+pub(super) struct Walk<'p> {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) state: State,
+    pub(super) report: StoreReport,
+    pub(super) options: DbOptions,
+    pub(super) cache: Arc<BlockCache>,
+    /// Value files that could be opened.
+    pub(super) values: BTreeMap<u64, ValueFile>,
+    pub(super) progress: Progress<'p>,
+    pub(super) done_bytes: u64,
+    pub(super) total_bytes: u64,
+}
+
+/// Checks a store that nobody has open: every byte of every file, that each is what the manifest says, that every pointer leads to
+/// its value, and that entries are in order. `progress` is told how many bytes are done, and of how many. Nothing is changed. What is
+/// wrong is in the report; the walk goes on behind it where it can.
+///
+/// # Errors
+/// [`Error::NotAStore`]; [`Error::Locked`] while another process has it open; and what the storage reports, such as a read that fails.
+pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
+    let names = storage.list()?;
+    if !names.iter().any(|name| parse_file_name(name).is_some()) {
+        let detail = "no file in it is part of one; check the path".to_owned();
+        return Err(Error::NotAStore { path: folder(&**storage), detail });
+    }
+    // On a medium that takes no files nobody writes either.
+    let lock = match storage.lock(LOCK_NAME) {
+        Err(error @ Error::Locked { .. }) => return Err(error),
+        lock => lock.ok(),
+    };
+    let recovered = match recover(&**storage) {
+        Ok(Some(recovered)) => recovered,
+        Ok(None) => return Ok(StoreReport { orphans: names, ..StoreReport::default() }),
+        Err(error) => return manifest_alone(&**storage, error),
+    };
+    let report = survey(storage, recovered, &names, progress)?;
+    drop(lock);
+    Ok(report)
+}
+
+/// Checks all that a manifest leads to.
+pub(super) fn survey(
+    storage: &Arc<dyn Storage>,
+    recovered: Recovered,
+    names: &[String],
+    progress: Progress<'_>,
+) -> Result<StoreReport> {
+    let mut walk = Walk::new(storage, recovered.state, progress);
+    walk.orphans(names, recovered.number);
+    walk.open_values()?;
+    walk.tables()?;
+    walk.value_files(recovered.closed.as_ref())?;
+    walk.logs(recovered.closed.as_ref())?;
+    Ok(walk.report)
+}
+
+impl Db {
+    /// Checks all tables and complete value files as they are now, while the store is used: see [`verify_store`].
+    ///
+    /// # Errors
+    /// What the storage reports, such as a read that fails.
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
+        let held = self.held();
+        let mut walk = Walk::new(&held.storage, held.state.clone(), progress);
+        walk.open_values()?;
+        walk.tables()?;
+        walk.value_files(None)?;
+        Ok(walk.report)
+    }
+}
+
+/// What can be said where the manifest cannot be read.
+fn manifest_alone(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
+    let Some((offset, detail)) = complaint(&error) else { return Err(error) };
+    let mut report = StoreReport::default();
+    let path = match &error {
+        Error::Damaged { path, .. } | Error::UnknownVersion { path, .. } => path.clone(),
+        _ => folder(storage),
+    };
+    let file = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    report.add(&file, offset, detail);
+    Ok(report)
+}
+
+impl<'p> Walk<'p> {
+    pub(super) fn new(storage: &Arc<dyn Storage>, state: State, progress: Progress<'p>) -> Self {
+        let total_bytes = state.tables().map(|(_, _, table)| table.bytes).sum::<u64>()
+            + state.value_files.values().map(|file| file.bytes).sum::<u64>();
+        let report = StoreReport { keyspaces: state.keyspaces.len() as u64, ..StoreReport::default() };
+        Self {
+            storage: Arc::clone(storage),
+            state,
+            report,
+            options: DbOptions::default(),
+            cache: Arc::new(BlockCache::new(0)),
+            values: BTreeMap::new(),
+            progress,
+            done_bytes: 0,
+            total_bytes,
+        }
+    }
+
+    /// Says that so many bytes more are done.
+    pub(super) fn advance(&mut self, bytes: u64) {
+        self.done_bytes += bytes;
+        self.report.bytes += bytes;
+        self.total_bytes = self.total_bytes.max(self.done_bytes);
+        (self.progress)(self.done_bytes, self.total_bytes);
+    }
+
+    /// Names the files of the store that nothing leads to.
+    fn orphans(&mut self, names: &[String], manifest: u64) {
+        let tables: BTreeSet<u64> = self.state.tables().map(|(_, _, table)| table.number).collect();
+        let is_orphan = |name: &&String| match parse_file_name(name) {
+            Some((number, FileKind::Table)) => !tables.contains(&number),
+            Some((number, FileKind::Values)) => {
+                // Those that only logs lead to are not known yet; they are younger than all that was written out.
+                !self.state.value_files.contains_key(&number) && number < self.state.oldest_log
+            }
+            // Older logs are kept to be written anew.
+            Some((number, FileKind::Log)) => !self.state.logs.contains(&number) && number >= self.state.oldest_log,
+            Some((number, FileKind::Manifest)) => number != manifest,
+            Some((_, FileKind::NewManifest)) => true,
+            // A table that was being written has something behind its name.
+            None => name.contains(".table"),
+        };
+        self.report.orphans = names.iter().filter(is_orphan).cloned().collect();
+    }
+
+    /// Opens the value files, so that pointers can be followed.
+    fn open_values(&mut self) -> Result<()> {
+        for number in self.state.value_files.keys().copied().collect::<Vec<_>>() {
+            let opened = ValueFile::open(&*self.storage, self.state.owner, number);
+            if let Some(file) = self.report.note(&file_name(number, FileKind::Values), opened)? {
+                self.values.insert(number, file);
+            }
+        }
+        Ok(())
+    }
+
+    fn tables(&mut self) -> Result<()> {
+        let tables: Vec<_> = self.state.tables().map(|(_, _, table)| Arc::clone(table)).collect();
+        tables.iter().try_for_each(|table| self.table(table))
+    }
+
+    fn value_files(&mut self, closed: Option<&ClosedLengths>) -> Result<()> {
+        for (number, bytes) in
+            self.state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect::<Vec<_>>()
+        {
+            self.value_file(number, bytes)?;
+        }
+        for (number, bytes) in closed.map_or(&[][..], |lengths| &lengths.value_files) {
+            if !self.state.value_files.contains_key(number) {
+                let opened = ValueFile::open(&*self.storage, self.state.owner, *number);
+                if let Some(file) = self.report.note(&file_name(*number, FileKind::Values), opened)? {
+                    self.values.insert(*number, file);
+                    self.value_file(*number, *bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

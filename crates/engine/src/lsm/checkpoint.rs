@@ -1,0 +1,105 @@
+//! Consistent copies of an open store.
+//!
+//! Tables and finished value files never change, so a copy of the store is links to them and a manifest of its own. What is in
+//! memory is written out first; then nothing of the logs is needed.
+
+use super::core::Core;
+use super::db::Db;
+use super::recover::LOCK_NAME;
+use super::table_file::TableFile;
+use super::values::ValueFiles;
+use super::version::{ClosedLengths, FileKind, Manifest, State, file_name, parse_file_name};
+use crate::error::{Error, Result};
+use crate::io::{LocalStorage, Storage};
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A moment of a store, whose files stay for as long as it is held.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) state: State,
+    pub(crate) storage: Arc<dyn Storage>,
+    _tables: Vec<Arc<TableFile>>,
+    _values: Arc<ValueFiles>,
+}
+
+impl Core {
+    /// Holds all that the manifest leads to.
+    pub(super) fn hold(&self) -> Held {
+        let shared = self.shared.lock();
+        Held {
+            state: shared.state.clone(),
+            storage: Arc::clone(&self.storage),
+            _tables: shared.tables.values().cloned().collect(),
+            _values: Arc::clone(&shared.values),
+        }
+    }
+}
+
+impl Db {
+    /// Holds all that the manifest leads to.
+    pub(crate) fn held(&self) -> Held {
+        self.core().hold()
+    }
+
+    /// Makes a copy of the store in a folder that holds none, with all that was written before the call. Tables and value files are
+    /// linked where the folder lies on the same file system, so that the copy takes hardly any time or space; else they are copied.
+    /// Reads and writes go on meanwhile. The copy is a store of its own.
+    ///
+    /// ```no_run
+    /// # use ogive::lsm::{Db, DbOptions};
+    /// let db = Db::open("fruit", &DbOptions::default())?;
+    /// db.checkpoint("fruit-of-today")?;
+    /// # Ok::<(), ogive::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Io`] of kind `AlreadyExists` where the folder holds a store; [`Error::StoreReadOnly`]; whatever the storage reports.
+    /// What was made is removed then.
+    pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
+        LocalStorage::create_folder(folder.as_ref())?;
+        self.checkpoint_in(&(Arc::new(LocalStorage::new(folder.as_ref())) as Arc<dyn Storage>))
+    }
+
+    /// As [`Self::checkpoint`], in any storage.
+    ///
+    /// # Errors
+    /// As [`Self::checkpoint`].
+    pub fn checkpoint_in(&self, target: &Arc<dyn Storage>) -> Result<()> {
+        let lock = target.lock(LOCK_NAME)?;
+        if let Some(name) = target.list()?.iter().find(|name| parse_file_name(name).is_some()) {
+            return Err(Error::io("make a store beside", target.path(name), ErrorKind::AlreadyExists.into()));
+        }
+        self.flush()?;
+        let held = self.core().hold();
+        let mut made = Vec::new();
+        let outcome = copy(&held, target, &mut made);
+        if outcome.is_err() {
+            // The first error says more than what cannot be removed either.
+            made.iter().for_each(|name| _ = target.remove(name));
+        }
+        drop(lock);
+        outcome
+    }
+}
+
+fn copy(held: &Held, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Result<()> {
+    let tables = held.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
+    let values = held.state.value_files.keys().map(|&number| file_name(number, FileKind::Values));
+    for name in tables.chain(values) {
+        held.storage.export(&name, &**target, &name)?;
+        made.push(name);
+    }
+    target.sync_directory()?;
+    let mut state = held.state.clone();
+    let number = state.next_file;
+    state.next_file = number + 1;
+    state.logs.clear();
+    state.oldest_log = number;
+    let value_files = state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect();
+    made.push(file_name(number, FileKind::NewManifest));
+    made.push(file_name(number, FileKind::Manifest));
+    Manifest::create(target, number, &state, Some(&ClosedLengths { logs: Vec::new(), value_files }))?;
+    Ok(())
+}

@@ -1,0 +1,237 @@
+//! The model of a table: from a key to a window of positions.
+
+use crate::io::Timer;
+use crate::lsm::entry::{put_varint, take_varint};
+use ogive_model::{Fence, FenceRun, line, plr};
+
+/// The error of the regression, in records: what the paper found best (Section 5.8).
+pub(crate) const ERROR_RECORDS: u64 = 8;
+
+/// Lines are fitted to so many records at a time, so that learning a table of any size takes little memory.
+const RECORDS_AT_ONCE: usize = 1 << 14;
+
+/// A hint where the records of a table lie: lines over the coordinates of keys, with windows that were measured.
+///
+/// The coordinate of a key is the number that its eight bytes make behind what all keys of the table begin with. Keys that share a
+/// coordinate share a window. A model that lies costs time, never an answer: whoever reads checks that the key lies in the window.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PositionModel {
+    prefix: Vec<u8>,
+    /// Lines in their stored form, and how many.
+    lines: Vec<u8>,
+    count: usize,
+    records: u64,
+}
+
+/// The coordinate of a key among those that begin with `prefix`.
+#[inline]
+fn coordinate(prefix: &[u8], key: &[u8]) -> u64 {
+    let Some(rest) = key.strip_prefix(prefix) else {
+        return if key < prefix { 0 } else { u64::MAX };
+    };
+    match rest.first_chunk() {
+        Some(&bytes) => u64::from_be_bytes(bytes),
+        None => rest.iter().enumerate().fold(0, |number, (at, &byte)| number | u64::from(byte) << (56 - 8 * at)),
+    }
+}
+
+impl PositionModel {
+    /// The first and the last position that may hold a key, both included.
+    #[inline]
+    pub(crate) fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
+        let x = coordinate(&self.prefix, key);
+        let (node, next) = line::search(&self.lines, self.count, x)?;
+        let window = node.window(x, next.unwrap_or(self.records.saturating_sub(1)));
+        Some((*window.start(), *window.end()))
+    }
+
+    /// Number of lines.
+    pub(crate) fn segments(&self) -> usize {
+        self.count
+    }
+
+    /// Number of records that it was learned from.
+    pub(crate) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        (size_of::<Self>() + self.prefix.len() + self.lines.len()) as u64
+    }
+
+    /// The stored form: records, length of the prefix, prefix, lines.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_varint(&mut bytes, self.records);
+        put_varint(&mut bytes, self.prefix.len() as u64);
+        bytes.extend_from_slice(&self.prefix);
+        bytes.extend_from_slice(&self.lines);
+        bytes
+    }
+
+    /// Takes a stored model apart; `None` where it makes no sense.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let at = &mut 0;
+        let records = take_varint(bytes, at)?;
+        let length = usize::try_from(take_varint(bytes, at)?).ok()?;
+        let (prefix, lines) = bytes.get(*at..)?.split_at_checked(length)?;
+        let count = lines.len() / line::NODE_BYTES;
+        let nodes = line::decode(lines, count).filter(|_| lines.len().is_multiple_of(line::NODE_BYTES))?;
+        let is_within = nodes.last().is_some_and(|node| node.first_child < records);
+        is_within.then(|| Self { prefix: prefix.to_vec(), lines: lines.to_vec(), count, records })
+    }
+}
+
+/// Learns a model from keys in order.
+#[derive(Debug)]
+pub(crate) struct ModelBuilder {
+    prefix: Vec<u8>,
+    fences: Vec<Fence>,
+    /// The number of the first record that no line leads to yet, and where its line may begin.
+    first: u64,
+    start: u64,
+    last: Option<u64>,
+    records: u64,
+    lines: Vec<u8>,
+    count: usize,
+    fitting_us: f64,
+}
+
+impl ModelBuilder {
+    /// For keys from `smallest` to `largest`: what these have in common all have.
+    pub(crate) fn new(smallest: &[u8], largest: &[u8]) -> Self {
+        let shared = smallest.iter().zip(largest).take_while(|(one, other)| one == other).count();
+        Self {
+            prefix: smallest[..shared].to_vec(),
+            fences: Vec::new(),
+            first: 0,
+            start: 0,
+            last: None,
+            records: 0,
+            lines: Vec::new(),
+            count: 0,
+            fitting_us: 0.0,
+        }
+    }
+
+    /// Microseconds that fitting took so far.
+    pub(crate) fn fitting_us(&self) -> f64 {
+        self.fitting_us
+    }
+
+    /// The next record's key.
+    #[inline]
+    pub(crate) fn add(&mut self, key: &[u8]) {
+        let x = coordinate(&self.prefix, key);
+        if let Some(low) = self.last {
+            // Keys out of order would be a fault of the caller's; the model is only a hint then, as ever.
+            self.fences.push(Fence { low, high: x.max(low) });
+        }
+        self.last = Some(self.last.map_or(x, |last| last.max(x)));
+        self.records += 1;
+        if self.fences.len() >= 2 * RECORDS_AT_ONCE {
+            let timer = Timer::start();
+            self.fit_part();
+            self.fitting_us += timer.elapsed_us();
+        }
+    }
+
+    /// Fits lines to the first half of what waits.
+    fn fit_part(&mut self) {
+        let run = FenceRun { start: self.start, first_child: self.first, fences: &self.fences, at_end: false };
+        let cut = (RECORDS_AT_ONCE - 1..self.fences.len() - 1).find_map(|k| Some((k, run.node_start_after(k)?)));
+        // A long run of equal coordinates has no border; it is waited out.
+        let Some((cut, start)) = cut else { return };
+        let part = FenceRun { fences: &self.fences[..=cut], ..run };
+        let nodes = plr::greedy(&part, ERROR_RECORDS);
+        line::encode(&nodes, &mut self.lines);
+        self.count += nodes.len();
+        self.first += cut as u64 + 1;
+        self.start = start;
+        self.fences.drain(..=cut);
+    }
+
+    /// The model; `None` of no records.
+    pub(crate) fn finish(mut self) -> Option<PositionModel> {
+        if self.records == 0 {
+            return None;
+        }
+        let run = FenceRun { start: self.start, first_child: self.first, fences: &self.fences, at_end: true };
+        let nodes = plr::greedy(&run, ERROR_RECORDS);
+        line::encode(&nodes, &mut self.lines);
+        self.count += nodes.len();
+        self.lines.shrink_to_fit();
+        Some(PositionModel { prefix: self.prefix, lines: self.lines, count: self.count, records: self.records })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ogive_testkit::key_sets;
+    use proptest::prelude::*;
+
+    fn learn(keys: &[Vec<u8>]) -> PositionModel {
+        let (first, last) = (keys.first().unwrap(), keys.last().unwrap());
+        let mut builder = ModelBuilder::new(first, last);
+        keys.iter().for_each(|key| builder.add(key));
+        builder.finish().unwrap()
+    }
+
+    /// Every present key lies in its window, and every window among the records.
+    fn check(keys: &[Vec<u8>]) {
+        let model = learn(keys);
+        assert_eq!(PositionModel::decode(&model.encode()).as_ref(), Some(&model));
+        for (position, key) in keys.iter().enumerate() {
+            let (low, high) = model.window(key).unwrap();
+            assert!(low <= high && high < keys.len() as u64);
+            let first = keys.partition_point(|other| coordinate(&model.prefix, other) < coordinate(&model.prefix, key));
+            // Of keys with one coordinate the first is at home in the window.
+            assert!(low <= first as u64 && first as u64 <= high, "{position} of {}: {low}..={high}", keys.len());
+        }
+    }
+
+    #[test]
+    fn windows_hold_on_key_sets_that_broke_other_indexes() {
+        for (name, keys) in key_sets::nasty(3000) {
+            let keys: Vec<Vec<u8>> = keys.iter().map(|key| key.to_be_bytes().to_vec()).collect();
+            if !keys.is_empty() {
+                check(&keys);
+            }
+            assert!(!name.is_empty());
+        }
+    }
+
+    #[test]
+    fn many_records_are_learned_part_by_part() {
+        let keys: Vec<Vec<u8>> = (0..100_000_u64).map(|i| format!("user{:012}", i * 7 + i % 3).into_bytes()).collect();
+        check(&keys);
+        let keys: Vec<Vec<u8>> = (0..100_000_u64).map(|i| format!("{:04}", i / 40_000).into_bytes()).collect();
+        check(&keys);
+    }
+
+    #[test]
+    fn a_straight_line_of_numbers_takes_few_segments() {
+        let keys: Vec<Vec<u8>> = (0..50_000_u64).map(|i| (i * 1000).to_be_bytes().to_vec()).collect();
+        assert!(learn(&keys).segments() <= 6, "{}", learn(&keys).segments());
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_model_or_refused(bytes: Vec<u8>, key: Vec<u8>) {
+            if let Some(model) = PositionModel::decode(&bytes) {
+                if let Some((low, high)) = model.window(&key) {
+                    prop_assert!(low <= high);
+                }
+            }
+        }
+
+        #[test]
+        fn windows_hold_for_strings(mut keys: Vec<Vec<u8>>) {
+            keys.sort();
+            prop_assume!(!keys.is_empty());
+            check(&keys);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Stores under every policy give the same answers, with honest models and with lying ones.
+
+use super::model::PositionModel;
+use crate::io::MemoryStorage;
+use crate::lsm::db::Db;
+use crate::lsm::entry::put_varint;
+use crate::lsm::options::{DbOptions, Durability, Learning, ModelReads};
+use ogive_model::line;
+use ogive_testkit::Random;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+fn options(learning: Learning, level_models: bool, model_reads: ModelReads) -> DbOptions {
+    DbOptions {
+        memory_bytes: 8 << 20,
+        memtable_bytes: 64 << 10,
+        table_bytes: 64 << 10,
+        level_bytes: 128 << 10,
+        level_factor: 4,
+        durability: Durability::Buffered,
+        threads: 0,
+        learning,
+        level_models,
+        model_reads,
+        ..DbOptions::default()
+    }
+}
+
+/// A store with some history, and what it holds.
+fn filled(options: &DbOptions) -> (Db, BTreeMap<Vec<u8>, Vec<u8>>) {
+    let db = Db::open_in(Arc::new(MemoryStorage::new()), options).unwrap();
+    let mut model = BTreeMap::new();
+    let mut random = Random::new(7);
+    for i in 0..12_000_u64 {
+        let key = format!("key{:08}", random.below(4000) * random.below(4000)).into_bytes();
+        if random.below(5) == 0 {
+            db.remove(&key).unwrap();
+            model.remove(&key);
+        } else {
+            db.insert(&key, i.to_le_bytes()).unwrap();
+            model.insert(key, i.to_le_bytes().to_vec());
+        }
+    }
+    (db, model)
+}
+
+fn check(db: &Db, model: &BTreeMap<Vec<u8>, Vec<u8>>, what: &str) {
+    let mut random = Random::new(9);
+    for (key, value) in model {
+        assert_eq!(db.get(key).unwrap().as_deref(), Some(value.as_slice()), "{what}: {}", key.escape_ascii());
+    }
+    for _ in 0..3000 {
+        let key = format!("key{:08}", random.below(16_000_000)).into_bytes();
+        assert_eq!(db.get(&key).unwrap().as_deref(), model.get(&key).map(Vec::as_slice), "{what}");
+    }
+}
+
+#[test]
+fn every_policy_gives_the_same_answers() {
+    for learning in Learning::ALL {
+        for level_models in [false, true] {
+            for reads in [ModelReads::Block, ModelReads::Window] {
+                let (db, model) = filled(&options(learning, level_models, reads));
+                let what = format!("{} by level {level_models} {reads:?}", learning.name());
+                check(&db, &model, &what);
+                if !matches!(learning, Learning::Never | Learning::Coded) {
+                    db.learn().unwrap();
+                    check(&db, &model, &what);
+                }
+                db.compact().unwrap();
+                check(&db, &model, &what);
+                db.learn().unwrap();
+                check(&db, &model, &what);
+            }
+        }
+    }
+}
+
+/// A model of so many records whose lines are made up.
+fn lying(random: &mut Random, records: u64) -> PositionModel {
+    let mut bytes = Vec::new();
+    put_varint(&mut bytes, records);
+    put_varint(&mut bytes, 3);
+    bytes.extend_from_slice(b"key");
+    let mut nodes = Vec::new();
+    for i in 0..1 + random.below(20) {
+        nodes.push(line::LineNode {
+            start: i * (u64::MAX / 20) + random.below(1 << 30),
+            first_child: (records * i / 20).max(i),
+            slope: random.below(1000) as f32 / 1e15,
+            window: 1 << random.below(7),
+            drop: random.below(1 << 16) as u16,
+        });
+    }
+    nodes.retain(|node| node.first_child < records);
+    line::encode(&nodes, &mut bytes);
+    PositionModel::decode(&bytes).unwrap()
+}
+
+#[test]
+fn lying_models_change_no_answer() {
+    let mut random = Random::new(3);
+    for reads in [ModelReads::Block, ModelReads::Window] {
+        let (db, model) = filled(&options(Learning::Offline, false, reads));
+        db.flush().unwrap();
+        for round in 0..8 {
+            let tables: Vec<_> = db.core().shared.lock().tables.values().cloned().collect();
+            assert!(tables.len() > 2);
+            for table in tables {
+                table.set_model(Some(lying(&mut random, table.meta.records)));
+            }
+            check(&db, &model, &format!("{reads:?} {round}"));
+        }
+    }
+}
+
+#[test]
+fn models_over_their_memory_are_dropped() {
+    let options = DbOptions { memory_bytes: 1 << 20, ..options(Learning::Offline, false, ModelReads::Block) };
+    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options).unwrap();
+    let mut random = Random::new(1);
+    // Keys that no line fits: about a segment for every few records.
+    for _ in 0..60_000 {
+        let key = (random.below(u64::MAX) >> random.below(60)).to_be_bytes();
+        db.insert(key, b"v").unwrap();
+    }
+    db.learn().unwrap();
+    let stats = db.learning_stats();
+    assert!(stats.model_bytes <= options.memory_bytes / 8, "{stats:?}");
+    assert!(stats.models > 0);
+}

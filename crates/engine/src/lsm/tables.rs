@@ -1,0 +1,84 @@
+//! The tables of a store, one by one.
+
+use super::db::Db;
+
+/// A table of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TableStats {
+    /// Number of its file; no other file of the store ever has the same.
+    pub number: u64,
+    /// Its level; 0 is the newest.
+    pub level: usize,
+    /// Its size.
+    pub bytes: u64,
+    /// Entries in it.
+    pub records: u64,
+    /// Look-ups of it that found an entry since it was opened, about: one in 32 is counted.
+    pub positive_lookups: u64,
+    /// Look-ups of it that found none, about.
+    pub negative_lookups: u64,
+    /// Of both, those by a model, about.
+    pub model_lookups: u64,
+    /// Lines of its model; 0 where it has none of its own.
+    pub model_segments: u64,
+}
+
+impl Db {
+    /// The tables of all keyspaces, those of upper levels first within each. Nothing is read for it.
+    #[must_use]
+    pub fn tables(&self) -> Vec<TableStats> {
+        let shared = self.core().shared.lock();
+        let mut all = Vec::with_capacity(shared.tables.len());
+        for keyspace in shared.state.keyspaces.values() {
+            for (level, meta) in keyspace.levels.iter() {
+                let file = shared.tables.get(&meta.number);
+                let lookups = |is_positive| file.map_or(0, |file| file.times.count(is_positive));
+                let by_model = |is_positive| file.map_or(0, |file| file.times.totals(true, is_positive).count);
+                all.push(TableStats {
+                    number: meta.number,
+                    level,
+                    bytes: meta.bytes,
+                    records: meta.records,
+                    positive_lookups: lookups(true),
+                    negative_lookups: lookups(false),
+                    model_lookups: by_model(true) + by_model(false),
+                    model_segments: file.map_or(0, |file| file.model_segments()),
+                });
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Result;
+    use crate::io::MemoryStorage;
+    use crate::lsm::DbOptions;
+    use std::sync::Arc;
+
+    #[test]
+    fn every_table_is_listed_once_and_counts_what_it_is_asked() -> Result<()> {
+        let options = DbOptions { threads: 0, ..DbOptions::default() };
+        let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+        for round in 0..3_u32 {
+            for key in 0..1_000_u32 {
+                db.insert(key.to_be_bytes(), round.to_be_bytes())?;
+            }
+            db.flush()?;
+        }
+        let tables = db.tables();
+        assert_eq!(tables.iter().map(|table| table.records).sum::<u64>(), 3_000);
+        assert!(tables.iter().all(|table| table.level == 0 && table.bytes > 0 && table.positive_lookups == 0));
+        for _ in 0..10 {
+            for key in 0..1_000_u32 {
+                db.get(key.to_be_bytes())?;
+            }
+        }
+        let positive: u64 = db.tables().iter().map(|table| table.positive_lookups).sum();
+        assert!((8_000..12_000).contains(&positive), "{positive} of 10,000");
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! The page `docs/format/manifest.md` and the code say the same. Goal: neither can change without the other. Method: a manifest that is
+//! made as the page says must consist of the bytes in the page's examples, and these bytes must be read as what the page says.
+
+use super::{ClosedLengths, Manifest, recover};
+use crate::io::{MemoryStorage, Storage};
+use crate::lsm::version::{Edit, State, TableMeta};
+use std::fmt::Write;
+use std::sync::Arc;
+
+const DOCUMENT: &str = include_str!("../../../../../../docs/format/manifest.md");
+
+/// The bytes of the document's block that begins with "```hex name": lines of an offset and up to sixteen bytes.
+fn example(name: &str) -> Vec<u8> {
+    let (_, rest) = DOCUMENT.split_once(&format!("```hex {name}\n")).unwrap_or_else(|| panic!("no example {name}"));
+    let (block, _) = rest.split_once("```").unwrap();
+    let mut bytes = Vec::new();
+    for line in block.lines() {
+        let mut words = line.split(';').next().unwrap_or_default().split_whitespace();
+        let Some(first) = words.next() else { continue };
+        assert_eq!(usize::from_str_radix(first, 16), Ok(bytes.len()), "line {line:?} of {name}");
+        bytes.extend(words.map(|word| u8::from_str_radix(word, 16).unwrap()));
+    }
+    bytes
+}
+
+/// The form that [`example`] reads, for whoever has to bring the document up to date.
+fn dump(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for (row, line) in bytes.chunks(16).enumerate() {
+        let hex: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+        writeln!(out, "{:08x}  {}", row * 16, hex.join(" ")).unwrap();
+    }
+    out
+}
+
+/// The edit that the page describes.
+fn flush() -> Edit {
+    let table = TableMeta {
+        number: 5,
+        bytes: 4096,
+        records: 3,
+        removals: 1,
+        smallest: b"ada".to_vec(),
+        largest: b"eve".to_vec(),
+        smallest_sequence: 1,
+        largest_sequence: 3,
+        values: vec![(4, 1500)],
+        ..TableMeta::default()
+    };
+    Edit {
+        added: vec![(0, 0, Arc::new(table))],
+        value_files_added: vec![(4, 1564)],
+        logs_added: vec![6],
+        oldest_log: Some(6),
+        next_file: Some(7),
+        last_sequence: Some(3),
+        ..Edit::default()
+    }
+}
+
+fn new_store() -> State {
+    let first_log = Edit { logs_added: vec![3], oldest_log: Some(3), next_file: Some(4), ..Edit::default() };
+    State::new(0x0123_4567_89ab_cdef).apply(&first_log).unwrap()
+}
+
+fn check(name: &str, bytes: &[u8]) {
+    assert_eq!(example(name), bytes, "the example {name} should be\n{}", dump(bytes));
+}
+
+#[test]
+fn the_documents_manifest_of_an_open_store_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let mut manifest = Manifest::create(&storage, 2, &new_store(), None).unwrap();
+    manifest.append(&flush()).unwrap();
+    manifest.sync().unwrap();
+    check("open", &memory.content("000002.manifest").unwrap());
+    let recovered = recover(&memory).unwrap().unwrap();
+    assert_eq!((recovered.state, recovered.closed), (new_store().apply(&flush()).unwrap(), None));
+}
+
+#[test]
+fn the_documents_manifest_of_a_closed_store_is_what_the_code_writes_and_reads() {
+    let memory = MemoryStorage::new();
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let next = Edit { next_file: Some(8), ..Edit::default() };
+    let state = new_store().apply(&flush()).unwrap().apply(&next).unwrap();
+    let lengths = ClosedLengths { logs: vec![(6, 40)], value_files: vec![(4, 1564)] };
+    Manifest::create(&storage, 7, &state, Some(&lengths)).unwrap();
+    check("closed", &memory.content("000007.manifest").unwrap());
+    let recovered = recover(&memory).unwrap().unwrap();
+    assert_eq!((recovered.state, recovered.closed), (state, Some(lengths)));
+}

@@ -1,0 +1,174 @@
+//! The power goes at every call that changes the disk: in writes, flushes, compaction, collection of values, keyspaces made and
+//! dropped, and in recovery itself. Goal: all that was acknowledged as durable is there, batches are whole, nothing comes back that
+//! was removed, and the store takes new work. Method: random work on a simulated disk, and a model of each state that it went
+//! through; each disk that a loss of power may leave is opened, compared, and worked on.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod db_support;
+
+use db_support::{History, World, after, matching, small};
+use ogive::io::Storage;
+use ogive::lsm::{Db, DbOptions, Durability};
+use ogive_testkit::{CrashOptions, CrashPoint, Random, SimulatedDisk, Survival, enumerate_crashes};
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+fn storage(disk: &SimulatedDisk) -> Arc<dyn Storage> {
+    Arc::new(disk.clone())
+}
+
+/// Random work until the power goes or it is done.
+fn work(disk: &SimulatedDisk, options: &DbOptions, history: &History, seed: u64, steps: u32) -> History {
+    let mut history = history.clone();
+    let _ = try_work(&storage(disk), options, seed, steps, &mut history);
+    history
+}
+
+fn try_work(
+    storage: &Arc<dyn Storage>,
+    options: &DbOptions,
+    seed: u64,
+    steps: u32,
+    history: &mut History,
+) -> ogive::Result<()> {
+    let mut random = Random::new(seed);
+    let mut world = World::open(storage, options, history)?;
+    history.is_made = true;
+    for _ in 0..steps {
+        world.step(history, &mut random)?;
+    }
+    world.close(history)
+}
+
+/// Opens what was left; returns which of its states it has.
+fn recover(history: &History, disk: &SimulatedDisk, options: &DbOptions) -> Result<(usize, usize), String> {
+    let db = Db::open_in(storage(disk), options).map_err(|error| format!("cannot be opened: {error}"))?;
+    matching(history, &db)
+}
+
+/// Checks what was left, and that work goes on from there.
+fn check(history: &History, disk: &SimulatedDisk, options: &DbOptions, goes_on: bool) -> Result<(), String> {
+    let found = recover(history, disk, options)?;
+    if !goes_on {
+        return Ok(());
+    }
+    let mut history = after(history, found);
+    for seed in 0..2 {
+        try_work(&storage(disk), options, seed, 12, &mut history).map_err(|error| format!("afterwards: {error}"))?;
+        recover(&history, disk, options).map_err(|error| format!("closed afterwards: {error}"))?;
+    }
+    Ok(())
+}
+
+fn fingerprint(disk: &SimulatedDisk) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    disk.files().hash(&mut hasher);
+    hasher.finish()
+}
+
+fn options(seed: u64) -> DbOptions {
+    let mut options = small();
+    options.durability = [Durability::Synced, Durability::Grouped, Durability::Buffered][seed as usize % 3];
+    // All values apart, most, none.
+    options.separation_threshold = [100, 0, 100, u64::MAX][seed as usize / 3 % 4];
+    options.dead_share = if seed % 2 == 0 { 0.1 } else { 0.4 };
+    options
+}
+
+/// Runs random work with every crash, and of one in `nested` crashes that of the recovery as well. Returns how many distinct disks there were.
+fn enumerate(seeds: std::ops::Range<u64>, steps: u32, random_images: u32, nested: Option<u64>) -> usize {
+    let mut seen = HashSet::new();
+    for seed in seeds {
+        let options = options(seed);
+        let crash = CrashOptions { random_images, stride: 1, seed };
+        let outcome = enumerate_crashes(
+            crash,
+            &SimulatedDisk::new(),
+            |disk| work(disk, &options, &History::default(), seed, steps),
+            |history, disk, point: &CrashPoint| {
+                let print = fingerprint(disk);
+                if !seen.insert(print) {
+                    return Ok(());
+                }
+                if nested.is_some_and(|one_in| point.call % one_in == seed % one_in) {
+                    crash_in_recovery(history, disk, &options, seed + point.call, &mut seen)?;
+                }
+                check(history, disk, &options, print % 16 == 0)
+            },
+        );
+        match outcome {
+            Ok(report) => println!("seed {seed}: {} calls, {} distinct disks so far", report.points, seen.len()),
+            Err(failure) => panic!("seed {seed}: {failure}"),
+        }
+    }
+    seen.len()
+}
+
+fn crash_in_recovery(
+    history: &History,
+    disk: &SimulatedDisk,
+    options: &DbOptions,
+    seed: u64,
+    seen: &mut HashSet<u64>,
+) -> Result<(), String> {
+    let crash = CrashOptions { random_images: 2, stride: 1, seed };
+    let outcome = enumerate_crashes(
+        crash,
+        disk,
+        |disk| drop(Db::open_in(storage(disk), options)),
+        |(), disk, _| {
+            if seen.insert(fingerprint(disk)) { recover(history, disk, options).map(drop) } else { Ok(()) }
+        },
+    );
+    outcome.map(drop).map_err(|failure| format!("in recovery: {failure}"))
+}
+
+#[test]
+fn no_crash_loses_mixes_or_brings_back() {
+    let images = enumerate(0..12, 20, 4, None);
+    println!("{images} distinct disks");
+    assert!(images > 16_000, "only {images} distinct disks");
+}
+
+#[test]
+fn no_crash_of_recovery_loses_mixes_or_brings_back() {
+    let images = enumerate(100..108, 25, 2, Some(71));
+    println!("{images} distinct disks");
+    assert!(images > 16_000, "only {images} distinct disks");
+}
+
+#[test]
+#[ignore = "long: 60 minutes"]
+fn a_million_crashes_lose_nothing() {
+    let images = enumerate(1_000..1_120, 40, 8, None) + enumerate(5_000..5_012, 25, 4, Some(7));
+    assert!(images > 1_000_000, "only {images} distinct disks");
+}
+
+/// The process ends, the machine goes on: what the operating system has is found, and a flush makes it durable.
+#[test]
+fn what_is_found_after_the_end_of_a_process_is_durable_after_a_flush() {
+    for seed in 0..60 {
+        let mut options = options(seed);
+        options.durability = Durability::Buffered;
+        options.memtable_bytes = if seed % 2 == 0 { 8 << 10 } else { 1 << 10 };
+        let disk = SimulatedDisk::new();
+        let mut history = History::default();
+        let mut random = Random::new(seed);
+        let world = World::open(&storage(&disk), &options, &history).unwrap();
+        for _ in 0..30 {
+            world.write(&mut history, &mut random).unwrap();
+        }
+        // Locks are not carried over, changes at risk are.
+        let later = disk.fork();
+        drop(world);
+        history.durable = history.contents.len() - 1;
+        let db = Db::open_in(storage(&later), &options).unwrap();
+        matching(&history, &db).unwrap();
+        db.flush().unwrap();
+        let left = later.crash(Survival::Nothing);
+        let db = Db::open_in(storage(&left), &options).unwrap();
+        matching(&history, &db).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+}

@@ -1,0 +1,341 @@
+//! A plain model of a store, and random work on both.
+
+#![allow(dead_code, reason = "each test uses its part")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use ogive::Result;
+use ogive::io::Storage;
+use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
+use ogive_testkit::Random;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Records of one keyspace.
+pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// All that was ever written, by instance of a keyspace: one that is dropped and made again is another.
+pub(crate) type Contents = BTreeMap<usize, Records>;
+
+/// The instance behind each name of a keyspace.
+pub(crate) type Names = BTreeMap<String, usize>;
+
+/// A store in which everything happens soon: memtables, tables and levels of some KiB, values apart from 100 bytes on.
+pub(crate) fn small() -> DbOptions {
+    let mut options = DbOptions::default();
+    options.threads = 0;
+    options.memory_bytes = 1 << 20;
+    options.memtable_bytes = 1 << 10;
+    options.table_bytes = 2 << 10;
+    options.level_bytes = 4 << 10;
+    options.level_factor = 2;
+    options.block_bytes = 512;
+    options.group_bytes = 700;
+    options.separation_threshold = 100;
+    options
+}
+
+/// What a run has done to a store, as far as it knows.
+#[derive(Clone, Debug)]
+pub(crate) struct History {
+    /// Contents after each batch that was begun.
+    pub(crate) contents: Vec<Contents>,
+    /// Names after each keyspace that was begun to be made or dropped.
+    pub(crate) names: Vec<Names>,
+    /// The first of each that may be found after a crash.
+    pub(crate) durable: usize,
+    pub(crate) durable_names: usize,
+    /// Whether the store was made for sure.
+    pub(crate) is_made: bool,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        let names = Names::from([("default".to_owned(), 0)]);
+        Self { contents: vec![Contents::new()], names: vec![names], durable: 0, durable_names: 0, is_made: false }
+    }
+}
+
+impl History {
+    /// What the store holds now.
+    pub(crate) fn now(&self) -> (&Contents, &Names) {
+        (self.contents.last().unwrap(), self.names.last().unwrap())
+    }
+
+    /// Everything that was done is durable.
+    pub(crate) fn all_durable(&mut self) {
+        self.durable = self.contents.len() - 1;
+        self.durable_names = self.names.len() - 1;
+    }
+}
+
+pub(crate) fn key(random: &mut Random) -> Vec<u8> {
+    let number = random.below(40);
+    let length = 1 + number as usize % 5 * 3;
+    (0..length).map(|i| if i == 0 { number as u8 } else { b'a' + i as u8 }).collect()
+}
+
+fn value(random: &mut Random) -> Vec<u8> {
+    let length = match random.below(10) {
+        0 => 0,
+        1..4 => random.below(100),
+        4..9 => 100 + random.below(300),
+        _ => random.below(3000),
+    };
+    let plain = random.one_in(2);
+    (0..length).map(|i| if plain { (i / 50) as u8 } else { random.next_u64() as u8 }).collect()
+}
+
+/// A store and the model of it.
+pub(crate) struct World {
+    pub(crate) db: Option<Db>,
+    storage: Arc<dyn Storage>,
+    options: DbOptions,
+    keyspaces: BTreeMap<usize, Keyspace>,
+    snapshots: Vec<(ogive::lsm::Snapshot, Contents, Names)>,
+    next_instance: usize,
+}
+
+impl World {
+    /// Opens the store; the model says what is in it.
+    pub(crate) fn open(storage: &Arc<dyn Storage>, options: &DbOptions, history: &History) -> Result<Self> {
+        let next_instance = history.names.iter().flat_map(|names| names.values()).max().unwrap() + 1;
+        let mut world = Self {
+            db: None,
+            storage: Arc::clone(storage),
+            options: options.clone(),
+            keyspaces: BTreeMap::new(),
+            snapshots: Vec::new(),
+            next_instance,
+        };
+        world.reopen(history)?;
+        Ok(world)
+    }
+
+    fn reopen(&mut self, history: &History) -> Result<()> {
+        let db = Db::open_in(Arc::clone(&self.storage), &self.options)?;
+        for (name, &instance) in history.now().1 {
+            self.keyspaces.insert(instance, db.keyspace(name)?);
+        }
+        self.db = Some(db);
+        Ok(())
+    }
+
+    pub(crate) fn db(&self) -> &Db {
+        self.db.as_ref().unwrap()
+    }
+
+    /// Goes on with the store that is open, which has the contents of the history.
+    pub(crate) fn go_on(&mut self, history: &History) -> Result<()> {
+        self.snapshots.clear();
+        self.keyspaces.clear();
+        for (name, &instance) in history.now().1 {
+            let keyspace = self.db().keyspace(name)?;
+            self.keyspaces.insert(instance, keyspace);
+        }
+        Ok(())
+    }
+
+    /// Closes the store, so that everything is durable.
+    pub(crate) fn close(&mut self, history: &mut History) -> Result<()> {
+        self.snapshots.clear();
+        self.keyspaces.clear();
+        if let Some(db) = self.db.take() {
+            db.close()?;
+        }
+        history.all_durable();
+        Ok(())
+    }
+
+    /// One random thing that one does to a store.
+    pub(crate) fn step(&mut self, history: &mut History, random: &mut Random) -> Result<()> {
+        match random.below(60) {
+            0 => {
+                self.close(history)?;
+                self.reopen(history)?;
+            }
+            1 | 2 => {
+                self.db().flush()?;
+                history.all_durable();
+            }
+            3 => {
+                self.db().compact()?;
+                history.all_durable();
+            }
+            4 => {
+                self.db().persist()?;
+                history.all_durable();
+            }
+            5 => {
+                let (contents, names) = history.now();
+                self.snapshots.push((self.db().snapshot(), contents.clone(), names.clone()));
+            }
+            6 => self.check_snapshots(),
+            7 | 8 => self.make_keyspace(history, random)?,
+            9 => self.drop_keyspace(history, random)?,
+            10 => self.stream(history, random)?,
+            _ => self.write(history, random)?,
+        }
+        Ok(())
+    }
+
+    /// All snapshots show what was there when they were taken.
+    fn check_snapshots(&mut self) {
+        for (snapshot, contents, names) in std::mem::take(&mut self.snapshots) {
+            for instance in names.values() {
+                // A keyspace that was dropped has no past.
+                let Some(keyspace) = self.keyspaces.get(instance) else { continue };
+                let found = collect(snapshot.range::<&[u8]>(keyspace, ..));
+                if let Ok(found) = found {
+                    assert_eq!(&found, contents.get(instance).unwrap_or(&Records::new()), "a snapshot has changed");
+                }
+            }
+        }
+    }
+
+    fn make_keyspace(&mut self, history: &mut History, random: &mut Random) -> Result<()> {
+        let name = format!("k{}", random.below(3));
+        if history.now().1.contains_key(&name) {
+            return Ok(());
+        }
+        let instance = self.next_instance;
+        self.next_instance += 1;
+        let mut names = history.now().1.clone();
+        names.insert(name.clone(), instance);
+        history.names.push(names);
+        self.keyspaces.insert(instance, self.db().keyspace(&name)?);
+        history.durable_names = history.names.len() - 1;
+        Ok(())
+    }
+
+    fn drop_keyspace(&mut self, history: &mut History, random: &mut Random) -> Result<()> {
+        let name = format!("k{}", random.below(3));
+        let mut names = history.now().1.clone();
+        let Some(instance) = names.remove(&name) else { return Ok(()) };
+        history.names.push(names);
+        self.keyspaces.remove(&instance);
+        assert!(self.db().drop_keyspace(&name)?);
+        history.durable_names = history.names.len() - 1;
+        Ok(())
+    }
+
+    /// A batch of one to six operations on any keyspaces.
+    pub(crate) fn write(&self, history: &mut History, random: &mut Random) -> Result<()> {
+        let mut after = history.now().0.clone();
+        let mut batch = self.db().batch();
+        for _ in 0..1 + random.below(6) {
+            let at = random.below(self.keyspaces.len() as u64) as usize;
+            let (&instance, keyspace) = self.keyspaces.iter().nth(at).unwrap();
+            let records = after.entry(instance).or_default();
+            let key = key(random);
+            match random.below(12) {
+                0 | 1 => {
+                    batch.remove(keyspace, &key);
+                    records.remove(&key);
+                }
+                2 if random.one_in(3) => {
+                    let end = [&key[..1], &[0xff]].concat();
+                    let start = vec![key[0].saturating_sub(random.below(6) as u8)];
+                    batch.remove_range(keyspace, start.clone()..end.clone());
+                    records.retain(|key, _| *key < start || *key >= end);
+                }
+                _ => {
+                    let value = value(random);
+                    batch.insert(keyspace, &key, &value);
+                    records.insert(key, value);
+                }
+            }
+        }
+        let durability = match random.below(8) {
+            0 => Durability::Synced,
+            1 => Durability::Buffered,
+            _ => self.options.durability,
+        };
+        batch.durability(durability);
+        history.contents.push(after);
+        batch.commit()?;
+        if durability == Durability::Synced {
+            history.durable = history.contents.len() - 1;
+        }
+        Ok(())
+    }
+
+    /// A value as a stream.
+    fn stream(&self, history: &mut History, random: &mut Random) -> Result<()> {
+        let (&instance, keyspace) = self.keyspaces.iter().next().unwrap();
+        let length = if random.one_in(4) { 70_000 } else { random.below(1000) as usize };
+        let (key, value) = (key(random), vec![random.next_u64() as u8; length]);
+        let mut after = history.now().0.clone();
+        after.entry(instance).or_default().insert(key.clone(), value.clone());
+        history.contents.push(after);
+        keyspace.insert_stream(&key, &mut &value[..])?;
+        if self.options.durability == Durability::Synced {
+            history.durable = history.contents.len() - 1;
+        }
+        Ok(())
+    }
+}
+
+/// All records of a range.
+pub(crate) fn collect(
+    range: impl Iterator<Item = Result<(ogive::block::Slice, ogive::block::Slice)>>,
+) -> Result<Records> {
+    range.map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect()
+}
+
+/// All that a store shows, by name of the keyspace, read in every way that there is.
+pub(crate) fn read_all(db: &Db) -> std::result::Result<BTreeMap<String, Records>, String> {
+    let say = |error: ogive::Error| error.to_string();
+    let mut all = BTreeMap::new();
+    for name in db.keyspaces() {
+        let keyspace = db.keyspace(&name).map_err(say)?;
+        let records = collect(keyspace.iter()).map_err(say)?;
+        let backwards = collect(keyspace.iter().rev()).map_err(say)?;
+        if records != backwards {
+            return Err(format!("{name} reads otherwise backwards"));
+        }
+        for (key, value) in &records {
+            if keyspace.get(key).map_err(say)?.as_deref() != Some(&value[..]) {
+                return Err(format!("{name} has {key:?} in the range alone"));
+            }
+        }
+        for number in 0..40 {
+            let absent = [number, b'x'];
+            if keyspace.get(absent).map_err(say)?.is_some() {
+                return Err(format!("{name} finds a key that was never there"));
+            }
+        }
+        all.insert(name, records);
+    }
+    Ok(all)
+}
+
+/// Whether a store that was found after a crash is one that the history allows; which of its contents and names it has.
+pub(crate) fn matching(history: &History, db: &Db) -> std::result::Result<(usize, usize), String> {
+    let found = read_all(db)?;
+    let names = (history.durable_names..history.names.len())
+        .rev()
+        .find(|&index| history.names[index].keys().eq(found.keys()))
+        .ok_or_else(|| format!("the keyspaces {:?} are none that there were", found.keys().collect::<Vec<_>>()))?;
+    let empty = Records::new();
+    let is_like = |contents: &Contents| {
+        history.names[names].iter().all(|(name, instance)| found[name] == *contents.get(instance).unwrap_or(&empty))
+    };
+    let contents = (history.durable..history.contents.len()).rev().find(|&index| is_like(&history.contents[index]));
+    contents.map(|contents| (contents, names)).ok_or_else(|| {
+        let earlier = (0..history.durable).rev().find(|&index| is_like(&history.contents[index]));
+        format!(
+            "none of the contents {}..{} fits, but {earlier:?} of those before",
+            history.durable,
+            history.contents.len()
+        )
+    })
+}
+
+/// The history of a store that was found after a crash.
+pub(crate) fn after(history: &History, (contents, names): (usize, usize)) -> History {
+    let mut after = History::default();
+    after.contents = vec![history.contents[contents].clone()];
+    after.names = vec![history.names[names].clone()];
+    after.is_made = true;
+    after
+}

@@ -1,0 +1,99 @@
+//! What the operating system tells of this process and its files.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use ogive_bench::stopwatch::Stopwatch;
+use rustix::fs::{Advice, fadvise};
+
+/// Size of the units in which a file's room is counted.
+const UNIT_BYTES: u64 = 512;
+
+/// Resident set of this process, in bytes: 0 where the system does not tell.
+pub(crate) fn resident_bytes() -> u64 {
+    field("/proc/self/status", "VmRSS").map_or(0, |kib| kib * 1_024)
+}
+
+/// Bytes that this process had fetched from, and sent to, devices.
+pub(crate) fn device_bytes() -> (u64, u64) {
+    let of = |name| field("/proc/self/io", name).unwrap_or(0);
+    (of("read_bytes"), of("write_bytes"))
+}
+
+/// Measures a piece of work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measure(Stopwatch);
+
+/// What a piece of work took.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Timed {
+    pub(crate) operations: u64,
+    pub(crate) elapsed_ns: f64,
+    pub(crate) processor_ns: f64,
+}
+
+impl Measure {
+    pub(crate) fn start() -> Self {
+        Self(Stopwatch::start())
+    }
+
+    /// What so many operations took since the start.
+    pub(crate) fn stop(&self, operations: u64) -> Timed {
+        let elapsed = self.0.elapsed();
+        Timed { operations, elapsed_ns: 1e9 * elapsed.wall_s, processor_ns: 1e9 * elapsed.process_s }
+    }
+}
+
+/// The first number of the line `name: number`.
+fn field(path: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find(|line| line.split(':').next() == Some(name))?;
+    line.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Bytes that the files below a folder occupy.
+pub(crate) fn disk_bytes(folder: &Path) -> Result<u64> {
+    let mut sum = 0;
+    each_file(folder, &mut |path| {
+        // A store may remove files while they are counted.
+        sum += fs::metadata(path).map_or(0, |metadata| metadata.blocks() * UNIT_BYTES);
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+/// Writes back the files below a folder and drops them from the page cache. Nothing may have them mapped.
+pub(crate) fn drop_from_page_cache(folder: &Path) -> Result<()> {
+    each_file(folder, &mut |path| {
+        let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+        file.sync_all()?;
+        Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
+    })
+}
+
+fn each_file(folder: &Path, visit: &mut dyn FnMut(&Path) -> Result<()>) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() { each_file(&path, visit)? } else { visit(&path)? }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_in_folders_are_counted_and_can_be_dropped() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        fs::create_dir(folder.path().join("inner"))?;
+        fs::write(folder.path().join("inner/file"), vec![1; 100_000])?;
+        drop_from_page_cache(folder.path())?;
+        let bytes = disk_bytes(folder.path())?;
+        assert!((100_000..200_000).contains(&bytes), "{bytes}");
+        Ok(())
+    }
+}

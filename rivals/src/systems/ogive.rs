@@ -1,0 +1,121 @@
+//! Ogive: by its default path, and by each of the paths on its own.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::block::Compression;
+use ogive::io::LocalStorage;
+use ogive::lsm::{Batch as Together, Db, DbOptions, Durability, Learning};
+
+use crate::store::{Batch, Reader, Settings, Store, System, Writer};
+
+pub(crate) const OGIVE: System = System {
+    name: "ogive",
+    settings: |settings| described(settings, Learning::default()),
+    reads_directly: true,
+    open: |folder, settings| open(folder, settings, Learning::default()),
+};
+
+/// LevelDB's way: resident full keys of all blocks, restart points in them.
+pub(crate) const PLAIN: System = System {
+    name: "ogive-plain",
+    settings: |settings| described(settings, Learning::Never),
+    reads_directly: true,
+    open: |folder, settings| open(folder, settings, Learning::Never),
+};
+
+/// Exact separators.
+pub(crate) const CODED: System = System {
+    name: "ogive-coded",
+    settings: |settings| described(settings, Learning::Coded),
+    reads_directly: true,
+    open: |folder, settings| open(folder, settings, Learning::Coded),
+};
+
+/// A piecewise linear model of each table.
+pub(crate) const PLR: System = System {
+    name: "ogive-plr",
+    settings: |settings| described(settings, Learning::Inline),
+    reads_directly: true,
+    open: |folder, settings| open(folder, settings, Learning::Inline),
+};
+
+struct Ogive(Db);
+
+fn options(settings: &Settings, learning: Learning) -> DbOptions {
+    DbOptions {
+        memory_bytes: settings.budget_bytes,
+        memtable_bytes: settings.memtable_bytes,
+        durability: if settings.synced { Durability::Synced } else { Durability::Buffered },
+        compression: Compression::None,
+        learning,
+        ..DbOptions::default()
+    }
+}
+
+fn described(settings: &Settings, learning: Learning) -> String {
+    let options = options(settings, learning);
+    format!(
+        "learning {}, memory {} MiB, memtable {} MiB, {} threads, no compression, otherwise as it comes",
+        learning.name(),
+        options.memory_bytes >> 20,
+        options.memtable_bytes >> 20,
+        options.threads
+    )
+}
+
+fn open(folder: &Path, settings: &Settings, learning: Learning) -> Result<Box<dyn Store>> {
+    let storage = if settings.direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
+    Ok(Box::new(Ogive(Db::open_in(Arc::new(storage), &options(settings, learning))?)))
+}
+
+impl Store for Ogive {
+    fn writer(&self) -> Result<Box<dyn Writer + '_>> {
+        Ok(Box::new(OgiveWriter(&self.0)))
+    }
+
+    fn reader(&self, _fresh: bool) -> Result<Box<dyn Reader + '_>> {
+        Ok(Box::new(OgiveReader(&self.0)))
+    }
+
+    fn compact(&mut self) -> Result<()> {
+        Ok(self.0.compact()?)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        Ok(self.0.flush()?)
+    }
+}
+
+struct OgiveWriter<'s>(&'s Db);
+
+impl Writer for OgiveWriter<'_> {
+    fn write(&mut self, batch: &Batch) -> Result<()> {
+        let mut together: Together = self.0.batch();
+        for (key, value) in batch.iter() {
+            together.insert(self.0, key, value);
+        }
+        Ok(together.commit()?)
+    }
+}
+
+struct OgiveReader<'s>(&'s Db);
+
+impl Reader for OgiveReader<'_> {
+    fn get(&mut self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+        Ok(self.0.get_into(key, out)?)
+    }
+
+    fn scan(&mut self, from: &[u8], entries: usize, out: &mut Vec<u8>) -> Result<usize> {
+        out.clear();
+        let mut count = 0;
+        for record in self.0.range(from..).take(entries) {
+            let (key, value) = record?;
+            out.extend_from_slice(&key);
+            out.extend_from_slice(&value);
+            count += 1;
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,52 @@
+//! The loop of a worker.
+
+use std::io::{self, BufRead, Write};
+
+use anyhow::Result;
+
+use super::state::State;
+use crate::process::Timed;
+use crate::protocol::{Answer, Job, Outcome};
+
+/// Serves jobs until standard input ends.
+pub(crate) fn serve(setup: &str, out: &mut dyn Write) -> Result<()> {
+    let mut state = State::new(serde_json::from_str(setup)?)?;
+    for line in io::stdin().lock().lines() {
+        let job: Job = serde_json::from_str(&line?)?;
+        let answer: Answer = perform(&mut state, &job).map_err(|error| format!("{error:#}"));
+        serde_json::to_writer(&mut *out, &answer)?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+fn perform(state: &mut State, job: &Job) -> Result<Outcome> {
+    let (read_before, written_before) = crate::process::device_bytes();
+    let timed = match job {
+        Job::Open { folder, budget_bytes, synced, direct } => state.open(folder, *budget_bytes, *synced, *direct)?,
+        Job::Close => state.close(),
+        Job::Load { order } => state.load(*order)?,
+        Job::LoadOneByOne { threads, commits } => state.load_one_by_one(*threads, *commits)?,
+        Job::Compact => state.compact()?,
+        Job::Warm => state.warm()?,
+        Job::Gets { present, requests, count, seed } => state.gets(*present, requests, *count, *seed)?,
+        Job::Scans { entries, requests, count, seed } => state.scans(*entries, requests, *count, *seed)?,
+        Job::Overwrites { requests, count, seed } => state.overwrites(requests, *count, *seed)?,
+        Job::Mix { mix, requests, count, seed } => state.mix(mix, requests, *count, *seed)?,
+        Job::Drop { folder } => {
+            crate::process::drop_from_page_cache(folder)?;
+            Timed::default()
+        }
+    };
+    let (read, written) = crate::process::device_bytes();
+    Ok(Outcome {
+        operations: timed.operations,
+        elapsed_ns: timed.elapsed_ns,
+        processor_ns: timed.processor_ns,
+        disk_bytes: state.disk_bytes()?,
+        memory_bytes: state.memory_bytes(),
+        read_bytes: read.saturating_sub(read_before),
+        written_bytes: written.saturating_sub(written_before),
+    })
+}

@@ -1,0 +1,106 @@
+//! What a worker holds: the records, and the store while it is open.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use ogive_bench::keys::spec::format_count;
+use ogive_bench::workload::{KeyForm, Population, Records};
+
+use crate::process::{Measure, Timed, disk_bytes, resident_bytes};
+use crate::protocol::Setup;
+use crate::store::{Settings, Store, System};
+use crate::systems;
+
+pub(super) struct State {
+    pub(super) setup: Setup,
+    system: &'static System,
+    pub(super) records: Records,
+    /// Places of records: those that are loaded, and those that come in later.
+    pub(super) population: Population,
+    /// How many of those have come in.
+    pub(super) inserted: usize,
+    /// Version that the next written value has.
+    pub(super) version: u64,
+    store: Option<Box<dyn Store>>,
+    folder: Option<PathBuf>,
+    /// Resident set before a store was opened.
+    before_bytes: u64,
+}
+
+impl State {
+    pub(super) fn new(setup: Setup) -> Result<Self> {
+        let system = systems::named(&setup.system)?;
+        let form: KeyForm = setup.key_form.parse()?;
+        let set = ogive_bench::keys::open(&named(&setup))?;
+        let records = Records::of(&set, form, setup.value_bytes)?;
+        let all = records.len() as u64;
+        let places = (0..all).collect();
+        let population = Population::split(places, all.saturating_sub(setup.held_out).max(1), all, setup.seed);
+        let before_bytes = resident_bytes();
+        Ok(Self {
+            setup,
+            system,
+            records,
+            population,
+            inserted: 0,
+            version: 0,
+            store: None,
+            folder: None,
+            before_bytes,
+        })
+    }
+
+    pub(super) fn store(&self) -> Result<&dyn Store> {
+        self.store.as_deref().context("no store is open")
+    }
+
+    pub(super) fn store_mut(&mut self) -> Result<&mut dyn Store> {
+        Ok(self.store.as_mut().context("no store is open")?.as_mut())
+    }
+
+    pub(super) fn open(&mut self, folder: &Path, budget_bytes: u64, synced: bool, direct: bool) -> Result<Timed> {
+        self.close();
+        std::fs::create_dir_all(folder)?;
+        self.folder = Some(folder.into());
+        let settings = Settings { budget_bytes, memtable_bytes: self.setup.memtable_bytes, synced, direct };
+        let start = Measure::start();
+        self.store = Some((self.system.open)(folder, &settings)?);
+        Ok(start.stop(1))
+    }
+
+    pub(super) fn close(&mut self) -> Timed {
+        let start = Measure::start();
+        self.store = None;
+        start.stop(1)
+    }
+
+    pub(super) fn compact(&mut self) -> Result<Timed> {
+        let start = Measure::start();
+        self.store_mut()?.compact()?;
+        Ok(start.stop(self.population.loaded().len() as u64))
+    }
+
+    pub(super) fn disk_bytes(&self) -> Result<u64> {
+        self.folder.as_deref().filter(|folder| folder.exists()).map_or(Ok(0), disk_bytes)
+    }
+
+    /// Resident set, less that of the records.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        resident_bytes().saturating_sub(self.before_bytes)
+    }
+}
+
+/// The full name of the key set: a generated one takes count and seed of the set-up where it states none.
+fn named(setup: &Setup) -> String {
+    let generated =
+        ogive_bench::keys::generators().iter().any(|generator| setup.keys.split(':').next() == Some(generator.name));
+    let fields: Vec<&str> = setup.keys.split(':').skip(1).collect();
+    let mut name = setup.keys.clone();
+    if generated && !fields.iter().any(|field| field.starts_with(|c: char| c.is_ascii_digit())) {
+        name += &format!(":{}", format_count(setup.number));
+    }
+    if generated && !fields.iter().any(|field| field.starts_with("seed=")) {
+        name += &format!(":seed={}", setup.seed);
+    }
+    name
+}
