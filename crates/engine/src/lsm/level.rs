@@ -5,6 +5,7 @@ use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
 use super::table_file::{Ahead, TableFile, TableFileCursor};
 use crate::block::Slice;
+use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,7 @@ pub(crate) struct LevelTables {
     /// Of each table the eight bytes of the largest key behind that.
     numbers: Vec<u64>,
     /// The model of the level, once it was learned.
-    model: OnceLock<LevelModel>,
+    model: OnceLock<(LevelModel, Held)>,
 }
 
 /// The first eight bytes of a key as a number, filled up with zeros.
@@ -67,7 +68,7 @@ impl LevelTables {
     /// The entry of a key in the level, as [`TableFile::get`] gives it, and the table that was asked.
     #[inline]
     pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<(u64, u64)>)> {
-        let Some(model) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
+        let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
         let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
         for (place, window) in [first, behind].into_iter().flatten() {
             if let Some(table) = self.tables.get(place).filter(|table| table.may_hold(key)) {
@@ -93,15 +94,15 @@ impl LevelTables {
         Ok(LevelModel::new(builder, self.tables.iter().map(|table| table.meta.records)))
     }
 
-    /// Gives the level its model.
-    pub(crate) fn set_model(&self, model: LevelModel) {
+    /// Gives the level its model, with the memory that is kept for it.
+    pub(crate) fn set_model(&self, model: LevelModel, held: Held) {
         // One that is there already is as good.
-        _ = self.model.set(model);
+        _ = self.model.set((model, held));
     }
 
     /// The model, if the level has one.
     pub(crate) fn model(&self) -> Option<&LevelModel> {
-        self.model.get()
+        self.model.get().map(|(model, _)| model)
     }
 
     /// The one table whose range has `key`.

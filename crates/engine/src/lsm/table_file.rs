@@ -7,7 +7,7 @@ use super::options::{DbOptions, Learning, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
-use crate::block::cache::BlockCache;
+use crate::block::cache::{BlockCache, Held};
 use crate::error::{Error, Result};
 use crate::io::sync::Published;
 use crate::io::{Storage, Timer};
@@ -80,9 +80,23 @@ pub(crate) struct TableFile {
     model_reads: ModelReads,
     /// Whether there is a model, so that look-ups without one need not look.
     has_model: AtomicBool,
-    model: Published<Option<PositionModel>>,
+    model: Published<Option<Kept>>,
+    cache: Arc<BlockCache>,
     storage: Arc<dyn Storage>,
     obsolete: AtomicBool,
+}
+
+/// A model, and the part of the store's memory that is kept for it.
+#[derive(Debug)]
+struct Kept {
+    model: PositionModel,
+    _held: Held,
+}
+
+impl Kept {
+    fn new(model: PositionModel, cache: &Arc<BlockCache>) -> Self {
+        Self { _held: cache.hold(model.memory_bytes()), model }
+    }
 }
 
 impl TableFile {
@@ -127,7 +141,8 @@ impl TableFile {
                 },
                 model_reads: options.model_reads,
                 has_model: AtomicBool::new(model.is_some()),
-                model: Published::new(model),
+                model: Published::new(model.map(|model| Kept::new(model, cache))),
+                cache: Arc::clone(cache),
                 storage: Arc::clone(storage),
                 obsolete: AtomicBool::new(false),
                 table,
@@ -147,7 +162,7 @@ impl TableFile {
     #[inline]
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(Kind, Sequence, Slice)>> {
         let window = match self.has_model.load(Ordering::Relaxed) {
-            true => self.model.peek().as_ref().as_ref().and_then(|model| model.window(key)),
+            true => self.model.peek().as_ref().as_ref().and_then(|kept| kept.model.window(key)),
             false => None,
         };
         self.get_in(key, at, window)
@@ -181,6 +196,8 @@ impl TableFile {
     pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
         let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest);
         let is_whole = self.teach(&mut builder, go_on)?;
+        // What look-ups by positions need is better read now than by the first of them.
+        self.table.prepare_windows()?;
         Ok(builder.finish().filter(|_| is_whole))
     }
 
@@ -203,18 +220,18 @@ impl TableFile {
     /// Gives it a model, or takes the one it has.
     pub(crate) fn set_model(&self, model: Option<PositionModel>) {
         let is_some = model.is_some();
-        self.model.set(model);
+        self.model.set(model.map(|model| Kept::new(model, &self.cache)));
         self.has_model.store(is_some, Ordering::Relaxed);
     }
 
     /// Bytes of its model.
     pub(crate) fn model_bytes(&self) -> u64 {
-        self.model.peek().as_ref().as_ref().map_or(0, PositionModel::memory_bytes)
+        self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.memory_bytes())
     }
 
     /// Lines of its model.
     pub(crate) fn model_segments(&self) -> u64 {
-        self.model.peek().as_ref().as_ref().map_or(0, PositionModel::segments) as u64
+        self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.segments()) as u64
     }
 
     /// What an entry of no known kind is.

@@ -382,7 +382,10 @@ impl Core {
         let records = level.tables().iter().map(|table| table.meta.records).sum();
         if let Some(model) = model {
             match self.learner.has_room(model.memory_bytes()) {
-                true => level.set_model(model),
+                true => {
+                    let held = self.cache.hold(model.memory_bytes());
+                    level.set_model(model, held);
+                }
                 false => self.learner.dropped.add(1),
             }
         }
