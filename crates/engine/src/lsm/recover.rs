@@ -84,7 +84,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         read_only,
         has_failed: AtomicBool::new(read_only),
         stop: AtomicBool::new(false),
-        lock,
+        _lock: lock,
         storage,
     };
     core.begin(generation, closed.is_some(), &ends)?;
