@@ -46,7 +46,8 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
     let recovered = recover(&*storage)?;
     let recovered = recovered.unwrap_or_else(|| Recovered { state: State::new(random_u64()), number: 0, closed: None });
     let Recovered { mut state, closed, .. } = recovered;
-    let cache = Arc::new(BlockCache::new(options.memory_bytes / 2));
+    let cache = Arc::new(BlockCache::for_tables(options.memory_bytes));
+    cache.reserve(options.buffer_bytes());
     let mut replayed = Replayed::new(&storage, &state)?;
     replayed.replay(&state, closed.as_ref())?;
     let Replayed { values, generation, young, ends, .. } = replayed;
@@ -126,9 +127,11 @@ impl Core {
         let log = Wal::create(&self.storage, self.owner, number, None, previous)?;
         self.storage.sync_directory()?;
         let mut active = found;
+        active.held = self.hold_for_memtables(active.memory_bytes());
         if !keeps {
             let memtables = fresh_memtables(&shared);
-            let next = Generation { memtables, last_sequence: active.last_sequence, ..Generation::default() };
+            let held = self.hold_for_memtables(0);
+            let next = Generation { memtables, last_sequence: active.last_sequence, held, ..Generation::default() };
             shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
         }
         active.logs.push(LogPart { number, bytes: 0 });

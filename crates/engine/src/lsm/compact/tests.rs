@@ -523,7 +523,7 @@ fn merging_and_writing_ten_million_records() {
         println!("round {round}: {elapsed:.0} ns a record, {} tables", tables.len());
     }
     let level = Arc::new(LevelTables::new(tables.iter().map(|meta| world.open(meta)).collect()));
-    let mut cursor = LevelCursor::new(level, true);
+    let mut cursor = LevelCursor::new(level, Some(512 << 10));
     let timer = Timer::start();
     cursor.first().unwrap();
     let mut count = 0;
