@@ -30,8 +30,8 @@ impl Tree {
         self.dropped.load(Ordering::Acquire)
     }
 
-    pub(crate) fn mark_dropped(&self) {
-        self.dropped.store(true, Ordering::Release);
+    pub(crate) fn mark_dropped(&self, dropped: bool) {
+        self.dropped.store(dropped, Ordering::Release);
     }
 }
 
