@@ -71,9 +71,13 @@ impl Core {
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
         // Readers first: who finds the keyspace empty must know that it was dropped.
-        tree.mark_dropped();
+        tree.mark_dropped(true);
         let edit = Edit { keyspaces_dropped: vec![tree.id], ..Edit::default() };
-        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        let outcome = self.apply(&mut shared, Change { edit, ..Change::default() });
+        if outcome.is_err() {
+            tree.mark_dropped(false);
+            return outcome.map(|()| false);
+        }
         shared.trees.remove(&tree.id);
         shared.active.remove(&tree.id);
         writer.active.memtables.remove(&tree.id);
