@@ -370,7 +370,8 @@ impl World {
             let expected = self.spaces["default"].get(&key, u64::MAX);
             assert_same(beside.get(&key).unwrap().as_ref(), expected, &self.place());
         }
-        assert!(matches!(beside.insert("a", "b"), Err(Error::StoreReadOnly { .. })));
+        let refused = beside.insert("a", "b");
+        assert!(matches!(refused, Err(Error::StoreReadOnly { .. })), "{refused:?}");
     }
 
     /// Closes the store, cleanly or by going on with what is its like, and opens it again.
