@@ -211,7 +211,8 @@ impl Core {
         let mut work = request.work.lock();
         let keyspaces = &work.operations.keyspaces;
         let dropped = keyspaces.iter().find(|(id, _)| !writer.active.memtables.contains_key(id));
-        let Some((_, name)) = dropped else { return true };
+        // A store that is only read has no memtables to write to; it is refused for that later.
+        let Some((_, name)) = dropped.filter(|_| !self.read_only) else { return true };
         let error = Error::KeyspaceDropped { path: self.path(), name: name.clone() };
         work.outcome = Some(Err(error));
         false
