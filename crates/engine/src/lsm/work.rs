@@ -101,9 +101,9 @@ impl Core {
         Ok(self.changed.wait(&self.shared, shared))
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self, shared: &Shared) -> Limits {
         let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
-        Limits::of(&self.options, oldest)
+        Limits::of(&self.options, oldest, shared.hidden.clone())
     }
 
     fn next_task(&self, shared: &mut Shared, compacts: bool) -> Option<Task> {
@@ -121,7 +121,7 @@ impl Core {
         if let Some(task) = self.learner.next() {
             return Some(Task::Learn(task));
         }
-        let limits = self.limits();
+        let limits = self.limits(shared);
         let job = Picker { state: &shared.state, limits: &limits, running: &shared.running }.pick()?;
         Some(Task::Compact(shared.start(job)))
     }
@@ -193,6 +193,7 @@ impl Core {
         for handle in &generation.values {
             shared.young_values.remove(&handle.number);
         }
+        let hides = fresh.hides(generation.hidden_bytes);
         let front = shared.sealed.pop_front();
         let outcome = self.install(&mut shared, edit, fresh, 0);
         if outcome.is_err() {
@@ -202,6 +203,7 @@ impl Core {
             }
             return outcome;
         }
+        shared.hidden.extend(hides);
         for part in &generation.logs {
             shared.recyclable.push(part.number);
         }
@@ -432,7 +434,7 @@ impl Core {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
             }
-            let limits = self.limits();
+            let limits = self.limits(&shared);
             let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
             match picker.pick_range(id, (Bound::Unbounded, Bound::Unbounded)) {
                 RangeStep::Done => return Ok(()),
@@ -461,6 +463,16 @@ impl Shared {
 struct Fresh {
     tables: Vec<(KeyspaceId, Arc<TableFile>)>,
     values: Vec<Arc<ValueHandle>>,
+}
+
+impl Fresh {
+    /// What each of the tables hides of older values, if all of them hide so many bytes.
+    fn hides(&self, bytes: u64) -> Vec<(u64, u64)> {
+        let pointed = |table: &TableFile| table.meta.values.iter().map(|(_, bytes)| u128::from(*bytes)).sum::<u128>();
+        let all: u128 = self.tables.iter().map(|(_, table)| pointed(table)).sum();
+        let part = |table: &TableFile| u128::from(bytes) * pointed(table) / all.max(1);
+        self.tables.iter().map(|(_, table)| (table.meta.number, part(table) as u64)).collect()
+    }
 }
 
 /// What a compaction reads.
