@@ -27,8 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// The keyspace that every store has.
 pub(super) const DEFAULT_KEYSPACE: KeyspaceId = 0;
 
-/// Memtables may hide this part of all live values. Level 0 may hide three times as much before it is merged: so about a twelfth of
-/// the space of values is lost to what is dead and not known to be.
+/// Memtables may hide this part of all live values. A level may hide three times as much before it is merged.
 const HIDDEN_PART: u64 = 48;
 
 /// And so many bytes in any case, lest small stores write tiny tables.
@@ -63,7 +62,7 @@ pub(crate) struct Core {
     /// Set when background work is to end.
     pub(super) stop: AtomicBool,
     /// Held for as long as the store is open for writing.
-    pub(super) lock: Option<Box<dyn FileLock>>,
+    pub(super) _lock: Option<Box<dyn FileLock>>,
 }
 
 /// What is changed under the one lock, and what views are made from.
@@ -83,8 +82,8 @@ pub(super) struct Shared {
     pub(super) running: Vec<Arc<Job>>,
     /// Value files of generations that are not written out yet, or are being written: no table may lead to them.
     pub(super) young_values: HashSet<u64>,
-    /// Bytes of older values that tables of level 0 are estimated to hide, by the number of the table. Tables that were there when the
-    /// store was opened are not among them.
+    /// Bytes of older values in tables below that tables are estimated to hide, by the number of the table. Tables that were there when
+    /// the store was opened are not among them.
     pub(super) hidden: BTreeMap<u64, u64>,
     pub(super) is_flushing: bool,
     /// Logs that are needed no more, to be written anew.
@@ -166,11 +165,25 @@ impl Core {
         }
         manifest.append(edit)?;
         manifest.sync()?;
+        let is_long = manifest.is_long();
         shared.state = after;
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
         self.hidden_limit.store((live / HIDDEN_PART).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
         shared.adopt(change, &self.learner);
         self.publish(shared);
+        if is_long {
+            // Edits that took longer to read than the state itself make way for it.
+            let number = self.new_number();
+            shared.state.next_file = number + 1;
+            match Manifest::create(&self.storage, number, &shared.state, None) {
+                Ok(manifest) => shared.manifest = Some(manifest),
+                // The change itself is durable: only the next one cannot be made.
+                Err(error) => {
+                    shared.manifest = None;
+                    self.fail(shared, &error);
+                }
+            }
+        }
         Ok(())
     }
 

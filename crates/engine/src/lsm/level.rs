@@ -33,6 +33,9 @@ fn number_of(key: &[u8]) -> u64 {
     }
 }
 
+/// The first and the last position in a table that a model leads to.
+type Window = (u64, u64);
+
 impl LevelTables {
     /// `tables` are disjoint and in order.
     pub(crate) fn new(tables: Vec<Arc<TableFile>>) -> Self {
@@ -65,9 +68,9 @@ impl LevelTables {
         place + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
-    /// The entry of a key in the level, as [`TableFile::get`] gives it, and the table that was asked.
+    /// The table to ask for a key, and where in it the model of the level leads to, if there is one.
     #[inline]
-    pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<(u64, u64)>)> {
+    pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<Window>)> {
         let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
         let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
         for (place, window) in [first, behind].into_iter().flatten() {

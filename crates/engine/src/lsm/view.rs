@@ -101,10 +101,10 @@ impl View {
             }
         }
         for table in &self.levels.newest {
-            if table.may_hold(key) {
-                if let Some(found) = ask(table, key, at)? {
-                    return Ok(found);
-                }
+            if table.may_hold(key)
+                && let Some(found) = ask(table, key, at)?
+            {
+                return Ok(found);
             }
         }
         for (_, level) in &self.levels.deeper {

@@ -340,7 +340,14 @@ impl Core {
         if !is_there(&shared, job.keyspace) {
             return Ok(());
         }
-        self.install(&mut shared, job.edit(), fresh, job.output_level)
+        // What the inputs hid and the job has met is known to be dead now; at the bottom nothing is hidden.
+        let hidden = job.inputs.iter().filter_map(|(_, table)| shared.hidden.get(&table.number)).sum::<u64>();
+        let found = job.inputs.iter().map(|(_, table)| table.value_bytes()).sum::<u64>();
+        let freed = found.saturating_sub(fresh.tables.iter().map(|(_, table)| table.meta.value_bytes()).sum());
+        let hides = fresh.hides(if job.is_bottom { 0 } else { hidden.saturating_sub(freed) });
+        self.install(&mut shared, job.edit(), fresh, job.output_level)?;
+        shared.hidden.extend(hides.into_iter().filter(|(_, bytes)| *bytes > 0));
+        Ok(())
     }
 
     fn learn_one(&self, task: &LearnTask) -> Result<()> {
@@ -425,7 +432,9 @@ impl Core {
     pub(super) fn compact(&self) -> Result<()> {
         self.flush()?;
         let ids: Vec<KeyspaceId> = self.shared.lock().trees.keys().copied().collect();
-        ids.into_iter().try_for_each(|id| self.compact_keyspace(id))
+        ids.into_iter().try_for_each(|id| self.compact_keyspace(id))?;
+        // What this has freed of value files is collected.
+        self.work_inline()
     }
 
     fn compact_keyspace(&self, id: KeyspaceId) -> Result<()> {
@@ -468,7 +477,7 @@ struct Fresh {
 impl Fresh {
     /// What each of the tables hides of older values, if all of them hide so many bytes.
     fn hides(&self, bytes: u64) -> Vec<(u64, u64)> {
-        let pointed = |table: &TableFile| table.meta.values.iter().map(|(_, bytes)| u128::from(*bytes)).sum::<u128>();
+        let pointed = |table: &TableFile| u128::from(table.meta.value_bytes());
         let all: u128 = self.tables.iter().map(|(_, table)| pointed(table)).sum();
         let part = |table: &TableFile| u128::from(bytes) * pointed(table) / all.max(1);
         self.tables.iter().map(|(_, table)| (table.meta.number, part(table) as u64)).collect()

@@ -38,8 +38,8 @@ const DROPPED_PERCENT: u64 = 50;
 /// Value files with less that is dead are left alone, in bytes: their own head and foot are more of them than what could be gained.
 const DEAD_BYTES_MIN: u64 = 512;
 
-/// Level 0 is merged when it hides more than this part of all live values: until then nobody knows which of them are dead, and at
-/// most so much space is lost to that.
+/// A level is merged into the next when it hides more than this part of all live values: until then nobody knows which of them are
+/// dead, and at most so much space is lost to that.
 const HIDDEN_PART: u64 = 16;
 
 /// A table is rewritten for the sake of collection alone when so many percent of what may be dead are.
@@ -67,7 +67,7 @@ pub(crate) struct Limits {
     pub(crate) dropped_percent: u64,
     /// Values are collected when so much of all value files is dead, in percent.
     pub(crate) dead_percent: u64,
-    /// Of tables of level 0, by number: bytes of older values that their entries are estimated to hide.
+    /// Of tables, by number: bytes of older values in tables below that their entries are estimated to hide.
     pub(crate) hidden: BTreeMap<u64, u64>,
     /// No snapshot is older: of a key, one entry of this number or less is needed.
     pub(crate) oldest_snapshot: Sequence,
@@ -132,24 +132,11 @@ impl<'a> Picker<'a> {
         let targets = self.targets(levels);
         let mut scores = [0; LEVELS];
         scores[0] = self.score_of_level0(levels, targets.base);
-        for level in 1..LAST {
-            let bytes: u64 =
-                levels.level(level).iter().filter(|table| !self.is_busy(table)).map(|table| table.bytes).sum();
-            scores[level] = per_mille(bytes, targets.bytes[level]);
+        for (level, score) in scores.iter_mut().enumerate().take(LAST).skip(1) {
+            let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
+            *score = per_mille(idle.map(|table| table.bytes).sum(), targets.bytes[level]);
         }
         scores
-    }
-
-    /// Bytes that must be merged before no level is due: what backpressure goes by.
-    pub(crate) fn debt_bytes(&self) -> u64 {
-        let of_levels = |levels: &Levels| -> u64 {
-            let targets = self.targets(levels);
-            let level0 = levels.level(0).len();
-            let waiting = if level0 >= self.limits.level0_tables_max { levels.bytes(0) } else { 0 };
-            let over = (1..LAST).map(|level| levels.bytes(level).saturating_sub(targets.bytes[level]));
-            waiting + over.sum::<u64>()
-        };
-        self.keyspaces().map(|(_, levels)| of_levels(levels)).sum()
     }
 
     /// Value files that are to be collected: those of which most is dead, until no more of all files is dead than the limit.
@@ -187,9 +174,11 @@ impl<'a> Picker<'a> {
         files.fold((0, 0), |(bytes, dead), file| (bytes + file.bytes, dead + file.dead_bytes()))
     }
 
-    /// Bytes of older values that the tables of level 0 hide from readers, while the tables below still lead to them.
-    fn hidden_bytes(&self, levels: &Levels) -> u64 {
-        levels.level(0).iter().filter_map(|table| self.limits.hidden.get(&table.number)).sum()
+    /// Whether the tables of a level hide too many bytes of older values from readers, while the tables below still lead to them.
+    fn is_hiding(&self, levels: &Levels, level: usize) -> bool {
+        let hidden: u64 = levels.level(level).iter().filter_map(|table| self.limits.hidden.get(&table.number)).sum();
+        let (bytes, dead) = self.value_bytes();
+        hidden > bytes.saturating_sub(dead) / HIDDEN_PART
     }
 
     fn keyspaces(&self) -> impl Iterator<Item = (KeyspaceId, &'a Levels)> + use<'a> {
@@ -227,8 +216,7 @@ impl<'a> Picker<'a> {
         if tables.is_empty() || tables.iter().any(|table| self.is_busy(table)) {
             return 0;
         }
-        let (bytes, dead) = self.value_bytes();
-        let is_hiding = self.hidden_bytes(levels) > bytes.saturating_sub(dead) / HIDDEN_PART;
+        let is_hiding = self.is_hiding(levels, 0);
         if tables.len() < self.limits.level0_tables.max(1) {
             return if is_hiding { DUE } else { 0 };
         }
@@ -280,9 +268,10 @@ impl<'a> Picker<'a> {
         let tables = levels.level(0);
         let is_free = |table: &&Arc<TableMeta>| {
             let mut others = tables.iter().filter(|other| other.number != table.number);
-            !self.is_busy(table)
-                && !self.is_small(table)
-                && !(output == LAST && table.is_dropped_at_the_bottom())
+            let stays = self.is_busy(table) || self.is_small(table);
+            let is_cut = output == LAST && table.is_dropped_at_the_bottom();
+            !stays
+                && !is_cut
                 && !others.any(|other| other.overlaps(table.bounds()))
                 && (1..=output).all(|level| levels.overlapping(level, table.bounds()).next().is_none())
         };
@@ -484,7 +473,7 @@ fn groups(levels: &Levels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
     let mut tables: Vec<(usize, usize, &Arc<TableMeta>)> =
         levels.iter().enumerate().map(|(place, (level, table))| (place, level, table)).collect();
     tables.sort_by(|one, other| one.2.smallest.cmp(&other.2.smallest));
-    let mut groups: Vec<(Vec<(usize, usize, &Arc<TableMeta>)>, (&[u8], bool))> = Vec::new();
+    let mut groups: Vec<(Vec<_>, (&[u8], bool))> = Vec::new();
     for entry in tables {
         let (_, _, table) = entry;
         match groups.last_mut() {
