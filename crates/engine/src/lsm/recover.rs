@@ -238,6 +238,11 @@ impl<'a> Replayed<'a> {
 
     fn replay(&mut self, state: &State, closed: Option<&ClosedLengths>) -> Result<()> {
         for (&number, next) in state.logs.iter().zip(state.logs.iter().skip(1).map(Some).chain([None])) {
+            // A log is there, durably, before the manifest names it.
+            if !self.storage.exists(&log_name(number))? {
+                let path = self.storage.path(&log_name(number));
+                return Err(Error::damaged(path, 0, "a log that is needed is missing"));
+            }
             let closed_at = match (closed, next) {
                 (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
                 (None, Some(&next)) => wal::previous(&**self.storage, self.owner, next)?
