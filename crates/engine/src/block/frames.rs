@@ -18,9 +18,10 @@ use std::sync::{Arc, OnceLock};
 /// keeps beside it.
 pub(crate) const FRAME_OVERHEAD_BYTES: u64 = 128;
 /// Frames are made in chunks of so many.
-const CHUNK_FRAMES: usize = 1024;
-/// Blocks are rarely smaller than this; it bounds the number of frames.
+const CHUNK_FRAMES: usize = 256;
+/// Blocks are rarely smaller than this; it bounds the number of frames. So does what their chunks take at most: 6 MiB.
 const LEAST_BLOCK_BYTES: u64 = 512;
+const MOST_CHUNKS: usize = 1 << 18;
 /// So many rounds of the hand a block outlives its last hits.
 const MARKS_MAX: u8 = 3;
 
@@ -70,7 +71,9 @@ struct Hand {
 #[derive(Debug)]
 pub(crate) struct Frames {
     budget_bytes: u64,
+    /// Bytes of blocks, and of what owners keep beside them.
     held_bytes: AtomicU64,
+    pinned_bytes: AtomicU64,
     chunks: Box<[OnceLock<Box<[Frame]>>]>,
     hand: Mutex<Hand>,
     owners: AtomicU32,
@@ -83,11 +86,13 @@ fn charge(bytes: &[u8]) -> u64 {
 impl Frames {
     /// Frames for at most `budget_bytes` of blocks, what keeps track of them included.
     pub(crate) fn new(budget_bytes: u64) -> Self {
-        let most = (budget_bytes / (LEAST_BLOCK_BYTES + FRAME_OVERHEAD_BYTES)).min(u64::from(u32::MAX) - 1) as usize;
-        let chunks = (0..most.div_ceil(CHUNK_FRAMES)).map(|_| OnceLock::new()).collect();
+        let chunk_bytes = (LEAST_BLOCK_BYTES + FRAME_OVERHEAD_BYTES) * CHUNK_FRAMES as u64;
+        let count = usize::try_from(budget_bytes.div_ceil(chunk_bytes)).unwrap_or(MOST_CHUNKS).min(MOST_CHUNKS);
+        let chunks: Box<[OnceLock<Box<[Frame]>>]> = (0..count).map(|_| OnceLock::new()).collect();
         Self {
-            budget_bytes,
+            budget_bytes: budget_bytes.saturating_sub(size_of_val(&*chunks) as u64),
             held_bytes: AtomicU64::new(0),
+            pinned_bytes: AtomicU64::new(0),
             chunks,
             hand: Mutex::new(Hand::default()),
             owners: AtomicU32::new(0),
@@ -100,16 +105,39 @@ impl Frames {
         Directory { owner: self.owners.fetch_add(1, Ordering::Relaxed), frames }
     }
 
-    /// Bytes counted against the budget now.
+    /// Bytes of blocks counted against the budget now.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Counts bytes against the budget that an owner keeps beside its blocks, and makes room for them; false, and nothing is counted, where
+    /// all such bytes would take more than `share` of the budget.
+    pub(crate) fn pin(&self, bytes: u64, share: f64) -> bool {
+        let mut hand = self.hand.lock();
+        let pinned = self.pinned_bytes.load(Ordering::Relaxed).saturating_add(bytes);
+        if pinned as f64 > self.budget_bytes as f64 * share {
+            return false;
+        }
+        self.pinned_bytes.store(pinned, Ordering::Relaxed);
+        while self.has_no_room(0) && self.evict(&mut hand) {}
+        true
+    }
+
+    /// Gives pinned bytes up.
+    pub(crate) fn unpin(&self, bytes: u64) {
+        self.pinned_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn has_no_room(&self, bytes: u64) -> bool {
+        self.held_bytes() + self.pinned_bytes.load(Ordering::Relaxed) + bytes > self.budget_bytes
     }
 
     fn frame(&self, number: u32) -> Option<&Frame> {
         self.chunks.get(number as usize / CHUNK_FRAMES)?.get()?.get(number as usize % CHUNK_FRAMES)
     }
 
-    /// Hands a block and its note to `visit`, if it is in memory; the frame stays locked for reading meanwhile.
+    /// Hands a block and its note to `visit`, if it is in memory; the frame stays locked for reading meanwhile, so `visit` must not come
+    /// back here.
     pub(crate) fn visit<R>(
         &self,
         directory: &Directory,
@@ -143,7 +171,7 @@ impl Frames {
         if place.load(Ordering::Acquire).checked_sub(1).is_some_and(holds) {
             return;
         }
-        while self.held_bytes() + cost > self.budget_bytes {
+        while self.has_no_room(cost) {
             if !self.evict(&mut hand) {
                 return;
             }
@@ -246,7 +274,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_again_outlives_a_scan() {
-        let frames = Frames::new(100 * (4096 + FRAME_OVERHEAD_BYTES));
+        let frames = Frames::new(100 * (4096 + FRAME_OVERHEAD_BYTES) + 1000);
         let directory = frames.directory(10_000);
         for hot in 0..20 {
             frames.insert(&directory, hot, block(4096, hot), [0; 5]);
@@ -260,10 +288,30 @@ mod tests {
 
     #[test]
     fn all_blocks_stay_where_the_budget_has_room_for_them() {
-        let frames = Frames::new(5000 * (512 + FRAME_OVERHEAD_BYTES));
+        let frames = Frames::new(5000 * (512 + FRAME_OVERHEAD_BYTES) + 1000);
         let directory = frames.directory(5000);
         (0..5000).for_each(|number| frames.insert(&directory, number, block(512, number), [0; 5]));
         assert!((0..5000).all(|number| found(&frames, &directory, number).is_some()));
+    }
+
+    #[test]
+    fn pinned_bytes_take_the_room_of_blocks() {
+        let frames = Frames::new(100_000);
+        let directory = frames.directory(1000);
+        let fill = || (0..1000).for_each(|number| frames.insert(&directory, number, block(512, number), [0; 5]));
+        fill();
+        assert!(frames.held_bytes() > 90_000);
+        assert!(frames.pin(40_000, 0.5) && !frames.pin(40_000, 0.5));
+        assert!(frames.held_bytes() <= 60_000);
+        fill();
+        assert!(frames.held_bytes() <= 60_000);
+        // What must be there is pinned whatever the budget; then there are no blocks.
+        assert!(frames.pin(400_000, f64::INFINITY));
+        fill();
+        assert_eq!(frames.held_bytes(), 0);
+        frames.unpin(440_000);
+        fill();
+        assert!(frames.held_bytes() > 90_000);
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
     let recovered = recover(&*storage)?;
     let recovered = recovered.unwrap_or_else(|| Recovered { state: State::new(random_u64()), number: 0, closed: None });
     let Recovered { mut state, closed, .. } = recovered;
-    let cache = Arc::new(BlockCache::new(options.memory_bytes / 2));
+    let cache = Arc::new(BlockCache::for_tables(options.memory_bytes / 2));
     let mut replayed = Replayed::new(&storage, &state)?;
     replayed.replay(&state, closed.as_ref())?;
     let Replayed { values, generation, young, ends, .. } = replayed;

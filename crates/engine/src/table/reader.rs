@@ -21,6 +21,7 @@ use crate::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Stora
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 /// Of a large budget, this much is kept from the cache for the children that operations hold while they work, in bytes.
@@ -72,7 +73,10 @@ pub(super) struct Inner {
     /// What of the budget is neither resident nor for the cache: the children that operations hold while they work.
     pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<Counts>,
-    pub(super) filter: OnceLock<ResidentFilter>,
+    /// `None` inside where it goes through the cache, unit by unit.
+    pub(super) filter: OnceLock<Option<ResidentFilter>>,
+    /// Bytes that are counted against the budget of the shared cache.
+    pub(super) pinned_bytes: AtomicU64,
     /// Whether the filter stays in memory.
     pub(super) keeps_filter: bool,
 }
@@ -139,12 +143,14 @@ impl Table {
         let own_cache = || Arc::new(BlockCache::new(free_bytes - working_bytes));
         let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
         let frames = shared.and_then(|(cache, _)| cache.frames());
-        let directory = frames.map(|frames| frames.directory(usize::try_from(meta.blocks).unwrap_or(0)));
-        let resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
+        let units = meta.filter.map_or(0, |filter| filter.layout.unit_count(meta.blocks));
+        let numbered = usize::try_from(meta.blocks.saturating_add(units)).unwrap_or(0);
+        let directory = frames.map(|frames| frames.directory(numbered));
         let inner = Inner {
             data,
             directory,
-            resident,
+            resident: Resident::default(),
+            pinned_bytes: AtomicU64::new(0),
             data_file_id,
             file_id,
             root,
@@ -163,6 +169,10 @@ impl Table {
             meta,
             storage,
             file,
+        };
+        let inner = match shared {
+            Some(_) => inner.with_residents(),
+            None => inner,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -337,6 +347,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) {
             frames.forget(directory);
+            frames.unpin(*self.pinned_bytes.get_mut());
         }
     }
 }

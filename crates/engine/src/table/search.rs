@@ -1,19 +1,24 @@
 //! From a place among the keys to a block and a record: routing through the layers, and the check of what hints said.
 
 use super::block::BlockView;
-use super::filter;
-use super::format::FilterMeta;
+use super::filter::{self, ResidentFilter};
+use super::format::{FilterMeta, Section};
 use super::key::Probe;
 use super::reader::{Inner, Reads};
 use super::unit::{Nodes, Target, Unit, Window};
 use crate::block::checksum;
 use crate::error::Result;
 use crate::io::Purpose;
-use std::cmp::Ordering;
+use std::cmp::Ordering as Order;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A window that the index was designed to read is read whatever the budget, up to this size in bytes.
 const MOST_DESIGNED_BYTES: u64 = 32 << 20;
+
+/// Filters of tables that share a cache stay in memory whole as long as all that does takes no more than this share of the cache's budget;
+/// others go through the cache, unit by unit.
+const FILTER_SHARE: f64 = 0.5;
 
 /// A place in the data: the record at `index` of `block`, or the end of the data where `block` is the number of blocks.
 #[derive(Clone, Debug)]
@@ -83,9 +88,9 @@ impl Inner {
                 let unit = Unit::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
                 let side = unit.side(target).ok_or_else(damaged)?;
                 match side {
-                    Ordering::Less if number == first && number > 0 && !proof => break,
-                    Ordering::Greater if number == last && number < end && !proof => break,
-                    Ordering::Greater if number < last => {}
+                    Order::Less if number == first && number > 0 && !proof => break,
+                    Order::Greater if number == last && number < end && !proof => break,
+                    Order::Greater if number < last => {}
                     _ => {
                         chosen = Some((unit.nodes.search(target), offset));
                         break;
@@ -111,7 +116,7 @@ impl Inner {
             let damaged = || self.damaged(offset, format!("unit {middle} is malformed"));
             let bytes = self.child(layer, middle, reads)?;
             let unit = Unit::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
-            let behind = unit.side(target).ok_or_else(damaged)? == Ordering::Less;
+            let behind = unit.side(target).ok_or_else(damaged)? == Order::Less;
             if low == high {
                 return self.clamp(unit.nodes.search(target), layer - 1, offset);
             }
@@ -242,30 +247,92 @@ impl Inner {
         if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
             return Ok(true);
         }
-        let Some(filter) = self.resident_filter(&meta, reads)? else { return Ok(true) };
         let hash = filter::hash_key(key);
-        let mut groups = meta.layout.groups_of_blocks(window.first..=window.last);
-        Ok(groups.any(|group| filter.may_contain(meta.layout.unit_in_group(group, hash), hash)))
+        for group in meta.layout.groups_of_blocks(window.first..=window.last) {
+            if self.unit_may_contain(&meta, meta.layout.unit_in_group(group, hash), hash, reads)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
-    /// The filter, read at its first use.
-    pub(super) fn resident_filter(
+    /// What a unit of the filter says; the filter is read at its first use, or this unit if it goes through the cache.
+    #[inline]
+    pub(super) fn unit_may_contain(
         &self,
         meta: &FilterMeta,
+        unit: u64,
+        hash: u64,
         reads: &mut Reads<'_>,
-    ) -> Result<Option<&filter::ResidentFilter>> {
-        if self.filter.get().is_none() {
-            let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-            for (unit, offset) in
-                bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
-            {
-                if !checksum::check(self.file_id, offset, unit) {
-                    return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
-                }
-            }
-            _ = self.filter.set(filter::ResidentFilter::new(&bytes));
+    ) -> Result<bool> {
+        let filter = match self.filter.get() {
+            Some(filter) => filter,
+            None => self.read_filter(meta, reads)?,
+        };
+        match filter {
+            Some(filter) => Ok(filter.may_contain(unit, hash)),
+            None => self.cached_unit_may_contain(meta, unit, hash, reads),
         }
-        Ok(self.filter.get())
+    }
+
+    /// Reads the filter, if there is room for it.
+    #[cold]
+    fn read_filter(&self, meta: &FilterMeta, reads: &mut Reads<'_>) -> Result<&Option<ResidentFilter>> {
+        if self.directory.is_some() && !self.pin(meta.section.bytes, FILTER_SHARE) {
+            return Ok(self.filter.get_or_init(|| None));
+        }
+        let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+        for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
+        {
+            self.check_filter_unit(offset, unit)?;
+        }
+        if self.filter.set(Some(ResidentFilter::new(&bytes))).is_err() {
+            // Another thread has read it, too, and it is counted twice.
+            self.unpin(meta.section.bytes);
+        }
+        Ok(self.filter.get_or_init(|| None))
+    }
+
+    fn check_filter_unit(&self, offset: u64, unit: &[u8]) -> Result<()> {
+        match checksum::check(self.file_id, offset, unit) {
+            true => Ok(()),
+            false => Err(self.damaged(offset, "the checksum of a filter unit does not match")),
+        }
+    }
+
+    /// The same of one unit, which the cache keeps behind the blocks.
+    fn cached_unit_may_contain(&self, meta: &FilterMeta, unit: u64, hash: u64, reads: &mut Reads<'_>) -> Result<bool> {
+        let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) else { return Ok(true) };
+        let number = self.meta.blocks + unit;
+        if let Some(found) = frames.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
+            return Ok(found);
+        }
+        let at = unit.saturating_mul(filter::UNIT_BYTES as u64);
+        if at.saturating_add(filter::UNIT_BYTES as u64) > meta.section.bytes {
+            return Ok(true);
+        }
+        let section = Section { offset: meta.section.offset + at, bytes: filter::UNIT_BYTES as u64 };
+        let bytes = self.whole(section, Purpose::Filter, reads)?;
+        self.check_filter_unit(section.offset, &bytes)?;
+        let found = filter::may_contain(&bytes, hash);
+        frames.insert(directory, number, bytes.into(), [0; 5]);
+        Ok(found)
+    }
+
+    /// Counts bytes that stay in memory against the budget of a shared cache; false where they would take more than `share` of it.
+    pub(super) fn pin(&self, bytes: u64, share: f64) -> bool {
+        let is_pinned = self.cache.frames().is_none_or(|frames| frames.pin(bytes, share));
+        if is_pinned {
+            self.pinned_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        is_pinned
+    }
+
+    fn unpin(&self, bytes: u64) {
+        self.pinned_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if let Some(frames) = self.cache.frames() {
+            frames.unpin(bytes);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::block::{BlockView, Place};
 use super::filter::{ResidentFilter, hash_key};
-use super::format::{Meta, NodeKind, Source};
+use super::format::{NodeKind, Source};
 use super::key::Probe;
 use super::options::OpenOptions;
 use super::plain::LastKeys;
@@ -42,6 +42,10 @@ pub(crate) enum SearchPath {
     /// Bourbon's own: the model leads to the blocks, which are two where the window crosses a border.
     WindowAlone(u64, u64),
 }
+
+/// Separators are decoded as long as all that tables keep in memory takes no more than this share of the cache's budget; the stored
+/// ones do as well, more slowly.
+const SEPARATORS_SHARE: f64 = 0.75;
 
 /// A version that was found: tag, sequence, value.
 pub(crate) type FoundVersion = (u8, u64, Slice);
@@ -85,12 +89,17 @@ impl Table {
     #[inline]
     pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
         self.inner.look_up(key, at, path, |tag, sequence, value| match value {
-            Found::InBlock(block, place) => Slice::of_block(block, place).map(|value| (tag, sequence, value)),
+            Found::InBlock(block, place) => {
+                // The value's first byte is asked for before the block's counter is: the processor fetches both at once.
+                std::hint::black_box(block.get(place.start));
+                Slice::of_block(block, place).map(|value| (tag, sequence, value))
+            }
             Found::Read(value) => Some((tag, sequence, value.into())),
         })
     }
 
     /// Hands the newest version of a key whose sequence is at most `at` to `visit` (tag, sequence, value), without sharing the block.
+    /// `visit` must not look anything up: the block's frame is locked meanwhile.
     ///
     /// # Errors
     /// As [`Self::find_version`].
@@ -150,17 +159,6 @@ pub(super) struct Resident {
 }
 
 impl Resident {
-    /// What can be told from the tail.
-    pub(super) fn decode(meta: &Meta, root: &[u8]) -> Self {
-        let separators = match &meta.layers[..] {
-            [only] if only.kind == NodeKind::CodedStrings => {
-                Separators::decode(root, usize::try_from(only.nodes).unwrap_or(0), meta.blocks)
-            }
-            _ => None,
-        };
-        Self { separators, ..Self::default() }
-    }
-
     fn bytes(&self) -> u64 {
         let last_keys = self.last_keys.get().and_then(Option::as_ref).map_or(0, LastKeys::bytes);
         let starts = self.starts.get().and_then(Option::as_ref).map_or(0, |starts| starts.len() as u64 * 4);
@@ -177,8 +175,21 @@ struct Start {
 }
 
 impl Inner {
+    /// Takes up what the look-ups of a store need of the tail, and counts against the budget of the cache what stays in memory.
+    pub(super) fn with_residents(mut self) -> Self {
+        let separators = match &self.meta.layers[..] {
+            [only] if only.kind == NodeKind::CodedStrings => {
+                Separators::decode(&self.root, usize::try_from(only.nodes).unwrap_or(0), self.meta.blocks)
+            }
+            _ => None,
+        };
+        self.pin(size_of::<Self>() as u64 + self.resident_bytes(), f64::INFINITY);
+        self.resident.separators = separators.filter(|separators| self.pin(separators.bytes(), SEPARATORS_SHARE));
+        self
+    }
+
     fn resident_bytes(&self) -> u64 {
-        let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
+        let filter = self.filter.get().and_then(Option::as_ref).map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
         let directory = self.directory.as_ref().map_or(0, Directory::bytes);
         let beside = self.resident.bytes() + directory + filter + counts;
@@ -203,7 +214,8 @@ impl Inner {
 
     fn last_keys(&self) -> Result<Option<&LastKeys>> {
         if self.resident.last_keys.get().is_none() {
-            _ = self.resident.last_keys.set(LastKeys::read(self)?);
+            let keys = LastKeys::read(self)?;
+            self.keep_resident(&self.resident.last_keys, keys.as_ref().map_or(0, LastKeys::bytes), keys);
         }
         Ok(self.resident.last_keys.get().and_then(Option::as_ref))
     }
@@ -212,9 +224,18 @@ impl Inner {
         if self.resident.starts.get().is_none() {
             let counts = self.counts(&mut Reads::default())?;
             let start = |block| counts.before(block).and_then(|start| u32::try_from(start).ok());
-            _ = self.resident.starts.set((0..self.meta.blocks).map(start).collect());
+            let starts: Option<Vec<u32>> = (0..self.meta.blocks).map(start).collect();
+            let bytes = starts.as_ref().map_or(0, |starts| starts.len() as u64 * 4) + self.meta.counts.bytes;
+            self.keep_resident(&self.resident.starts, bytes, starts);
         }
         Ok(self.resident.starts.get().and_then(Option::as_deref))
+    }
+
+    /// Keeps what was made at its first use, unless another thread has; it is counted once.
+    fn keep_resident<T>(&self, place: &OnceLock<T>, bytes: u64, made: T) {
+        if place.set(made).is_ok() {
+            self.pin(bytes, f64::INFINITY);
+        }
     }
 
     /// Looks a version up; `show` is given tag, sequence and value of what is found, and says `None` where the place makes no sense.
@@ -303,15 +324,8 @@ impl Inner {
     #[inline]
     fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
         let Some(meta) = &self.meta.filter else { return Ok(true) };
-        let Some(filter) = (match self.filter.get() {
-            Some(filter) => Some(filter),
-            None if self.keeps_filter => self.resident_filter(meta, &mut Reads::default())?,
-            None => None,
-        }) else {
-            return Ok(true);
-        };
         let hash = hash_key(key);
-        Ok(filter.may_contain(meta.layout.unit_of(block, hash), hash))
+        self.unit_may_contain(meta, meta.layout.unit_of(block, hash), hash, &mut Reads::default())
     }
 
     /// What one block says of a version; `None` where it is not of the kind that is searched quickly.
