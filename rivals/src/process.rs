@@ -3,11 +3,10 @@
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::Instant;
 
 use anyhow::{Context, Result};
+use ogive_bench::stopwatch::Stopwatch;
 use rustix::fs::{Advice, fadvise};
-use rustix::time::{ClockId, clock_gettime};
 
 /// Size of the units in which a file's room is counted.
 const UNIT_BYTES: u64 = 512;
@@ -23,18 +22,9 @@ pub(crate) fn device_bytes() -> (u64, u64) {
     (of("read_bytes"), of("write_bytes"))
 }
 
-/// Nanoseconds of processor time that this process, all its threads together, has taken.
-fn processor_ns() -> f64 {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
-}
-
-/// Measures time that passes, and time of the processor, which does not depend on what else the machine does.
+/// Measures a piece of work.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Stopwatch {
-    start: Instant,
-    processor_ns: f64,
-}
+pub(crate) struct Measure(Stopwatch);
 
 /// What a piece of work took.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,15 +34,15 @@ pub(crate) struct Timed {
     pub(crate) processor_ns: f64,
 }
 
-impl Stopwatch {
+impl Measure {
     pub(crate) fn start() -> Self {
-        Self { processor_ns: processor_ns(), start: Instant::now() }
+        Self(Stopwatch::start())
     }
 
     /// What so many operations took since the start.
     pub(crate) fn stop(&self, operations: u64) -> Timed {
-        let elapsed_ns = self.start.elapsed().as_nanos() as f64;
-        Timed { operations, elapsed_ns, processor_ns: processor_ns() - self.processor_ns }
+        let elapsed = self.0.elapsed();
+        Timed { operations, elapsed_ns: 1e9 * elapsed.wall_s, processor_ns: 1e9 * elapsed.process_s }
     }
 }
 

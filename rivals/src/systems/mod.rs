@@ -6,9 +6,9 @@ mod fjall;
 mod leveldb;
 #[cfg(feature = "lmdb")]
 mod lmdb;
+mod ogive;
 #[cfg(feature = "redb")]
 mod redb;
-mod ogive;
 mod registry;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;

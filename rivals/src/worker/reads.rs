@@ -5,7 +5,7 @@ use ogive_bench::random::Random;
 use ogive_bench::workload::Asked;
 
 use super::state::State;
-use crate::process::{Stopwatch, Timed};
+use crate::process::{Measure, Timed};
 
 /// Values that are compared with what was written.
 const CHECKED: u64 = 10_000;
@@ -21,7 +21,7 @@ impl State {
         let asked = self.asked(present, requests, count, seed)?;
         let mut reader = self.store()?.reader(false)?;
         let (mut value, mut found) = (Vec::with_capacity(self.setup.value_bytes), 0);
-        let start = Stopwatch::start();
+        let start = Measure::start();
         for key in asked.iter() {
             found += u64::from(reader.get(key, &mut value)?);
         }
@@ -34,7 +34,7 @@ impl State {
         let asked = self.asked(true, requests, count, seed)?;
         let mut reader = self.store()?.reader(false)?;
         let (mut records, mut passed) = (Vec::new(), 0);
-        let start = Stopwatch::start();
+        let start = Measure::start();
         for key in asked.iter() {
             passed += reader.scan(key, entries, &mut records)?;
         }
@@ -48,7 +48,7 @@ impl State {
         let mut reader = self.store()?.reader(false)?;
         let loaded = self.population.loaded();
         let (mut key, mut out) = (Vec::new(), Vec::new());
-        let start = Stopwatch::start();
+        let start = Measure::start();
         for places in loaded.chunks(WARM_ENTRIES) {
             self.records.key(places[0], &mut key);
             let passed = reader.scan(&key, places.len(), &mut out)?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use ogive_bench::keys::spec::format_count;
 use ogive_bench::workload::{KeyForm, Population, Records};
 
-use crate::process::{Stopwatch, Timed, disk_bytes, resident_bytes};
+use crate::process::{Measure, Timed, disk_bytes, resident_bytes};
 use crate::protocol::Setup;
 use crate::store::{Settings, Store, System};
 use crate::systems;
@@ -63,19 +63,19 @@ impl State {
         std::fs::create_dir_all(folder)?;
         self.folder = Some(folder.into());
         let settings = Settings { budget_bytes, memtable_bytes: self.setup.memtable_bytes, synced, direct };
-        let start = Stopwatch::start();
+        let start = Measure::start();
         self.store = Some((self.system.open)(folder, &settings)?);
         Ok(start.stop(1))
     }
 
     pub(super) fn close(&mut self) -> Timed {
-        let start = Stopwatch::start();
+        let start = Measure::start();
         self.store = None;
         start.stop(1)
     }
 
     pub(super) fn compact(&mut self) -> Result<Timed> {
-        let start = Stopwatch::start();
+        let start = Measure::start();
         self.store_mut()?.compact()?;
         Ok(start.stop(self.population.loaded().len() as u64))
     }

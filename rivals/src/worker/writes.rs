@@ -7,7 +7,7 @@ use ogive_bench::random::{Permutation, Random};
 use ogive_bench::workload::{Chooser, Requests, StoreMix, StoreOperation};
 
 use super::state::State;
-use crate::process::{Stopwatch, Timed};
+use crate::process::{Measure, Timed};
 use crate::protocol::Order;
 use crate::store::{Batch, Reader, Writer};
 
@@ -33,7 +33,7 @@ impl State {
         let places = self.places(requests, count, seed)?;
         let version = self.version;
         self.version += 1;
-        let start = Stopwatch::start();
+        let start = Measure::start();
         let operations = self.write(places.into_iter(), version)?.operations;
         self.store_mut()?.settle()?;
         Ok(start.stop(operations))
@@ -43,7 +43,7 @@ impl State {
         let mut writer = self.store()?.writer()?;
         let (mut batch, mut key, mut value) = (Batch::default(), Vec::new(), Vec::new());
         let mut operations = 0;
-        let start = Stopwatch::start();
+        let start = Measure::start();
         for place in places {
             self.records.key(place, &mut key);
             self.records.value(place, version, &mut value);
@@ -65,7 +65,7 @@ impl State {
         let shuffled = Permutation::new(loaded.len() as u64, &mut Random::new(self.setup.seed, "order of loading"));
         let commits = commits.min(loaded.len() as u64);
         let (store, records) = (self.store()?, &self.records);
-        let start = Stopwatch::start();
+        let start = Measure::start();
         thread::scope(|scope| {
             let of = |thread: usize| {
                 let shuffled = &shuffled;
@@ -100,7 +100,7 @@ impl State {
         let store = self.store()?;
         let (mut reader, mut writer) = (store.reader(true)?, store.writer()?);
         let mut run = Run { state: self, batch: Batch::default(), key: Vec::new(), value: Vec::new(), inserted: 0 };
-        let start = Stopwatch::start();
+        let start = Measure::start();
         for operation in &operations {
             run.perform(*operation, reader.as_mut(), writer.as_mut())?;
         }

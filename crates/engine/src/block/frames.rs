@@ -18,10 +18,12 @@ use std::sync::{Arc, OnceLock};
 /// keeps beside it.
 pub(crate) const FRAME_OVERHEAD_BYTES: u64 = 128;
 /// Frames are made in chunks of so many.
-const CHUNK_FRAMES: usize = 256;
-/// Blocks are rarely smaller than this; it bounds the number of frames. So does what their chunks take at most: 6 MiB.
+const CHUNK_FRAMES: usize = 1024;
+/// Blocks are rarely smaller than this; it bounds the number of frames. So does what the list of chunks takes at most: 400 KiB.
 const LEAST_BLOCK_BYTES: u64 = 512;
-const MOST_CHUNKS: usize = 1 << 18;
+const MOST_CHUNKS: usize = 1 << 14;
+/// Of the limit, one part in so many is left to blocks by what could do without memory.
+const LEAST_SHARE: u64 = 2;
 /// So many rounds of the hand a block outlives its last hits.
 const MARKS_MAX: u8 = 3;
 
@@ -70,10 +72,11 @@ struct Hand {
 /// Blocks in memory, within a budget; shared by threads.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    budget_bytes: u64,
-    /// Bytes of blocks, and of what owners keep beside them.
+    /// Most bytes, if nothing else is kept within them.
+    limit_bytes: u64,
+    /// What of them is kept for other things than blocks.
+    taken_bytes: AtomicU64,
     held_bytes: AtomicU64,
-    pinned_bytes: AtomicU64,
     chunks: Box<[OnceLock<Box<[Frame]>>]>,
     hand: Mutex<Hand>,
     owners: AtomicU32,
@@ -88,11 +91,11 @@ impl Frames {
     pub(crate) fn new(budget_bytes: u64) -> Self {
         let chunk_bytes = (LEAST_BLOCK_BYTES + FRAME_OVERHEAD_BYTES) * CHUNK_FRAMES as u64;
         let count = usize::try_from(budget_bytes.div_ceil(chunk_bytes)).unwrap_or(MOST_CHUNKS).min(MOST_CHUNKS);
-        let chunks: Box<[OnceLock<Box<[Frame]>>]> = (0..count).map(|_| OnceLock::new()).collect();
+        let chunks = (0..count).map(|_| OnceLock::new()).collect();
         Self {
-            budget_bytes: budget_bytes.saturating_sub(size_of_val(&*chunks) as u64),
+            limit_bytes: budget_bytes,
+            taken_bytes: AtomicU64::new(0),
             held_bytes: AtomicU64::new(0),
-            pinned_bytes: AtomicU64::new(0),
             chunks,
             hand: Mutex::new(Hand::default()),
             owners: AtomicU32::new(0),
@@ -105,31 +108,45 @@ impl Frames {
         Directory { owner: self.owners.fetch_add(1, Ordering::Relaxed), frames }
     }
 
-    /// Bytes of blocks counted against the budget now.
+    /// Bytes that blocks may take now.
+    fn budget_bytes(&self) -> u64 {
+        self.limit_bytes.saturating_sub(self.taken_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Keeps `bytes` of the limit for something else, if then a share of it is still left for blocks.
+    pub(crate) fn take(&self, bytes: u64) -> bool {
+        let most = self.limit_bytes - self.limit_bytes / LEAST_SHARE;
+        let taken = self.taken_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+            taken.checked_add(bytes).filter(|&taken| taken <= most)
+        });
+        if taken.is_ok() {
+            self.shrink();
+        }
+        taken.is_ok()
+    }
+
+    /// Keeps `bytes` of the limit for something else that is there whether there is room for it or not.
+    pub(crate) fn reserve(&self, bytes: u64) {
+        self.taken_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.shrink();
+    }
+
+    /// Gives back what was taken or reserved.
+    pub(crate) fn give(&self, bytes: u64) {
+        self.taken_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Evicts blocks until the rest keep to the budget.
+    fn shrink(&self) {
+        if self.held_bytes() > self.budget_bytes() {
+            let mut hand = self.hand.lock();
+            while self.held_bytes() > self.budget_bytes() && self.evict(&mut hand) {}
+        }
+    }
+
+    /// Bytes counted against the budget now.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Counts bytes against the budget that an owner keeps beside its blocks, and makes room for them; false, and nothing is counted, where
-    /// all such bytes would take more than `share` of the budget.
-    pub(crate) fn pin(&self, bytes: u64, share: f64) -> bool {
-        let mut hand = self.hand.lock();
-        let pinned = self.pinned_bytes.load(Ordering::Relaxed).saturating_add(bytes);
-        if pinned as f64 > self.budget_bytes as f64 * share {
-            return false;
-        }
-        self.pinned_bytes.store(pinned, Ordering::Relaxed);
-        while self.has_no_room(0) && self.evict(&mut hand) {}
-        true
-    }
-
-    /// Gives pinned bytes up.
-    pub(crate) fn unpin(&self, bytes: u64) {
-        self.pinned_bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn has_no_room(&self, bytes: u64) -> bool {
-        self.held_bytes() + self.pinned_bytes.load(Ordering::Relaxed) + bytes > self.budget_bytes
     }
 
     fn frame(&self, number: u32) -> Option<&Frame> {
@@ -158,7 +175,7 @@ impl Frames {
     pub(crate) fn insert(&self, directory: &Directory, block: u64, bytes: Arc<[u8]>, note: Note) {
         let (Some(place), Ok(block)) = (directory.frames.get(block as usize), u32::try_from(block)) else { return };
         let cost = charge(&bytes);
-        if cost > self.budget_bytes {
+        if cost > self.budget_bytes() {
             return;
         }
         let mut hand = self.hand.lock();
@@ -171,7 +188,7 @@ impl Frames {
         if place.load(Ordering::Acquire).checked_sub(1).is_some_and(holds) {
             return;
         }
-        while self.has_no_room(cost) {
+        while self.held_bytes() + cost > self.budget_bytes() {
             if !self.evict(&mut hand) {
                 return;
             }
@@ -274,7 +291,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_again_outlives_a_scan() {
-        let frames = Frames::new(100 * (4096 + FRAME_OVERHEAD_BYTES) + 1000);
+        let frames = Frames::new(100 * (4096 + FRAME_OVERHEAD_BYTES));
         let directory = frames.directory(10_000);
         for hot in 0..20 {
             frames.insert(&directory, hot, block(4096, hot), [0; 5]);
@@ -288,30 +305,29 @@ mod tests {
 
     #[test]
     fn all_blocks_stay_where_the_budget_has_room_for_them() {
-        let frames = Frames::new(5000 * (512 + FRAME_OVERHEAD_BYTES) + 1000);
+        let frames = Frames::new(5000 * (512 + FRAME_OVERHEAD_BYTES));
         let directory = frames.directory(5000);
         (0..5000).for_each(|number| frames.insert(&directory, number, block(512, number), [0; 5]));
         assert!((0..5000).all(|number| found(&frames, &directory, number).is_some()));
     }
 
     #[test]
-    fn pinned_bytes_take_the_room_of_blocks() {
-        let frames = Frames::new(100_000);
+    fn what_is_kept_for_other_things_comes_off_the_blocks() {
+        let frames = Frames::new(1 << 20);
         let directory = frames.directory(1000);
-        let fill = || (0..1000).for_each(|number| frames.insert(&directory, number, block(512, number), [0; 5]));
+        let fill = || (0..1000).for_each(|number| frames.insert(&directory, number, block(4096, number), [0; 5]));
         fill();
-        assert!(frames.held_bytes() > 90_000);
-        assert!(frames.pin(40_000, 0.5) && !frames.pin(40_000, 0.5));
-        assert!(frames.held_bytes() <= 60_000);
+        assert!(frames.take(500 << 10) && frames.held_bytes() <= 524 << 10);
         fill();
-        assert!(frames.held_bytes() <= 60_000);
-        // What must be there is pinned whatever the budget; then there are no blocks.
-        assert!(frames.pin(400_000, f64::INFINITY));
+        assert!(!frames.take(400 << 10) && frames.held_bytes() <= 524 << 10);
+        frames.reserve(500 << 10);
+        assert!(frames.held_bytes() <= 24 << 10);
+        frames.reserve(400 << 10);
         fill();
         assert_eq!(frames.held_bytes(), 0);
-        frames.unpin(440_000);
+        frames.give(1400 << 10);
         fill();
-        assert!(frames.held_bytes() > 90_000);
+        assert!(frames.held_bytes() > 1000 << 10);
     }
 
     #[test]

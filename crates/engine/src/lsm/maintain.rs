@@ -129,19 +129,6 @@ impl Core {
         }
     }
 
-    /// Lets background work go on for a step.
-    pub(super) fn work_or_wait<'a>(&'a self, shared: MutexGuard<'a, Shared>) -> Result<MutexGuard<'a, Shared>> {
-        if self.options.threads > 0 {
-            return Ok(self.changed.wait(&self.shared, shared));
-        }
-        drop(shared);
-        if !self.work_once()? {
-            let cause = "work is left that nobody can do".to_owned();
-            return Err(Error::StoreReadOnly { path: self.path(), cause });
-        }
-        Ok(self.shared.lock())
-    }
-
     /// Refuses where the store is closed to writes.
     pub(super) fn check_writable(&self) -> Result<()> {
         if !self.has_failed.load(Ordering::Acquire) {
@@ -199,6 +186,7 @@ impl Core {
             memtables: memtables.clone(),
             logs: vec![LogPart { number, bytes: 0 }],
             last_sequence,
+            held: self.hold_for_memtables(0),
             ..Generation::default()
         };
         let sealed = std::mem::replace(&mut writer.active, next);

@@ -53,6 +53,8 @@ mod options;
 mod range;
 mod recover;
 pub(crate) mod removals;
+#[cfg(test)]
+mod schedule_tests;
 mod snapshot;
 mod stats;
 pub(crate) mod table_file;

@@ -10,7 +10,7 @@ use super::learn::{LearnTask, LearningStats};
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::merge::MergeCursor;
-use super::table_file::TableFile;
+use super::table_file::{Origin, TableFile};
 use super::values::ValueHandle;
 use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta};
 use crate::error::{Error, Result};
@@ -86,6 +86,22 @@ impl Core {
         }
     }
 
+    /// Lets background work go on for a step: does it itself where no threads do, unless another caller is at it.
+    pub(super) fn work_or_wait<'a>(&'a self, mut shared: MutexGuard<'a, Shared>) -> Result<MutexGuard<'a, Shared>> {
+        if self.options.threads == 0 {
+            if let Some(task) = self.next_task(&mut shared, true) {
+                drop(shared);
+                self.run(task)?;
+                return Ok(self.shared.lock());
+            }
+            if !shared.is_flushing && shared.running.is_empty() {
+                let cause = "work is left that nobody can do".to_owned();
+                return Err(Error::StoreReadOnly { path: self.path(), cause });
+            }
+        }
+        Ok(self.changed.wait(&self.shared, shared))
+    }
+
     fn limits(&self) -> Limits {
         let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
         Limits::of(&self.options, oldest)
@@ -133,19 +149,22 @@ impl Core {
         outcome
     }
 
-    fn context(&self) -> JobContext<'_> {
+    fn context(&self, origin: Origin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
             owner: self.owner,
             options: &self.options,
             next_file: &self.next_file,
+            origin,
             stop: &self.stop,
+            memory_bytes: self.options.job_bytes(),
         }
     }
 
     /// Writes the memtables of the oldest generation out; its logs are needed no more then.
     pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
         let timer = Timer::start();
+        let _held = self.cache.hold(self.options.job_bytes());
         let mut tables: Vec<(KeyspaceId, Arc<TableFile>)> = Vec::new();
         let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
         let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
@@ -159,7 +178,8 @@ impl Core {
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
             let snapshots = self.moments.held();
-            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
+            let origin = Origin { keyspace: id, newest: 0 };
+            let outcome = flush(&self.context(origin), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
             moved.extend(outcome.value_files);
             self.learner.learning_us.add(outcome.learning_us as u64);
             for meta in outcome.tables {
@@ -280,8 +300,11 @@ impl Core {
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
         let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
-        run_split(&self.context(), threads, borders, |part| CompactJob {
-            cursor: inputs.cursor(job),
+        let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
+        let context = self.context(Origin { keyspace: job.keyspace, newest });
+        let _held = self.cache.hold(context.memory_bytes * threads.min(borders.len() + 1) as u64);
+        run_split(&context, threads, borders, |part| CompactJob {
+            cursor: inputs.cursor(job, context.ahead_bytes(inputs.tables.len())),
             removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
             level: job.output_level,
             snapshots: &inputs.snapshots,
@@ -359,7 +382,10 @@ impl Core {
         let records = level.tables().iter().map(|table| table.meta.records).sum();
         if let Some(model) = model {
             match self.learner.has_room(model.memory_bytes()) {
-                true => level.set_model(model),
+                true => {
+                    let held = self.cache.hold(model.memory_bytes());
+                    level.set_model(model, held);
+                }
                 false => self.learner.dropped.add(1),
             }
         }
@@ -451,14 +477,14 @@ struct Inputs {
 
 impl Inputs {
     /// All inputs, merged.
-    fn cursor(&self, job: &Job) -> Box<dyn Cursor> {
+    fn cursor(&self, job: &Job, ahead_bytes: u64) -> Box<dyn Cursor> {
         let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
         for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
             let tables: Vec<Arc<TableFile>> =
                 level.iter().filter_map(|(_, meta)| self.tables.get(&meta.number)).cloned().collect();
             match level.first() {
-                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(true))),
-                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), true))),
+                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(Some(ahead_bytes)))),
+                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), Some(ahead_bytes)))),
             }
         }
         match sources.len() {

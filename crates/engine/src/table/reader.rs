@@ -2,7 +2,7 @@
 
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::counts::{self, Counts};
-use super::filter::ResidentFilter;
+use super::filter::{ResidentFilter, UNIT_BYTES};
 use super::format::{self, Meta, NodeKind, Section, Source, Tail};
 use super::key::KeyType;
 use super::locations::Locations;
@@ -21,11 +21,13 @@ use crate::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Stora
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Of a large budget, this much is kept from the cache for the children that operations hold while they work, in bytes.
 const MOST_WORKING_BYTES: u64 = 32 << 20;
+/// What an open table takes beside its index: metadata, the file's handle and its path, in bytes.
+const OPEN_TABLE_BYTES: u64 = 2 << 10;
 /// An opening read of this size is made whatever the budget, in bytes.
 const LEAST_OPENING_BYTES: u64 = 1 << 20;
 /// Largest unit of a layer in bytes: one group of separators of the longest keys takes less.
@@ -62,7 +64,7 @@ pub(super) struct Inner {
     pub(super) locations: Locations,
     pub(super) layout: Layout,
     pub(super) cache: Arc<BlockCache>,
-    /// Where the blocks are in a cache for tables.
+    /// Where the blocks are in a cache for tables, and behind them the units of the filter.
     pub(super) directory: Option<Directory>,
     /// What the look-ups of a store need beside.
     pub(super) resident: Resident,
@@ -73,12 +75,11 @@ pub(super) struct Inner {
     /// What of the budget is neither resident nor for the cache: the children that operations hold while they work.
     pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<Counts>,
-    /// `None` inside where it goes through the cache, unit by unit.
-    pub(super) filter: OnceLock<Option<ResidentFilter>>,
-    /// Bytes that are counted against the budget of the shared cache.
-    pub(super) pinned_bytes: AtomicU64,
+    pub(super) filter: OnceLock<ResidentFilter>,
     /// Whether the filter stays in memory.
     pub(super) keeps_filter: bool,
+    /// What of the shared cache's budget this table has for itself.
+    pub(super) reserved_bytes: AtomicU64,
 }
 
 /// What one operation has at hand beside the table: its receipt, and children that were read ahead for it.
@@ -143,14 +144,15 @@ impl Table {
         let own_cache = || Arc::new(BlockCache::new(free_bytes - working_bytes));
         let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
         let frames = shared.and_then(|(cache, _)| cache.frames());
-        let units = meta.filter.map_or(0, |filter| filter.layout.unit_count(meta.blocks));
+        // Behind the blocks, units of the filter.
+        let units = meta.filter.map_or(0, |filter| filter.section.bytes / UNIT_BYTES as u64);
         let numbered = usize::try_from(meta.blocks.saturating_add(units)).unwrap_or(0);
         let directory = frames.map(|frames| frames.directory(numbered));
+        let resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
         let inner = Inner {
             data,
             directory,
-            resident: Resident::default(),
-            pinned_bytes: AtomicU64::new(0),
+            resident,
             data_file_id,
             file_id,
             root,
@@ -166,14 +168,17 @@ impl Table {
             counts: OnceLock::new(),
             filter: OnceLock::new(),
             keeps_filter,
+            reserved_bytes: AtomicU64::new(0),
             meta,
             storage,
             file,
         };
-        let inner = match shared {
-            Some(_) => inner.with_residents(),
-            None => inner,
-        };
+        if let Some((cache, _)) = shared {
+            // Nothing of it can be done without.
+            let bytes = inner.resident_bytes() + OPEN_TABLE_BYTES;
+            cache.reserve(bytes);
+            inner.note_reserved(bytes);
+        }
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -347,7 +352,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) {
             frames.forget(directory);
-            frames.unpin(*self.pinned_bytes.get_mut());
+            frames.give(*self.reserved_bytes.get_mut());
         }
     }
 }
@@ -355,6 +360,11 @@ impl Drop for Inner {
 impl Inner {
     pub(super) fn damaged(&self, offset: u64, detail: impl Into<String>) -> Error {
         Error::damaged(self.file.path(), offset, detail)
+    }
+
+    /// Counts bytes that were kept of the shared cache's budget as this table's.
+    pub(super) fn note_reserved(&self, bytes: u64) {
+        self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Number of children of a level: blocks at level 0, else units of that layer.

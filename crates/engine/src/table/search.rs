@@ -1,7 +1,7 @@
 //! From a place among the keys to a block and a record: routing through the layers, and the check of what hints said.
 
 use super::block::BlockView;
-use super::filter::{self, ResidentFilter};
+use super::filter;
 use super::format::{FilterMeta, Section};
 use super::key::Probe;
 use super::reader::{Inner, Reads};
@@ -9,16 +9,11 @@ use super::unit::{Nodes, Target, Unit, Window};
 use crate::block::checksum;
 use crate::error::Result;
 use crate::io::Purpose;
-use std::cmp::Ordering as Order;
+use std::cmp::Ordering;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A window that the index was designed to read is read whatever the budget, up to this size in bytes.
 const MOST_DESIGNED_BYTES: u64 = 32 << 20;
-
-/// Filters of tables that share a cache stay in memory whole as long as all that does takes no more than this share of the cache's budget;
-/// others go through the cache, unit by unit.
-const FILTER_SHARE: f64 = 0.5;
 
 /// A place in the data: the record at `index` of `block`, or the end of the data where `block` is the number of blocks.
 #[derive(Clone, Debug)]
@@ -88,9 +83,9 @@ impl Inner {
                 let unit = Unit::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
                 let side = unit.side(target).ok_or_else(damaged)?;
                 match side {
-                    Order::Less if number == first && number > 0 && !proof => break,
-                    Order::Greater if number == last && number < end && !proof => break,
-                    Order::Greater if number < last => {}
+                    Ordering::Less if number == first && number > 0 && !proof => break,
+                    Ordering::Greater if number == last && number < end && !proof => break,
+                    Ordering::Greater if number < last => {}
                     _ => {
                         chosen = Some((unit.nodes.search(target), offset));
                         break;
@@ -116,7 +111,7 @@ impl Inner {
             let damaged = || self.damaged(offset, format!("unit {middle} is malformed"));
             let bytes = self.child(layer, middle, reads)?;
             let unit = Unit::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
-            let behind = unit.side(target).ok_or_else(damaged)? == Order::Less;
+            let behind = unit.side(target).ok_or_else(damaged)? == Ordering::Less;
             if low == high {
                 return self.clamp(unit.nodes.search(target), layer - 1, offset);
             }
@@ -256,7 +251,7 @@ impl Inner {
         Ok(false)
     }
 
-    /// What a unit of the filter says; the filter is read at its first use, or this unit if it goes through the cache.
+    /// What a unit of the filter says.
     #[inline]
     pub(super) fn unit_may_contain(
         &self,
@@ -265,32 +260,33 @@ impl Inner {
         hash: u64,
         reads: &mut Reads<'_>,
     ) -> Result<bool> {
-        let filter = match self.filter.get() {
-            Some(filter) => filter,
-            None => self.read_filter(meta, reads)?,
+        let resident = match self.filter.get() {
+            Some(filter) => Some(filter),
+            None => self.resident_filter(meta, reads)?,
         };
-        match filter {
+        match resident {
             Some(filter) => Ok(filter.may_contain(unit, hash)),
             None => self.cached_unit_may_contain(meta, unit, hash, reads),
         }
     }
 
-    /// Reads the filter, if there is room for it.
-    #[cold]
-    fn read_filter(&self, meta: &FilterMeta, reads: &mut Reads<'_>) -> Result<&Option<ResidentFilter>> {
-        if self.directory.is_some() && !self.pin(meta.section.bytes, FILTER_SHARE) {
-            return Ok(self.filter.get_or_init(|| None));
+    /// The same of a filter that memory has no room for: its units go through the cache.
+    fn cached_unit_may_contain(&self, meta: &FilterMeta, unit: u64, hash: u64, reads: &mut Reads<'_>) -> Result<bool> {
+        let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) else { return Ok(true) };
+        let number = self.meta.blocks.saturating_add(unit);
+        if let Some(found) = frames.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
+            return Ok(found);
         }
-        let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-        for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
-        {
-            self.check_filter_unit(offset, unit)?;
-        }
-        if self.filter.set(Some(ResidentFilter::new(&bytes))).is_err() {
-            // Another thread has read it, too, and it is counted twice.
-            self.unpin(meta.section.bytes);
-        }
-        Ok(self.filter.get_or_init(|| None))
+        let unit_bytes = filter::UNIT_BYTES as u64;
+        let Some(at) = unit.checked_mul(unit_bytes).filter(|at| at + unit_bytes <= meta.section.bytes) else {
+            return Ok(true);
+        };
+        let section = Section { offset: meta.section.offset + at, bytes: unit_bytes };
+        let bytes = self.whole(section, Purpose::Filter, reads)?;
+        self.check_filter_unit(section.offset, &bytes)?;
+        let found = filter::may_contain(&bytes, hash);
+        frames.insert(directory, number, bytes.into(), [0; 5]);
+        Ok(found)
     }
 
     fn check_filter_unit(&self, offset: u64, unit: &[u8]) -> Result<()> {
@@ -300,39 +296,36 @@ impl Inner {
         }
     }
 
-    /// The same of one unit, which the cache keeps behind the blocks.
-    fn cached_unit_may_contain(&self, meta: &FilterMeta, unit: u64, hash: u64, reads: &mut Reads<'_>) -> Result<bool> {
-        let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) else { return Ok(true) };
-        let number = self.meta.blocks + unit;
-        if let Some(found) = frames.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
-            return Ok(found);
+    /// The filter, read at its first use; `None` where memory has no room for it now.
+    pub(super) fn resident_filter(
+        &self,
+        meta: &FilterMeta,
+        reads: &mut Reads<'_>,
+    ) -> Result<Option<&filter::ResidentFilter>> {
+        if self.filter.get().is_none() {
+            if self.directory.is_some() && !self.cache.take(meta.section.bytes) {
+                return Ok(None);
+            }
+            let is_ours = self.read_filter(meta, reads);
+            if self.directory.is_some() {
+                match is_ours {
+                    Ok(true) => _ = self.note_reserved(meta.section.bytes),
+                    _ => self.cache.give(meta.section.bytes),
+                }
+            }
+            is_ours?;
         }
-        let at = unit.saturating_mul(filter::UNIT_BYTES as u64);
-        if at.saturating_add(filter::UNIT_BYTES as u64) > meta.section.bytes {
-            return Ok(true);
-        }
-        let section = Section { offset: meta.section.offset + at, bytes: filter::UNIT_BYTES as u64 };
-        let bytes = self.whole(section, Purpose::Filter, reads)?;
-        self.check_filter_unit(section.offset, &bytes)?;
-        let found = filter::may_contain(&bytes, hash);
-        frames.insert(directory, number, bytes.into(), [0; 5]);
-        Ok(found)
+        Ok(self.filter.get())
     }
 
-    /// Counts bytes that stay in memory against the budget of a shared cache; false where they would take more than `share` of it.
-    pub(super) fn pin(&self, bytes: u64, share: f64) -> bool {
-        let is_pinned = self.cache.frames().is_none_or(|frames| frames.pin(bytes, share));
-        if is_pinned {
-            self.pinned_bytes.fetch_add(bytes, Ordering::Relaxed);
+    /// Reads the filter; whether no other thread was first.
+    fn read_filter(&self, meta: &FilterMeta, reads: &mut Reads<'_>) -> Result<bool> {
+        let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+        for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
+        {
+            self.check_filter_unit(offset, unit)?;
         }
-        is_pinned
-    }
-
-    fn unpin(&self, bytes: u64) {
-        self.pinned_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        if let Some(frames) = self.cache.frames() {
-            frames.unpin(bytes);
-        }
+        Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::block::{BlockView, Place};
 use super::filter::{ResidentFilter, hash_key};
-use super::format::{NodeKind, Source};
+use super::format::{Meta, NodeKind, Source};
 use super::key::Probe;
 use super::options::OpenOptions;
 use super::plain::LastKeys;
@@ -42,10 +42,6 @@ pub(crate) enum SearchPath {
     /// Bourbon's own: the model leads to the blocks, which are two where the window crosses a border.
     WindowAlone(u64, u64),
 }
-
-/// Separators are decoded as long as all that tables keep in memory takes no more than this share of the cache's budget; the stored
-/// ones do as well, more slowly.
-const SEPARATORS_SHARE: f64 = 0.75;
 
 /// A version that was found: tag, sequence, value.
 pub(crate) type FoundVersion = (u8, u64, Slice);
@@ -159,6 +155,17 @@ pub(super) struct Resident {
 }
 
 impl Resident {
+    /// What can be told from the tail.
+    pub(super) fn decode(meta: &Meta, root: &[u8]) -> Self {
+        let separators = match &meta.layers[..] {
+            [only] if only.kind == NodeKind::CodedStrings => {
+                Separators::decode(root, usize::try_from(only.nodes).unwrap_or(0), meta.blocks)
+            }
+            _ => None,
+        };
+        Self { separators, ..Self::default() }
+    }
+
     fn bytes(&self) -> u64 {
         let last_keys = self.last_keys.get().and_then(Option::as_ref).map_or(0, LastKeys::bytes);
         let starts = self.starts.get().and_then(Option::as_ref).map_or(0, |starts| starts.len() as u64 * 4);
@@ -175,21 +182,8 @@ struct Start {
 }
 
 impl Inner {
-    /// Takes up what the look-ups of a store need of the tail, and counts against the budget of the cache what stays in memory.
-    pub(super) fn with_residents(mut self) -> Self {
-        let separators = match &self.meta.layers[..] {
-            [only] if only.kind == NodeKind::CodedStrings => {
-                Separators::decode(&self.root, usize::try_from(only.nodes).unwrap_or(0), self.meta.blocks)
-            }
-            _ => None,
-        };
-        self.pin(size_of::<Self>() as u64 + self.resident_bytes(), f64::INFINITY);
-        self.resident.separators = separators.filter(|separators| self.pin(separators.bytes(), SEPARATORS_SHARE));
-        self
-    }
-
-    fn resident_bytes(&self) -> u64 {
-        let filter = self.filter.get().and_then(Option::as_ref).map_or(0, ResidentFilter::bytes);
+    pub(super) fn resident_bytes(&self) -> u64 {
+        let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
         let directory = self.directory.as_ref().map_or(0, Directory::bytes);
         let beside = self.resident.bytes() + directory + filter + counts;
@@ -212,10 +206,19 @@ impl Inner {
         Ok(self.lower_bound(Probe { key, behind: false }, &mut Reads::default())?.block)
     }
 
+    /// Keeps memory of the shared cache's budget for this table, which has it already.
+    fn reserve(&self, bytes: u64) {
+        self.cache.reserve(bytes);
+        self.note_reserved(bytes);
+    }
+
     fn last_keys(&self) -> Result<Option<&LastKeys>> {
         if self.resident.last_keys.get().is_none() {
             let keys = LastKeys::read(self)?;
-            self.keep_resident(&self.resident.last_keys, keys.as_ref().map_or(0, LastKeys::bytes), keys);
+            let bytes = keys.as_ref().map_or(0, LastKeys::bytes);
+            if self.resident.last_keys.set(keys).is_ok() {
+                self.reserve(bytes);
+            }
         }
         Ok(self.resident.last_keys.get().and_then(Option::as_ref))
     }
@@ -224,18 +227,11 @@ impl Inner {
         if self.resident.starts.get().is_none() {
             let counts = self.counts(&mut Reads::default())?;
             let start = |block| counts.before(block).and_then(|start| u32::try_from(start).ok());
-            let starts: Option<Vec<u32>> = (0..self.meta.blocks).map(start).collect();
-            let bytes = starts.as_ref().map_or(0, |starts| starts.len() as u64 * 4) + self.meta.counts.bytes;
-            self.keep_resident(&self.resident.starts, bytes, starts);
+            if self.resident.starts.set((0..self.meta.blocks).map(start).collect()).is_ok() {
+                self.reserve(self.meta.blocks * 4);
+            }
         }
         Ok(self.resident.starts.get().and_then(Option::as_deref))
-    }
-
-    /// Keeps what was made at its first use, unless another thread has; it is counted once.
-    fn keep_resident<T>(&self, place: &OnceLock<T>, bytes: u64, made: T) {
-        if place.set(made).is_ok() {
-            self.pin(bytes, f64::INFINITY);
-        }
     }
 
     /// Looks a version up; `show` is given tag, sequence and value of what is found, and says `None` where the place makes no sense.

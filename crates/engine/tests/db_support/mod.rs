@@ -124,6 +124,17 @@ impl World {
         self.db.as_ref().unwrap()
     }
 
+    /// Goes on with the store that is open, which has the contents of the history.
+    pub(crate) fn go_on(&mut self, history: &History) -> Result<()> {
+        self.snapshots.clear();
+        self.keyspaces.clear();
+        for (name, &instance) in history.now().1 {
+            let keyspace = self.db().keyspace(name)?;
+            self.keyspaces.insert(instance, keyspace);
+        }
+        Ok(())
+    }
+
     /// Closes the store, so that everything is durable.
     pub(crate) fn close(&mut self, history: &mut History) -> Result<()> {
         self.snapshots.clear();

@@ -4,7 +4,6 @@ use anyhow::Result;
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
-use super::learned::models;
 use super::setting::{lookups, records, requests};
 use super::store::Order;
 use super::subjects::{READ_ONLY, chosen};
@@ -41,16 +40,16 @@ fn run(name: &str, sets: &[&str], context: &Context, output: &mut Output<'_>) ->
         stores.stores.iter().try_for_each(|store| store.warm(&asked[0]))?;
         let all = stores.in_turn(context, |store, round| store.get_ns(&asked[round as usize]))?;
         for (subject, store, values, speedup) in stores.compared(&all) {
-            let models = models(store);
+            let models = store.db.learning_stats();
             output.report(
                 record(name, &records, subject)
                     .figure("requests", requests.to_string())
-                    .spread("ns_per_get", values)
+                    .spread("processor_ns_per_get", values)
                     .figure("speedup", speedup)
-                    .figure("models", models.count)
+                    .figure("models", models.models)
                     .figure("segments", models.segments)
                     .figure("segments_per_thousand_keys", 1e3 * models.segments as f64 / records.len() as f64)
-                    .figure("model_bytes", models.bytes),
+                    .figure("model_bytes", models.model_bytes),
             )?;
         }
         progress.step();

@@ -1,42 +1,37 @@
 //! What a store has learned, and what that took.
 
-use anyhow::Result;
-use ogive::lsm::Db;
+use ogive::lsm::LearningStats;
 
 use super::store::Store;
 
-/// Models that are there.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Models {
-    pub(super) count: u64,
-    pub(super) segments: u64,
-    pub(super) bytes: u64,
-}
-
-/// What was done with models since the store was opened.
+/// What was learned between two moments, and what look-ups made of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Learned {
     pub(super) learned: u64,
     /// Models of levels that changed before they were ready.
     pub(super) given_up: u64,
+    /// Tables that were judged not to be worth a model.
+    pub(super) skipped: u64,
     /// Internal look-ups by a model, and by the path without one.
     pub(super) by_model: u64,
-    pub(super) by_plain_path: u64,
+    pub(super) by_baseline: u64,
 }
 
-/// Learns what is there.
-pub(super) fn learn(_db: &Db) -> Result<()> {
-    Ok(())
-}
+impl Learned {
+    /// What has happened since `before`.
+    pub(super) fn since(store: &Store<'_>, before: &LearningStats) -> Self {
+        let now = store.db.learning_stats();
+        Self {
+            learned: now.learned - before.learned,
+            given_up: now.given_up - before.given_up,
+            skipped: now.skipped - before.skipped,
+            by_model: now.model_lookups.saturating_sub(before.model_lookups),
+            by_baseline: now.baseline_lookups.saturating_sub(before.baseline_lookups),
+        }
+    }
 
-pub(super) fn learning_s(_db: &Db) -> f64 {
-    0.0
-}
-
-pub(super) fn models(_store: &Store<'_>) -> Models {
-    Models::default()
-}
-
-pub(super) fn learned(_store: &Store<'_>) -> Learned {
-    Learned::default()
+    /// The share of internal look-ups that a model served.
+    pub(super) fn model_share(&self) -> f64 {
+        self.by_model as f64 / (self.by_model + self.by_baseline).max(1) as f64
+    }
 }

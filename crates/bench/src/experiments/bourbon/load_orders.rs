@@ -39,7 +39,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 output.report(
                     record(FIG10.name, &records, subject)
                         .figure("load", order.name())
-                        .spread("ns_per_get", values)
+                        .spread("processor_ns_per_get", values)
                         .figure("speedup", speedup)
                         .figure("positive_per_get", (after.0 - before.0) as f64 / gets)
                         .figure("negative_per_get", (after.1 - before.1) as f64 / gets),

@@ -1,7 +1,7 @@
 //! The experiments of Bourbon (OSDI 2020), one file for each or for a few that differ in what they compare.
 //!
 //! The paper's sizes are kept in proportion: a level is to the data what it is there, so that a run of some hundred thousand keys has as many
-//! levels as the paper's. Where time is spent is told apart by running everything in one thread, flushes, compaction and
+//! levels as the paper's. Times are those of the processor. Where time is spent is told apart by running everything in one thread, flushes, compaction and
 //! learning included. Devices are priced by a profile.
 
 mod datasets;

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
-use super::learned::learned;
+use super::learned::Learned;
 use super::setting::{options, records, requests};
 use super::store::{Order, Store, Work};
 use super::subjects::{ALWAYS, ALWAYS_LEVEL, BASELINE, POLICIES, Subject, chosen};
@@ -39,9 +39,7 @@ const OPERATIONS_PER_RECORD: f64 = 1.5;
 /// One run of one policy.
 struct Run {
     work: Work,
-    model_share: f64,
-    models_learned: u64,
-    given_up: u64,
+    learned: Learned,
     stored_ratio: f64,
 }
 
@@ -97,18 +95,10 @@ fn once(
     let options = ogive::lsm::DbOptions { threads, ..options(context, records, subject) };
     let mut store = Store::load(context, records, population, Order::Random, &options, subject)?;
     store.warm(&store.asked(&Requests::Uniform, operations.len() / 10, true, context.seed)?)?;
-    let before = learned(&store);
+    let before = store.db.learning_stats();
     let work = store.run(operations, |_, _| Ok(()))?;
-    let after = learned(&store);
-    let by_model = after.by_model - before.by_model;
-    let all = by_model + after.by_plain_path - before.by_plain_path;
-    Ok(Run {
-        work,
-        model_share: by_model as f64 / all.max(1) as f64,
-        models_learned: after.learned - before.learned,
-        given_up: after.given_up - before.given_up,
-        stored_ratio: store.stored_bytes()? as f64 / records.raw_bytes() as f64,
-    })
+    let learned = Learned::since(&store, &before);
+    Ok(Run { work, learned, stored_ratio: store.stored_bytes()? as f64 / records.raw_bytes() as f64 })
 }
 
 fn report(
@@ -138,9 +128,10 @@ fn report(
                 .figure("total_ratio_to_never", total_s(runs) / total_s(baseline));
         }
         output.report(
-            row.figure("model_path_share", Spread::of(&of(runs, |run| run.model_share)).median)
-                .figure("models_learned", runs.iter().map(|run| run.models_learned).max().unwrap_or(0))
-                .figure("models_given_up", runs.iter().map(|run| run.given_up).max().unwrap_or(0))
+            row.figure("model_path_share", Spread::of(&of(runs, |run| run.learned.model_share())).median)
+                .figure("models_learned", runs.iter().map(|run| run.learned.learned).max().unwrap_or(0))
+                .figure("models_given_up", runs.iter().map(|run| run.learned.given_up).max().unwrap_or(0))
+                .figure("tables_skipped", runs.iter().map(|run| run.learned.skipped).max().unwrap_or(0))
                 .figure("stored_ratio_to_raw", Spread::of(&of(runs, |run| run.stored_ratio)).median),
         )?;
     }

@@ -37,7 +37,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let all = stores.in_turn(context, |store, round| store.range_ns(&asked[round as usize], length))?;
             for (subject, _, values, speedup) in stores.compared(&all) {
                 let row = record(FIG12.name, &records, subject).figure("range_entries", length as u64);
-                output.report(row.spread("ns_per_range", values).figure("normalized_throughput", speedup))?;
+                output.report(row.spread("processor_ns_per_range", values).figure("normalized_throughput", speedup))?;
             }
             progress.step();
         }

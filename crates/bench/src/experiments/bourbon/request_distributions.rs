@@ -40,7 +40,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let all = stores.in_turn(context, |store, round| store.get_ns(&asked[round as usize]))?;
             for (subject, _, values, speedup) in stores.compared(&all) {
                 let row = record(FIG11.name, &records, subject).figure("requests", requests.to_string());
-                output.report(row.spread("ns_per_get", values).figure("speedup", speedup))?;
+                output.report(row.spread("processor_ns_per_get", values).figure("speedup", speedup))?;
             }
             progress.step();
         }

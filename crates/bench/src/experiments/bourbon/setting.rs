@@ -66,6 +66,7 @@ pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -
         level_bytes,
         learning: subject.learning,
         level_models: subject.level_models,
+        model_reads: subject.reads,
         threads: 0,
         ..DbOptions::default()
     }

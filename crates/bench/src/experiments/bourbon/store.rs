@@ -1,7 +1,6 @@
 //! A store under measurement: loaded with records, asked, written to.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Context as _, Result, ensure};
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
@@ -12,6 +11,7 @@ use super::super::Context;
 use super::subjects::Subject;
 use super::table_watch::TableSeen;
 use crate::random::{Permutation, Random};
+use crate::stopwatch::{Elapsed, Stopwatch};
 use crate::workload::{Asked, Chooser, Population, Records, Requests, StoreOperation};
 
 /// Records of one commit of a load.
@@ -39,11 +39,13 @@ pub(super) struct Store<'r> {
     pub(super) population: &'r Population,
     /// Version that the next written value has.
     version: u64,
+    /// Threads of the store itself.
+    threads: usize,
     storage: Arc<dyn Storage>,
     _folder: Option<TempDir>,
 }
 
-/// Where the time of operations went, in seconds.
+/// Where the time of operations went, in seconds of the processor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Work {
     pub(super) operations: u64,
@@ -98,11 +100,12 @@ impl<'r> Store<'r> {
     ) -> Result<Self> {
         let (storage, folder) = storage(context)?;
         let db = Db::open_in(around(Arc::clone(&storage)), options)?;
-        let mut store = Self { db, records, population, version: 0, storage, _folder: folder };
+        let mut store =
+            Self { db, records, population, version: 0, threads: options.threads, storage, _folder: folder };
         store.put_all(order, context.seed)?;
         store.db.flush()?;
         if subject.learned {
-            super::learned::learn(&store.db)?;
+            store.db.learn()?;
         }
         Ok(store)
     }
@@ -157,22 +160,22 @@ impl<'r> Store<'r> {
         Ok(Asked::of(self.records, places, present, seed))
     }
 
-    /// Looks up keys, all of which are there, and copies their values: nanoseconds for each.
+    /// Looks up keys, all of which are there, and copies their values: nanoseconds of the processor for each.
     pub(super) fn get_ns(&self, asked: &Asked) -> Result<f64> {
         let (mut value, mut found) = (Vec::new(), 0);
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for key in asked.iter() {
             found += usize::from(self.db.get_into(key, &mut value)?);
         }
-        let elapsed_ns = start.elapsed().as_nanos() as f64;
+        let elapsed_ns = 1e9 * start.elapsed().thread_s;
         ensure!(found == asked.len(), "{found} of {} keys were found", asked.len());
         Ok(elapsed_ns / asked.len().max(1) as f64)
     }
 
-    /// Reads some records from each of the keys on: nanoseconds for each range.
+    /// Reads some records from each of the keys on: nanoseconds of the processor for each range.
     pub(super) fn range_ns(&self, asked: &Asked, entries: usize) -> Result<f64> {
         let (mut bytes, mut passed) = (0, 0);
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for key in asked.iter() {
             for record in self.db.range(key..).take(entries) {
                 let (key, value) = record?;
@@ -180,7 +183,7 @@ impl<'r> Store<'r> {
                 passed += 1;
             }
         }
-        let elapsed_ns = start.elapsed().as_nanos() as f64;
+        let elapsed_ns = 1e9 * start.elapsed().thread_s;
         ensure!(bytes > 0 && passed > 0, "the ranges were empty");
         Ok(elapsed_ns / asked.len().max(1) as f64)
     }
@@ -199,16 +202,16 @@ impl<'r> Store<'r> {
         operations: &[StoreOperation],
         mut watch: impl FnMut(&Self, usize) -> Result<()>,
     ) -> Result<Work> {
-        let before = Spent::of(&self.db);
+        let before = Spent::of(&self.db, self.threads);
         let mut buffers = Buffers::default();
-        let start = Instant::now();
+        let start = Stopwatch::start();
         for (index, operation) in operations.iter().enumerate() {
             self.perform(*operation, &mut buffers)?;
             watch(self, index)?;
         }
-        let wall_s = start.elapsed().as_secs_f64();
+        let elapsed = start.elapsed();
         self.version += 1;
-        Ok(Spent::of(&self.db).since(&before, operations.len() as u64, wall_s))
+        Ok(Spent::of(&self.db, self.threads).since(&before, operations.len() as u64, elapsed))
     }
 
     fn perform(&self, operation: StoreOperation, buffers: &mut Buffers) -> Result<()> {
@@ -250,22 +253,29 @@ struct Buffers {
 
 /// Time that a store has spent besides operations.
 struct Spent {
+    threads: usize,
     learning_s: f64,
     compaction_s: f64,
 }
 
 impl Spent {
-    fn of(db: &Db) -> Self {
+    fn of(db: &Db, threads: usize) -> Self {
         let activity: Activity = db.activity();
         Self {
-            learning_s: super::learned::learning_s(db),
+            threads,
+            learning_s: db.learning_stats().learning_us as f64 / 1e6,
             compaction_s: (activity.flush_us + activity.compaction_us) as f64 / 1e6,
         }
     }
 
-    fn since(&self, before: &Self, operations: u64, wall_s: f64) -> Work {
-        let learning_s = self.learning_s - before.learning_s;
-        let compaction_s = self.compaction_s - before.compaction_s;
-        Work { operations, foreground_s: wall_s - learning_s - compaction_s, learning_s, compaction_s }
+    /// The store tells of time that passed; here it is taken to be time of the processor in the same proportion.
+    fn since(&self, before: &Self, operations: u64, elapsed: Elapsed) -> Work {
+        let share = elapsed.process_s / elapsed.wall_s.max(f64::MIN_POSITIVE);
+        let learning_s = share * (self.learning_s - before.learning_s);
+        let compaction_s = share * (self.compaction_s - before.compaction_s);
+        // What has threads of its own is no part of this one.
+        let foreground_s =
+            if self.threads == 0 { elapsed.thread_s - learning_s - compaction_s } else { elapsed.thread_s };
+        Work { operations, foreground_s, learning_s, compaction_s }
     }
 }

@@ -1,7 +1,7 @@
 //! What is compared: ways to learn.
 
 use anyhow::Result;
-use ogive::lsm::Learning;
+use ogive::lsm::{Learning, ModelReads};
 
 use super::super::Context;
 
@@ -12,24 +12,29 @@ pub(super) struct Subject {
     pub(super) learning: Learning,
     /// Whether models are made of whole levels.
     pub(super) level_models: bool,
+    /// What a look-up by a model reads.
+    pub(super) reads: ModelReads,
     /// Whether what is loaded is learned before anything is measured.
     pub(super) learned: bool,
 }
 
 const fn subject(learning: Learning, name: &'static str, learned: bool) -> Subject {
-    Subject { name, learning, level_models: false, learned }
+    Subject { name, learning, level_models: false, reads: ModelReads::Block, learned }
 }
 
 /// WiscKey: nothing is learned.
 pub(super) const BASELINE: Subject = subject(Learning::Never, "never", false);
-/// Bourbon where nothing is written: a model for each table.
-pub(super) const FILE: Subject = subject(Learning::Offline, "file models", true);
+/// Bourbon where nothing is written: a model for each table, which alone chooses the blocks that are read.
+pub(super) const FILE: Subject =
+    Subject { reads: ModelReads::Window, ..subject(Learning::Offline, "file models", true) };
+/// The same behind exact separators, which choose the block.
+pub(super) const FILE_IN_BLOCK: Subject = subject(Learning::Offline, "file models, in block", true);
 /// Bourbon-level: a model for each level.
-pub(super) const LEVEL: Subject = Subject { level_models: true, ..subject(Learning::Offline, "level models", true) };
+pub(super) const LEVEL: Subject = Subject { name: "level models", level_models: true, ..FILE };
 /// The exact separators of the tables, which take the place of models.
 pub(super) const CODED: Subject = subject(Learning::Coded, "coded", false);
 /// What is compared where nothing is written.
-pub(super) const READ_ONLY: [Subject; 4] = [BASELINE, FILE, LEVEL, CODED];
+pub(super) const READ_ONLY: [Subject; 5] = [BASELINE, FILE, FILE_IN_BLOCK, LEVEL, CODED];
 
 /// File models that follow the writes.
 pub(super) const ALWAYS: Subject = subject(Learning::Always, "always", true);
