@@ -69,6 +69,14 @@ fn names(memory: &MemoryStorage, suffix: &str) -> Vec<String> {
     memory.list().unwrap().into_iter().filter(|name| name.ends_with(suffix)).collect()
 }
 
+/// The files in which damage matters: not the lock, and no log that is kept only to be written anew.
+fn needed(memory: &MemoryStorage) -> Vec<String> {
+    let mut names: Vec<String> = memory.list().unwrap().into_iter().filter(|name| name != "LOCK").collect();
+    let last_log = names.iter().filter(|name| name.ends_with(".log")).max().cloned();
+    names.retain(|name| !name.ends_with(".log") || Some(name) == last_log.as_ref());
+    names
+}
+
 /// Repairs a store, which must be sound then; gives what it holds.
 fn repaired(memory: &MemoryStorage) -> (ogive::check::Repaired, Model) {
     let repaired = repair_store(&shared(memory), &mut |_, _| {}).unwrap();
@@ -95,7 +103,7 @@ fn a_sound_store_is_sound_in_every_part() {
 fn every_flipped_bit_of_every_file_is_told() {
     let (memory, _) = store(2);
     let mut random = Random::new(7);
-    for name in memory.list().unwrap().iter().filter(|name| *name != "LOCK") {
+    for name in &needed(&memory) {
         let content = memory.content(name).unwrap();
         let step = (content.len() as u64 * 8 / 300).max(1);
         let mut bit = random.below(step);
@@ -116,7 +124,7 @@ fn every_flipped_bit_of_every_file_is_told() {
 #[test]
 fn every_cut_and_every_missing_file_is_told() {
     let (memory, _) = store(3);
-    for name in memory.list().unwrap().iter().filter(|name| *name != "LOCK") {
+    for name in &needed(&memory) {
         let content = memory.content(name).unwrap();
         for cut in [0, 1, content.len() / 2, content.len() - 1] {
             let damaged = copy(&memory);
@@ -136,7 +144,8 @@ fn files_of_others_in_the_place_of_ours_are_told() {
     for suffix in [".table", ".values", ".log"] {
         let ours = names(&memory, suffix);
         let damaged = copy(&memory);
-        damaged.put(&ours[0], other.content(&names(&other, suffix)[0]).unwrap()).unwrap();
+        let (ours, others) = (ours.last().unwrap(), names(&other, suffix));
+        damaged.put(ours, other.content(others.last().unwrap()).unwrap()).unwrap();
         assert!(!verify(&damaged).unwrap().is_sound(), "{suffix} of another store");
     }
     let tables = names(&memory, ".table");
@@ -188,7 +197,7 @@ fn a_repaired_store_has_nothing_that_was_never_written_and_all_that_damage_did_n
     for seed in 10..16 {
         let (memory, model) = store(seed);
         let mut random = Random::new(seed);
-        for name in memory.list().unwrap().iter().filter(|name| *name != "LOCK") {
+        for name in &needed(&memory) {
             let content = memory.content(name).unwrap();
             for _ in 0..4 {
                 let damaged = copy(&memory);

@@ -9,6 +9,7 @@ mod indexes;
 mod progress;
 mod registry;
 mod resident;
+mod store;
 
 pub use registry::{Context, DEFAULT_COUNT, Experiment, MemoryGauge, Output, experiments};
 pub use resident::Resident;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ogive::io::Profile;
 
-use super::{Resident, airindex, aulid, bourbon, disk, generators};
+use super::{Resident, airindex, aulid, bourbon, disk, generators, store};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 use crate::workload::{Mix, Requests};
@@ -201,6 +201,7 @@ pub fn experiments() -> &'static [Experiment] {
         disk::LOOKUPS,
         disk::HYBRIDS,
         disk::STORAGE,
+        store::SOAK,
         disk::BLOCK_SIZE,
         disk::BUFFER,
     ]

@@ -94,6 +94,31 @@ impl BlockCache {
         self.frames.as_ref()
     }
 
+    /// Keeps `bytes` of the budget for what could do without them, if a share of it is still left for blocks.
+    pub(crate) fn take(&self, bytes: u64) -> bool {
+        self.frames.as_ref().is_none_or(|frames| frames.take(bytes))
+    }
+
+    /// Keeps `bytes` of the budget for something that is there in any case: blocks make room.
+    pub(crate) fn reserve(&self, bytes: u64) {
+        if let Some(frames) = &self.frames {
+            frames.reserve(bytes);
+        }
+    }
+
+    /// Gives back what was taken or reserved.
+    pub(crate) fn give(&self, bytes: u64) {
+        if let Some(frames) = &self.frames {
+            frames.give(bytes);
+        }
+    }
+
+    /// As [`Self::reserve`], until what is returned is dropped.
+    pub(crate) fn hold(self: &Arc<Self>, bytes: u64) -> Held {
+        self.reserve(bytes);
+        Held { cache: Arc::clone(self), bytes }
+    }
+
     /// The block, if it is in memory.
     pub fn get(&self, key: BlockKey) -> Option<Arc<[u8]>> {
         self.cache.as_ref()?.get(&key)
@@ -137,6 +162,19 @@ impl BlockCache {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// Bytes of a cache's budget that are kept for something else for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Held {
+    cache: Arc<BlockCache>,
+    bytes: u64,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.cache.give(self.bytes);
     }
 }
 

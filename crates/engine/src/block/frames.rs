@@ -21,6 +21,8 @@ pub(crate) const FRAME_OVERHEAD_BYTES: u64 = 128;
 const CHUNK_FRAMES: usize = 1024;
 /// Blocks are rarely smaller than this; it bounds the number of frames.
 const LEAST_BLOCK_BYTES: u64 = 512;
+/// Of the limit, one part in so many is left to blocks by what could do without memory.
+const LEAST_SHARE: u64 = 16;
 /// So many rounds of the hand a block outlives its last hits.
 const MARKS_MAX: u8 = 3;
 
@@ -69,7 +71,10 @@ struct Hand {
 /// Blocks in memory, within a budget; shared by threads.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    budget_bytes: u64,
+    /// Most bytes, if nothing else is kept within them.
+    limit_bytes: u64,
+    /// What of them is kept for other things than blocks.
+    taken_bytes: AtomicU64,
     held_bytes: AtomicU64,
     chunks: Box<[OnceLock<Box<[Frame]>>]>,
     hand: Mutex<Hand>,
@@ -86,7 +91,8 @@ impl Frames {
         let most = (budget_bytes / (LEAST_BLOCK_BYTES + FRAME_OVERHEAD_BYTES)).min(u64::from(u32::MAX) - 1) as usize;
         let chunks = (0..most.div_ceil(CHUNK_FRAMES)).map(|_| OnceLock::new()).collect();
         Self {
-            budget_bytes,
+            limit_bytes: budget_bytes,
+            taken_bytes: AtomicU64::new(0),
             held_bytes: AtomicU64::new(0),
             chunks,
             hand: Mutex::new(Hand::default()),
@@ -98,6 +104,42 @@ impl Frames {
     pub(crate) fn directory(&self, blocks: usize) -> Directory {
         let frames = (0..blocks).map(|_| AtomicU32::new(0)).collect();
         Directory { owner: self.owners.fetch_add(1, Ordering::Relaxed), frames }
+    }
+
+    /// Bytes that blocks may take now.
+    fn budget_bytes(&self) -> u64 {
+        self.limit_bytes.saturating_sub(self.taken_bytes.load(Ordering::Relaxed))
+    }
+
+    /// Keeps `bytes` of the limit for something else, if then a share of it is still left for blocks.
+    pub(crate) fn take(&self, bytes: u64) -> bool {
+        let most = self.limit_bytes - self.limit_bytes / LEAST_SHARE;
+        let taken = self.taken_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+            taken.checked_add(bytes).filter(|&taken| taken <= most)
+        });
+        if taken.is_ok() {
+            self.shrink();
+        }
+        taken.is_ok()
+    }
+
+    /// Keeps `bytes` of the limit for something else that is there whether there is room for it or not.
+    pub(crate) fn reserve(&self, bytes: u64) {
+        self.taken_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.shrink();
+    }
+
+    /// Gives back what was taken or reserved.
+    pub(crate) fn give(&self, bytes: u64) {
+        self.taken_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Evicts blocks until the rest keep to the budget.
+    fn shrink(&self) {
+        if self.held_bytes() > self.budget_bytes() {
+            let mut hand = self.hand.lock();
+            while self.held_bytes() > self.budget_bytes() && self.evict(&mut hand) {}
+        }
     }
 
     /// Bytes counted against the budget now.
@@ -130,7 +172,7 @@ impl Frames {
     pub(crate) fn insert(&self, directory: &Directory, block: u64, bytes: Arc<[u8]>, note: Note) {
         let (Some(place), Ok(block)) = (directory.frames.get(block as usize), u32::try_from(block)) else { return };
         let cost = charge(&bytes);
-        if cost > self.budget_bytes {
+        if cost > self.budget_bytes() {
             return;
         }
         let mut hand = self.hand.lock();
@@ -143,7 +185,7 @@ impl Frames {
         if place.load(Ordering::Acquire).checked_sub(1).is_some_and(holds) {
             return;
         }
-        while self.held_bytes() + cost > self.budget_bytes {
+        while self.held_bytes() + cost > self.budget_bytes() {
             if !self.evict(&mut hand) {
                 return;
             }
@@ -264,6 +306,25 @@ mod tests {
         let directory = frames.directory(5000);
         (0..5000).for_each(|number| frames.insert(&directory, number, block(512, number), [0; 5]));
         assert!((0..5000).all(|number| found(&frames, &directory, number).is_some()));
+    }
+
+    #[test]
+    fn what_is_kept_for_other_things_comes_off_the_blocks() {
+        let frames = Frames::new(1 << 20);
+        let directory = frames.directory(1000);
+        let fill = || (0..1000).for_each(|number| frames.insert(&directory, number, block(4096, number), [0; 5]));
+        fill();
+        assert!(frames.take(600 << 10) && frames.held_bytes() <= 424 << 10);
+        fill();
+        assert!(!frames.take(400 << 10) && frames.held_bytes() <= 424 << 10);
+        frames.reserve(400 << 10);
+        assert!(frames.held_bytes() <= 24 << 10);
+        frames.reserve(400 << 10);
+        fill();
+        assert_eq!(frames.held_bytes(), 0);
+        frames.give(1400 << 10);
+        fill();
+        assert!(frames.held_bytes() > 1000 << 10);
     }
 
     #[test]

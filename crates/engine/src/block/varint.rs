@@ -1,8 +1,5 @@
 //! Numbers of few bytes: seven bits a byte, the lowest first.
 
-/// Most bytes that a number takes.
-pub(crate) const VARINT_BYTES_MAX: usize = 10;
-
 /// Appends a number, seven bits a byte, the lowest first.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
@@ -39,7 +36,7 @@ mod tests {
     fn cut_and_overlong_numbers_are_refused() {
         let mut bytes = Vec::new();
         put_varint(&mut bytes, u64::MAX);
-        assert_eq!(bytes.len(), VARINT_BYTES_MAX);
+        assert_eq!(bytes.len(), 10);
         for length in 0..bytes.len() {
             assert_eq!(take_varint(&bytes[..length], &mut 0), None);
         }

@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::compact::Below;
 use crate::lsm::entry::KeyspaceId;
-use crate::lsm::table_file::TableFile;
+use crate::lsm::table_file::{Origin, TableFile};
 use crate::lsm::version::{
     ClosedLengths, Edit, FileKind, LEVELS, Levels, Manifest, Recovered, State, TableMeta, file_name, parse_file_name,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -60,7 +60,7 @@ fn rewrite(bench: &Bench, state: &State, place: (KeyspaceId, usize, &Arc<TableMe
     let none = Levels::default();
     let levels = state.levels(keyspace).unwrap_or(&none);
     let below = if level > 0 { Below::level(levels, level) } else { below_newest(levels, table.number) };
-    let outcome = bench.write(bench.salvage(&file), vec![Arc::clone(&file.removals)], level, below)?;
+    let outcome = bench.write(bench.salvage(&file), vec![Arc::clone(&file.removals)], (file.origin, level), below)?;
     edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, level, Arc::new(meta))));
     edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     Ok(())
@@ -91,7 +91,7 @@ fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
     let mut last_sequence = state.last_sequence;
     for &number in &state.logs {
         let mut memtables = Memtables::default();
-        bench.read_log(number, &mut memtables)?;
+        bench.read_log(number, &BTreeMap::new(), &mut memtables)?;
         last_sequence = last_sequence.max(memtables.last_sequence);
         bench.shown.add(memtables.entries);
         for (keyspace, list) in memtables.by_keyspace {
@@ -100,7 +100,7 @@ fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
                 let outcome = copying.write(
                     Box::new(memtable.cursor()),
                     vec![memtable.removals()],
-                    0,
+                    (Origin { keyspace, newest: 0 }, 0),
                     Below::memtable(levels),
                 )?;
                 edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, 0, Arc::new(meta))));

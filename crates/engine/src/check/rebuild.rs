@@ -1,8 +1,8 @@
 //! Repairing a store whose manifest is lost: all tables and logs are merged into a new last level.
 //!
-//! Which tables counted, and for which keyspace and level, only the manifest said. So a table that a crash left behind counts, too; of
-//! two entries with one key and sequence number that of the younger file is taken. A log is read if it is younger than all tables:
-//! what an older one has is in tables, or is overwritten by what is.
+//! Which tables counted, and for which level, only the manifest said. So a table that a crash left behind counts, too; of two entries with
+//! one key and sequence number that of the younger file is taken. Each table says which keyspace it is of, by number, and what the
+//! newest operation is that it may hold; what logs have beyond that is in no table yet.
 
 use super::mend::install;
 use super::repair::{Bench, Memtables, Repaired, open_values};
@@ -13,13 +13,15 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::Below;
 use crate::lsm::cursor::Cursor;
+use crate::lsm::entry::{KeyspaceId, Sequence};
+use crate::lsm::memtable::Memtable;
 use crate::lsm::merge::MergeCursor;
 use crate::lsm::removals::Removals;
-use crate::lsm::table_file::{PLACE_PROPERTY, REMOVALS_PROPERTY, TableFile};
+use crate::lsm::table_file::{Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, TableFile};
 use crate::lsm::version::{Edit, FileKind, LEVELS, State, TableMeta, file_name, largest_number, parse_file_name};
 use crate::lsm::{DbOptions, wal};
 use crate::table::{OpenOptions, Table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -41,28 +43,32 @@ pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error
         }
     }
     let bench = Bench::new(storage, owner, largest_number(&**storage)?.saturating_add(1), evidence);
+    let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
+    for file in &tables {
+        let newest = known.entry(file.origin.keyspace).or_default();
+        *newest = file.origin.newest.max(*newest);
+    }
     let mut memtables = Memtables::default();
-    let youngest = tables.iter().map(|file| file.meta.number).max().unwrap_or(0);
     for name in names {
-        if let Some((number, FileKind::Log)) = parse_file_name(name).filter(|&(number, _)| number > youngest) {
-            bench.read_log(number, &mut memtables)?;
+        if let Some((number, FileKind::Log)) = parse_file_name(name) {
+            bench.read_log(number, &known, &mut memtables)?;
         }
     }
     bench.shown.add(memtables.entries);
-    let last_sequence = tables.iter().map(|file| file.meta.largest_sequence).max().unwrap_or(0);
-    let (cursor, removals) = everything(&bench, &tables, &memtables);
-    let outcome = bench.write(cursor, removals, LEVELS - 1, Below::default())?;
-    let found = outcome.tables.iter().map(|table| table.largest_sequence).max().unwrap_or(0);
-    let edit = Edit {
-        added: outcome.tables.into_iter().map(|meta| (0, LEVELS - 1, Arc::new(meta))).collect(),
-        value_files_added: complete
-            .into_iter()
-            .chain(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())))
-            .collect(),
-        next_file: Some(bench.next_file() + 1),
-        last_sequence: Some(last_sequence.max(found).max(memtables.last_sequence)),
-        ..Edit::default()
-    };
+    let mut edit = Edit { value_files_added: complete.into_iter().collect(), ..Edit::default() };
+    let keyspaces: BTreeSet<KeyspaceId> = known.keys().chain(memtables.by_keyspace.keys()).copied().collect();
+    for &keyspace in &keyspaces {
+        let of_keyspace = tables.iter().filter(|file| file.origin.keyspace == keyspace);
+        let (cursor, removals) = everything(&bench, of_keyspace, memtables.by_keyspace.get(&keyspace));
+        let origin = Origin { keyspace, newest: known.get(&keyspace).copied().unwrap_or(0) };
+        let outcome = bench.write(cursor, removals, (origin, LEVELS - 1), Below::default())?;
+        edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
+        edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
+    }
+    edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, format!("keyspace {id}"))).collect();
+    edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
+    edit.next_file = Some(bench.next_file() + 1);
+    edit.last_sequence = Some(known.into_values().max().unwrap_or(0).max(memtables.last_sequence));
     let path = storage.path(&file_name(bench.next_file(), FileKind::Manifest));
     let apply = |state: &State, edit: &Edit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
     let state = apply(&State::new(owner), &edit)?;
@@ -143,15 +149,15 @@ fn owner_of_logs(storage: &Arc<dyn Storage>, names: &[String]) -> Result<Option<
     Ok(None)
 }
 
-/// All entries in their order, and all range removals.
-fn everything(
+/// All entries of a keyspace in their order, and all range removals.
+fn everything<'a>(
     bench: &Bench,
-    tables: &[Arc<TableFile>],
-    memtables: &Memtables,
+    tables: impl Iterator<Item = &'a Arc<TableFile>>,
+    memtables: Option<&Vec<Arc<Memtable>>>,
 ) -> (Box<dyn Cursor>, Vec<Arc<Removals>>) {
     let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
     let mut removals = Vec::new();
-    for memtable in memtables.by_keyspace.values().flat_map(|list| list.iter().rev()) {
+    for memtable in memtables.into_iter().flat_map(|list| list.iter().rev()) {
         sources.push(Box::new(memtable.cursor()));
         removals.push(memtable.removals());
     }

@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
 use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Action, Kind, decode_group};
+use crate::lsm::entry::{Action, KeyspaceId, Kind, Sequence, decode_group};
 use crate::lsm::memtable::Memtable;
 use crate::lsm::removals::Removals;
-use crate::lsm::table_file::TableFile;
+use crate::lsm::table_file::{Origin, TableFile};
 use crate::lsm::version::{FileKind, file_name, parse_file_name, recover, remove_leftovers};
 use crate::lsm::{DbOptions, LOCK_NAME};
 use crate::vlog::{ValueFile, ValuePlace};
@@ -31,7 +31,7 @@ pub struct Repaired {
     pub saved_entries: u64,
     /// Entries that are known to be lost: those of tables alone can be counted.
     pub lost_entries: u64,
-    /// Whether the manifest was lost. All entries are in the default keyspace then, and removed ones may be there again.
+    /// Whether the manifest was lost. Keyspaces but the default one have numbers for names then, and removed entries may be there again.
     pub manifest_rebuilt: bool,
 }
 
@@ -117,7 +117,7 @@ impl Bench {
         &self,
         cursor: Box<dyn Cursor>,
         removals: Vec<Arc<Removals>>,
-        level: usize,
+        (origin, level): (Origin, usize),
         below: Below,
     ) -> Result<Outcome> {
         let context = JobContext {
@@ -125,6 +125,8 @@ impl Bench {
             owner: self.owner,
             options: &self.options,
             next_file: &self.next_file,
+            memory_bytes: self.options.job_bytes(),
+            origin,
             stop: &self.stop,
         };
         let job = CompactJob {
@@ -140,12 +142,21 @@ impl Bench {
         run_job(&context, job)
     }
 
-    /// Puts the groups of a log that can be read into memtables, by keyspace, without those whose values are lost.
-    pub(super) fn read_log(&self, number: u64, memtables: &mut Memtables) -> Result<()> {
+    /// Puts the operations of a log that can be read into memtables, by keyspace, without those whose values are lost, and those that
+    /// are `known` to be in tables.
+    pub(super) fn read_log(
+        &self,
+        number: u64,
+        known: &BTreeMap<KeyspaceId, Sequence>,
+        memtables: &mut Memtables,
+    ) -> Result<()> {
         crate::lsm::wal::salvage(&*self.storage, self.owner, number, &mut |group, _| {
             let Some(operations) = decode_group(group) else { return Ok(false) };
             let bytes = Arc::new(group.to_vec());
             for operation in operations {
+                if known.get(&operation.keyspace).is_some_and(|&newest| operation.sequence <= newest) {
+                    continue;
+                }
                 if operation.action == Action::Put(Kind::Pointer) && !self.is_whole(operation.parts(group).1)? {
                     self.evidence.lost.fetch_add(1, Ordering::Relaxed);
                     continue;
@@ -179,8 +190,8 @@ impl Bench {
 #[derive(Debug, Default)]
 pub(super) struct Memtables {
     /// By keyspace, oldest first: one, unless it was full.
-    pub(super) by_keyspace: BTreeMap<u32, Vec<Arc<Memtable>>>,
-    pub(super) last_sequence: u64,
+    pub(super) by_keyspace: BTreeMap<KeyspaceId, Vec<Arc<Memtable>>>,
+    pub(super) last_sequence: Sequence,
     pub(super) entries: u64,
 }
 

@@ -71,7 +71,8 @@ impl Shown {
 impl Salvage {
     pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, shown: &Arc<Shown>) -> Self {
         Self {
-            cursor: file.cursor(true),
+            // Block by block: a piece of several blocks would be lost with one of them.
+            cursor: file.cursor(None),
             file: Arc::clone(file),
             evidence: Arc::clone(evidence),
             position: 0,
@@ -108,12 +109,12 @@ impl Salvage {
             self.evidence.lose(records.saturating_sub(self.position));
             self.position = records;
             // A new cursor stands nowhere, as one behind the end does.
-            self.cursor = self.file.cursor(true);
+            self.cursor = self.file.cursor(None);
             return Ok(());
         };
         self.evidence.lose(position - self.position);
         self.position = position;
-        self.cursor = self.file.cursor(true);
+        self.cursor = self.file.cursor(None);
         self.cursor.seek(&key, u64::MAX)
     }
 

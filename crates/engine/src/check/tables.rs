@@ -4,7 +4,7 @@ use super::verify::Walk;
 use crate::error::Result;
 use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::{Entry, Kind};
-use crate::lsm::table_file::TableFile;
+use crate::lsm::table_file::{TableFile, WALK_AHEAD_BYTES};
 use crate::lsm::version::{FileKind, TableMeta, file_name};
 use crate::table::{OpenOptions, Table};
 use crate::vlog::ValuePlace;
@@ -49,7 +49,7 @@ impl Walk<'_> {
     fn entries(&mut self, name: &str, file: &Arc<TableFile>) -> Result<()> {
         let was_sound = !self.report.has_finding(name);
         let mut counted = Counted::default();
-        let mut cursor = file.cursor(true);
+        let mut cursor = file.cursor(Some(WALK_AHEAD_BYTES));
         match self.walk_entries(name, file, &mut *cursor, &mut counted) {
             Ok(()) => {}
             // What is wrong with the blocks was said before.

@@ -134,7 +134,8 @@ impl<'p> Walk<'p> {
                 // Those that only logs lead to are not known yet; they are younger than all that was written out.
                 !self.state.value_files.contains_key(&number) && number < self.state.oldest_log
             }
-            Some((number, FileKind::Log)) => !self.state.logs.contains(&number),
+            // Older logs are kept to be written anew.
+            Some((number, FileKind::Log)) => !self.state.logs.contains(&number) && number >= self.state.oldest_log,
             Some((number, FileKind::Manifest)) => number != manifest,
             Some((_, FileKind::NewManifest)) => true,
             // A table that was being written has something behind its name.

@@ -14,6 +14,7 @@ use super::options::Durability;
 use super::values::ValueHandle;
 use super::version::Edit;
 use super::wal::Wal;
+use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::Mutex;
@@ -22,12 +23,12 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 
-/// Batches join a group up to this size, in bytes: what one write call takes well, and no batch waits long for others.
-const GROUP_BYTES_MAX: usize = 1 << 20;
 /// A value file is not written further from this size on, in bytes, so that the dead ones among its values can be collected.
 const VALUE_FILE_BYTES: u64 = 256 << 20;
 /// Longer values go to the value log, whatever the threshold: a group is held in memory.
 const MAX_INLINE_BYTES: u64 = 1 << 20;
+/// A memtable grows in steps: when it is found to be full, it may be larger by one part in so many.
+const MEMTABLE_SLACK: u64 = 8;
 /// A memtable without room for so many operations is full.
 const OPERATIONS_MAX: usize = 1 << 20;
 /// Writes wait while level 0 has this many tables: each costs every reader a look.
@@ -56,11 +57,11 @@ pub(super) struct Queue {
 
 impl Queue {
     /// The batches that are written next.
-    fn take_group(&mut self) -> Vec<Arc<Request>> {
+    fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<Request>> {
         let (mut bytes, mut count) = (0, 0);
         for request in &self.waiting {
             bytes += request.work.lock().operations.bytes.len();
-            if count > 0 && bytes > GROUP_BYTES_MAX {
+            if count > 0 && bytes > bytes_max {
                 break;
             }
             count += 1;
@@ -145,7 +146,7 @@ impl Core {
                 continue;
             }
             queue.is_led = true;
-            let group = queue.take_group();
+            let group = queue.take_group(self.options.group_bytes_max());
             drop(queue);
             self.write_requests(&mut self.writer.lock(), &group);
             queue = self.queue.lock();
@@ -406,7 +407,7 @@ impl Core {
     /// compactions catch up.
     pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
         let is_full = !writer.active.has_room(OPERATIONS_MAX)
-            || writer.active.memory_bytes() >= self.options.memtable_bytes.min(self.options.memory_bytes / 4);
+            || writer.active.memory_bytes() >= self.options.memtable_limit_bytes();
         self.check_writable()?;
         if !is_full {
             return Ok(());
@@ -423,7 +424,7 @@ impl Core {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
             }
-            let is_crowded = shared.sealed.len() >= self.sealed_max()
+            let is_crowded = shared.sealed.len() >= self.options.sealed_max()
                 || shared
                     .state
                     .keyspaces
@@ -450,10 +451,12 @@ impl Core {
         Ok(())
     }
 
-    /// How many generations may wait to be written out, within the half of the memory that memtables may take.
-    fn sealed_max(&self) -> usize {
-        let memtable_bytes = self.options.memtable_bytes.min(self.options.memory_bytes / 4).max(1);
-        (self.options.memory_bytes / 2 / memtable_bytes).saturating_sub(1).clamp(1, 4) as usize
+    /// Keeps memory for the memtables of a generation: up to where they are switched, and the group that does it; `found_bytes` are
+    /// there already.
+    pub(super) fn hold_for_memtables(&self, found_bytes: u64) -> Option<Arc<Held>> {
+        let limit = self.options.memtable_limit_bytes();
+        let most = limit + limit / MEMTABLE_SLACK + self.options.group_bytes_max() as u64;
+        Some(Arc::new(self.cache.hold(found_bytes.max(most))))
     }
 
     /// Begins a new generation; the old one is to be written out.
@@ -487,6 +490,7 @@ impl Core {
             memtables: memtables.clone(),
             logs: vec![LogPart { number, bytes: 0 }],
             last_sequence: sealed.last_sequence,
+            held: self.hold_for_memtables(0),
             ..Generation::default()
         };
         shared.sealed.push_back(Arc::new(sealed));

@@ -54,7 +54,7 @@ pub(crate) struct Core {
     /// Set when background work is to end.
     pub(super) stop: AtomicBool,
     /// Held for as long as the store is open for writing.
-    pub(super) lock: Option<Box<dyn FileLock>>,
+    pub(super) _lock: Option<Box<dyn FileLock>>,
 }
 
 /// What is changed under the one lock, and what views are made from.
@@ -154,9 +154,23 @@ impl Core {
         }
         manifest.append(edit)?;
         manifest.sync()?;
+        let is_long = manifest.is_long();
         shared.state = after;
         shared.adopt(change, &self.learner);
         self.publish(shared);
+        if is_long {
+            // Edits that took longer to read than the state itself make way for it.
+            let number = self.new_number();
+            shared.state.next_file = number + 1;
+            match Manifest::create(&self.storage, number, &shared.state, None) {
+                Ok(manifest) => shared.manifest = Some(manifest),
+                // The change itself is durable: only the next one cannot be made.
+                Err(error) => {
+                    shared.manifest = None;
+                    self.fail(shared, &error);
+                }
+            }
+        }
         Ok(())
     }
 

@@ -110,10 +110,20 @@ impl Db {
         Self::start(recover::open(storage, options, true)?)
     }
 
+    /// As [`Self::open_in`], but background work is left to whoever calls it.
+    #[cfg(test)]
+    pub(super) fn open_idle(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
+        Self::start_with(recover::open(storage, options, false)?, 0)
+    }
+
     fn start(core: Core) -> Result<Self> {
+        let threads = if core.read_only { 0 } else { core.options.threads };
+        Self::start_with(core, threads)
+    }
+
+    fn start_with(core: Core, threads: usize) -> Result<Self> {
         let core = Arc::new(core);
         let mut open = Open { core: Arc::clone(&core), workers: Vec::new(), is_closed: false };
-        let threads = if core.read_only { 0 } else { core.options.threads };
         for number in 0..threads {
             let core = Arc::clone(&core);
             let path = core.path();

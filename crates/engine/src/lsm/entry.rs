@@ -1,7 +1,6 @@
 //! Entries, and operations as the log and the memtable hold them.
 
 pub(crate) use crate::block::varint::{put_varint, take_varint};
-use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Number of an operation; each has the next one. A reader sees what is not newer than its own.
@@ -39,13 +38,6 @@ pub(crate) struct Entry<'a> {
     pub(crate) kind: Kind,
     /// The value, or for [`Kind::Pointer`] the encoded place of it.
     pub(crate) value: &'a [u8],
-}
-
-impl Entry<'_> {
-    /// The order of all sources: by key, then newest first.
-    pub(crate) fn order(&self, other: &Self) -> Ordering {
-        self.key.cmp(other.key).then(other.sequence.cmp(&self.sequence))
-    }
 }
 
 /// Tag of a range removal among operations; entries have the tags of [`Kind`].

@@ -3,6 +3,7 @@
 use super::entry::{KeyspaceId, Sequence};
 use super::memtable::Memtable;
 use super::values::ValueHandle;
+use crate::block::cache::Held;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub(crate) struct Generation {
     pub(crate) doubtful: Vec<u64>,
     /// The newest operation in it.
     pub(crate) last_sequence: Sequence,
+    /// What of the store's memory is kept for the memtables.
+    pub(crate) held: Option<Arc<Held>>,
 }
 
 /// A log of a generation.

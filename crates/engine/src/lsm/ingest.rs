@@ -116,7 +116,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
         );
     }
     let mut meta = TableMeta { bytes: storage.open(name)?.len(), ..TableMeta::default() };
-    let mut cursor = table.compaction_cursor();
+    let mut cursor = table.compaction_cursor(super::table_file::WALK_AHEAD_BYTES);
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
         if entry.key.len() > MAX_KEY_BYTES {

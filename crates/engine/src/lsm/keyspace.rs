@@ -183,13 +183,15 @@ impl Keyspace {
     /// As [`Self::get`].
     pub fn get_into(&self, key: impl AsRef<[u8]>, value: &mut Vec<u8>) -> Result<bool> {
         value.clear();
-        match self.get(key)? {
-            Some(found) => {
+        let limit_bytes = self.core().options.memory_bytes;
+        let found = self.find(key.as_ref(), Sequence::MAX, |found, values| match found {
+            (Kind::Pointer, pointer) => values.get_into(&pointer, limit_bytes, value, &|| self.path()),
+            (_, found) => {
                 value.extend_from_slice(&found);
-                Ok(true)
+                Ok(())
             }
-            None => Ok(false),
-        }
+        })?;
+        Ok(found.is_some())
     }
 
     /// The value of a key as a stream, whatever its length.

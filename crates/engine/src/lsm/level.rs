@@ -3,8 +3,9 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
-use super::table_file::{TableFile, TableFileCursor};
+use super::table_file::{Ahead, TableFile, TableFileCursor};
 use crate::block::Slice;
+use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
@@ -20,7 +21,7 @@ pub(crate) struct LevelTables {
     /// Of each table the eight bytes of the largest key behind that.
     numbers: Vec<u64>,
     /// The model of the level, once it was learned.
-    model: OnceLock<LevelModel>,
+    model: OnceLock<(LevelModel, Held)>,
 }
 
 /// The first eight bytes of a key as a number, filled up with zeros.
@@ -31,6 +32,9 @@ fn number_of(key: &[u8]) -> u64 {
         None => key.iter().enumerate().fold(0, |number, (at, &byte)| number | u64::from(byte) << (56 - 8 * at)),
     }
 }
+
+/// The first and the last position in a table that a model leads to.
+type Window = (u64, u64);
 
 impl LevelTables {
     /// `tables` are disjoint and in order.
@@ -64,10 +68,10 @@ impl LevelTables {
         place + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
-    /// The entry of a key in the level, as [`TableFile::get`] gives it, and the table that was asked.
+    /// The table to ask for a key, and where in it the model of the level leads to, if there is one.
     #[inline]
-    pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<(u64, u64)>)> {
-        let Some(model) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
+    pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<Window>)> {
+        let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
         let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
         for (place, window) in [first, behind].into_iter().flatten() {
             if let Some(table) = self.tables.get(place).filter(|table| table.may_hold(key)) {
@@ -93,15 +97,15 @@ impl LevelTables {
         Ok(LevelModel::new(builder, self.tables.iter().map(|table| table.meta.records)))
     }
 
-    /// Gives the level its model.
-    pub(crate) fn set_model(&self, model: LevelModel) {
+    /// Gives the level its model, with the memory that is kept for it.
+    pub(crate) fn set_model(&self, model: LevelModel, held: Held) {
         // One that is there already is as good.
-        _ = self.model.set(model);
+        _ = self.model.set((model, held));
     }
 
     /// The model, if the level has one.
     pub(crate) fn model(&self) -> Option<&LevelModel> {
-        self.model.get()
+        self.model.get().map(|(model, _)| model)
     }
 
     /// The one table whose range has `key`.
@@ -116,7 +120,7 @@ impl LevelTables {
 #[derive(Debug)]
 pub(crate) struct LevelCursor {
     level: Arc<LevelTables>,
-    for_compaction: bool,
+    ahead: Ahead,
     /// Which table the position is in, and the position there.
     at: usize,
     cursor: Option<TableFileCursor>,
@@ -133,9 +137,8 @@ enum Goal<'a> {
 }
 
 impl LevelCursor {
-    /// Of a level; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn new(level: Arc<LevelTables>, for_compaction: bool) -> Self {
-        Self { level, for_compaction, at: 0, cursor: None, failed: false }
+    pub(crate) fn new(level: Arc<LevelTables>, ahead: Ahead) -> Self {
+        Self { level, ahead, at: 0, cursor: None, failed: false }
     }
 
     fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
@@ -156,7 +159,7 @@ impl LevelCursor {
             return Ok(());
         };
         if self.cursor.is_none() || self.at != at {
-            self.cursor = Some(TableFileCursor::new(table, self.for_compaction));
+            self.cursor = Some(TableFileCursor::new(table, self.ahead));
             self.at = at;
         }
         let Some(cursor) = &mut self.cursor else { return Ok(()) };

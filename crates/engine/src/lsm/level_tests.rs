@@ -24,7 +24,7 @@ proptest! {
     #[test]
     fn a_level_is_one_list(
         operations in steps(150), prefix in proptest::collection::vec(any::<u8>(), 0..12),
-        walk in proptest::collection::vec((0..6_u8, keys(), 0..160_u64), 0..40), for_compaction: bool,
+        walk in proptest::collection::vec((0..6_u8, keys(), 0..160_u64), 0..40), ahead in proptest::option::of(0..3000_u64),
     ) {
         let world = World::new(1);
         let mut history = History::of(&operations, 1);
@@ -35,7 +35,7 @@ proptest! {
         let tables = world.run(&history, 1, &every, Below::default()).unwrap().tables;
         let level = Arc::new(LevelTables::new(tables.iter().map(|meta| world.open(meta)).collect()));
         let kept = world.read(&tables);
-        let mut cursor = LevelCursor::new(Arc::clone(&level), for_compaction);
+        let mut cursor = LevelCursor::new(Arc::clone(&level), ahead);
         let mut model = kept.cursor();
         for (step, key, sequence) in walk {
             let probe = if key.first() == Some(&b'k') { with_prefix(&key) } else { key };
@@ -63,7 +63,7 @@ proptest! {
 
 #[test]
 fn a_level_without_tables_has_no_entries() {
-    let mut cursor = LevelCursor::new(Arc::new(LevelTables::new(Vec::new())), false);
+    let mut cursor = LevelCursor::new(Arc::new(LevelTables::new(Vec::new())), None);
     for _ in 0..2 {
         cursor.first().unwrap();
         cursor.last().unwrap();
@@ -101,7 +101,7 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
     let (kind, sequence, value) = file.get(b"b", 7).unwrap().unwrap();
     assert_eq!((kind, sequence, &value[..]), (Kind::Value, 7, &b"bbb"[..]));
     assert!(entries(&file).iter().all(|entry| (entry.kind, entry.sequence) == (Kind::Value, 7)));
-    let mut cursor = file.cursor(false);
+    let mut cursor = file.cursor(None);
     for (sequence, expected) in [(MAX_SEQUENCE, b"b"), (7, b"b"), (6, b"c")] {
         cursor.seek(b"b", sequence).unwrap();
         assert_eq!(cursor.entry().map(|entry| entry.key), Some(&expected[..]), "at {sequence}");

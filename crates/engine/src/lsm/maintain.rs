@@ -71,9 +71,13 @@ impl Core {
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
         // Readers first: who finds the keyspace empty must know that it was dropped.
-        tree.mark_dropped();
+        tree.mark_dropped(true);
         let edit = Edit { keyspaces_dropped: vec![tree.id], ..Edit::default() };
-        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        let outcome = self.apply(&mut shared, Change { edit, ..Change::default() });
+        if outcome.is_err() {
+            tree.mark_dropped(false);
+            return outcome.map(|()| false);
+        }
         shared.trees.remove(&tree.id);
         shared.active.remove(&tree.id);
         writer.active.memtables.remove(&tree.id);
@@ -127,19 +131,6 @@ impl Core {
             }
             shared = self.work_or_wait(shared)?;
         }
-    }
-
-    /// Lets background work go on for a step.
-    pub(super) fn work_or_wait<'a>(&'a self, shared: MutexGuard<'a, Shared>) -> Result<MutexGuard<'a, Shared>> {
-        if self.options.threads > 0 {
-            return Ok(self.changed.wait(&self.shared, shared));
-        }
-        drop(shared);
-        if !self.work_once()? {
-            let cause = "work is left that nobody can do".to_owned();
-            return Err(Error::StoreReadOnly { path: self.path(), cause });
-        }
-        Ok(self.shared.lock())
     }
 
     /// Refuses where the store is closed to writes.
@@ -199,6 +190,7 @@ impl Core {
             memtables: memtables.clone(),
             logs: vec![LogPart { number, bytes: 0 }],
             last_sequence,
+            held: self.hold_for_memtables(0),
             ..Generation::default()
         };
         let sealed = std::mem::replace(&mut writer.active, next);

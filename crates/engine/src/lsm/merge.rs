@@ -38,6 +38,7 @@ impl MergeCursor {
     }
 
     /// The source of the current entry.
+    #[cfg(test)]
     pub(crate) fn source(&self) -> Option<usize> {
         self.heads.first().map(|head| head.source)
     }

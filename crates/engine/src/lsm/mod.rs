@@ -24,7 +24,6 @@
 //! | `work`, `compact`, `version` | background work: flushes, compactions, collection of values; what to do next, and what is there |
 //! | `table_file`, `level`, `merge`, `visible`, `removals`, `cursor` | from tables to what a reader sees |
 //! | `recover`, `maintain`, `counters` | opening; keyspaces, closing; what was done |
-#![expect(dead_code, reason = "the store that uses them follows")]
 
 mod batch;
 pub(crate) mod checkpoint;
@@ -53,6 +52,8 @@ mod options;
 mod range;
 mod recover;
 pub(crate) mod removals;
+#[cfg(test)]
+mod schedule_tests;
 mod snapshot;
 mod stats;
 mod steps;

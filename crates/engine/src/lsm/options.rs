@@ -148,7 +148,37 @@ impl Default for DbOptions {
 /// With less memory than this a store does not work, in bytes.
 const LEAST_MEMORY_BYTES: u64 = 1 << 20;
 
+/// The part of the memory that a flush or a part of a compaction takes.
+const JOB_SHARE: u64 = 16;
+/// And within which bounds, in bytes: less makes separators longer, more is of no use.
+const JOB_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
+
 impl DbOptions {
+    /// A memtable of this size is written out, in bytes.
+    pub(super) fn memtable_limit_bytes(&self) -> u64 {
+        self.memtable_bytes.min(self.memory_bytes / 4).max(1)
+    }
+
+    /// How many generations may wait to be written out, within the half of the memory that memtables may take.
+    pub(super) fn sealed_max(&self) -> usize {
+        (self.memory_bytes / 2 / self.memtable_limit_bytes()).saturating_sub(1).clamp(1, 4) as usize
+    }
+
+    /// About how much memory a flush takes, or a part of a compaction, in bytes.
+    pub(crate) fn job_bytes(&self) -> u64 {
+        (self.memory_bytes / JOB_SHARE).clamp(*JOB_BYTES.start(), *JOB_BYTES.end())
+    }
+
+    /// Batches join a group up to this size, in bytes: what one write call takes well, and no batch waits long for others.
+    pub(super) fn group_bytes_max(&self) -> usize {
+        (self.memory_bytes / 32).clamp(32 << 10, 1 << 20) as usize
+    }
+
+    /// What the buffers of a log and a value file take, in bytes.
+    pub(super) fn buffer_bytes(&self) -> u64 {
+        3 * self.group_bytes_max() as u64
+    }
+
     /// Refuses what makes no sense.
     pub(super) fn check(&self) -> Result<()> {
         let refuse = |detail: String| Err(Error::InvalidArgument(detail));

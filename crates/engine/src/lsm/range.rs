@@ -161,10 +161,10 @@ fn sources(view: &View) -> Box<dyn Cursor> {
         sources.push(Box::new(memtable.cursor()));
     }
     for table in &view.levels.newest {
-        sources.push(table.cursor(false));
+        sources.push(table.cursor(None));
     }
     for (_, level) in &view.levels.deeper {
-        sources.push(Box::new(LevelCursor::new(Arc::clone(level), false)));
+        sources.push(Box::new(LevelCursor::new(Arc::clone(level), None)));
     }
     match sources.len() {
         1 => sources.remove(0),

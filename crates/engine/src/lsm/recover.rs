@@ -31,13 +31,8 @@ pub(crate) const LOCK_NAME: &str = "LOCK";
 /// Opens a store. Nothing is written with `read_only`.
 pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
     options.check()?;
-    let is_store = |names: Vec<String>| {
-        names.iter().any(|name| matches!(parse_file_name(name), Some((_, kind)) if kind != FileKind::NewManifest))
-    };
-    if (read_only || !options.create) && !is_store(storage.list()?) {
-        let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
-        let detail = "it holds no manifest; check the path, or allow the store to be made".into();
-        return Err(Error::NotAStore { path, detail });
+    if read_only || !options.create {
+        refuse_what_is_no_store(&*storage)?;
     }
     let lock = if read_only { None } else { Some(storage.lock(LOCK_NAME)?) };
     if !read_only {
@@ -46,20 +41,14 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
     let recovered = recover(&*storage)?;
     let recovered = recovered.unwrap_or_else(|| Recovered { state: State::new(random_u64()), number: 0, closed: None });
     let Recovered { mut state, closed, .. } = recovered;
-    let cache = Arc::new(BlockCache::new(options.memory_bytes / 2));
+    let cache = Arc::new(BlockCache::for_tables(options.memory_bytes));
+    cache.reserve(options.buffer_bytes());
     let mut replayed = Replayed::new(&storage, &state)?;
     replayed.replay(&state, closed.as_ref())?;
     let Replayed { values, generation, young, ends, .. } = replayed;
     state.last_sequence = state.last_sequence.max(generation.last_sequence);
-    let mut tables = BTreeMap::new();
     let learner = Learner::new(options);
-    for (_, level, meta) in state.tables() {
-        let table = TableFile::open(&storage, state.owner, Arc::clone(meta), &cache, options)?;
-        if !read_only {
-            learner.note_table(level, &table);
-        }
-        tables.insert(meta.number, table);
-    }
+    let tables = open_tables(&storage, &state, &cache, options, &learner)?;
     if !read_only {
         remove_orphans(&*storage, &state, &young)?;
     }
@@ -95,11 +84,39 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         read_only,
         has_failed: AtomicBool::new(read_only),
         stop: AtomicBool::new(false),
-        lock,
+        _lock: lock,
         storage,
     };
     core.begin(generation, closed.is_some(), &ends)?;
     Ok(core)
+}
+
+/// Refuses a folder without files of a store, before anything is made in it.
+fn refuse_what_is_no_store(storage: &dyn Storage) -> Result<()> {
+    let is_ours = |name: &String| matches!(parse_file_name(name), Some((_, kind)) if kind != FileKind::NewManifest);
+    if storage.list()?.iter().any(is_ours) {
+        return Ok(());
+    }
+    let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
+    let detail = "it holds no manifest; check the path, or allow the store to be made".into();
+    Err(Error::NotAStore { path, detail })
+}
+
+/// Opens all tables, by one read each.
+fn open_tables(
+    storage: &Arc<dyn Storage>,
+    state: &State,
+    cache: &Arc<BlockCache>,
+    options: &DbOptions,
+    learner: &Learner,
+) -> Result<BTreeMap<u64, Arc<TableFile>>> {
+    let mut tables = BTreeMap::new();
+    for (_, level, meta) in state.tables() {
+        let table = TableFile::open(storage, state.owner, Arc::clone(meta), cache, options)?;
+        learner.note_table(level, &table);
+        tables.insert(meta.number, table);
+    }
+    Ok(tables)
 }
 
 impl Core {
@@ -126,9 +143,11 @@ impl Core {
         let log = Wal::create(&self.storage, self.owner, number, None, previous)?;
         self.storage.sync_directory()?;
         let mut active = found;
+        active.held = self.hold_for_memtables(active.memory_bytes());
         if !keeps {
             let memtables = fresh_memtables(&shared);
-            let next = Generation { memtables, last_sequence: active.last_sequence, ..Generation::default() };
+            let held = self.hold_for_memtables(0);
+            let next = Generation { memtables, last_sequence: active.last_sequence, held, ..Generation::default() };
             shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
         }
         active.logs.push(LogPart { number, bytes: 0 });

@@ -36,10 +36,12 @@ pub struct Stats {
     /// Bytes written to logs, tables and value files for each byte of keys and values, since the store was opened. Nothing where nothing
     /// was written.
     pub write_amplification: Option<f64>,
-    /// What was done since the store was opened.
-    pub activity: Activity,
     /// What was learned, and what look-ups made of it.
     pub learning: LearningStats,
+    /// Part of the look-ups in tables that went by a model, since the store was opened: between 0 and 1. Nothing where there was none.
+    pub model_share: Option<f64>,
+    /// What was done since the store was opened.
+    pub activity: Activity,
 }
 
 /// What a keyspace consists of.
@@ -68,6 +70,10 @@ pub struct LevelStats {
     pub positive_lookups: u64,
     /// Look-ups that were made in one of these tables and found no entry, about.
     pub negative_lookups: u64,
+    /// Those of both that went by a model, about.
+    pub model_lookups: u64,
+    /// Tables that have a model.
+    pub models: u64,
 }
 
 impl LevelStats {
@@ -77,8 +83,10 @@ impl LevelStats {
         self.records += table.records;
         self.removals += table.removals;
         if let Some(file) = file {
+            self.models += u64::from(file.model_bytes() > 0);
             self.positive_lookups += file.times.count(true);
             self.negative_lookups += file.times.count(false);
+            self.model_lookups += file.times.totals(true, true).count + file.times.totals(true, false).count;
         }
     }
 }
@@ -127,6 +135,9 @@ impl Core {
         stats.memtable_bytes = shared.active.values().map(|memtable| memtable.memory_bytes()).sum::<u64>()
             + shared.sealed.iter().map(|generation| generation.memory_bytes()).sum::<u64>();
         stats.resident_bytes = shared.tables.values().map(|file| file.table.resident_bytes()).sum();
+        stats.learning = self.learner.stats(shared.tables.values());
+        let by_model = stats.learning.model_lookups;
+        stats.model_share = ratio(by_model, by_model + stats.learning.baseline_lookups);
         let live_value_bytes = stats.value_file_bytes - stats.dead_value_bytes;
         stats.space_amplification = ratio(stats.table_bytes + stats.value_file_bytes, settled_bytes + live_value_bytes);
         let written = activity.log_bytes

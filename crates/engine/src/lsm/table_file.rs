@@ -1,13 +1,13 @@
 //! A table as a part of the store: what its levels consist of.
 
 use super::cursor::Cursor;
-use super::entry::{Entry, Kind, Sequence};
+use super::entry::{Entry, KeyspaceId, Kind, Sequence};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
 use super::options::{DbOptions, Learning, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
-use crate::block::cache::BlockCache;
+use crate::block::cache::{BlockCache, Held};
 use crate::error::{Error, Result};
 use crate::io::sync::Published;
 use crate::io::{StepClock, Storage, Timer};
@@ -21,8 +21,36 @@ pub(crate) const REMOVALS_PROPERTY: &str = "range-removals";
 pub(crate) const MODEL_PROPERTY: &str = "plr";
 /// After so many keys learning looks whether it is to go on.
 const KEYS_PER_CHECK: u64 = 1 << 12;
+/// What walks over a table by itself reads so much at a time, in bytes.
+pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
 /// Name of the property that says which file of which store a table is: both numbers, little-endian.
 pub(crate) const PLACE_PROPERTY: &str = "store";
+
+/// Name of the property that says what a table was made of.
+pub(crate) const ORIGIN_PROPERTY: &str = "origin";
+
+/// What a table was made of: what only a repair asks for that has no manifest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// The keyspace that it was written for.
+    pub(crate) keyspace: KeyspaceId,
+    /// The newest operation that any entry of its inputs came from, whatever sequence numbers they have by now: logs that end before it
+    /// are in tables.
+    pub(crate) newest: Sequence,
+}
+
+impl Origin {
+    /// `keyspace: u32 | newest: u64`.
+    pub(crate) fn encode(self) -> Vec<u8> {
+        [&self.keyspace.to_le_bytes()[..], &self.newest.to_le_bytes()].concat()
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (keyspace, newest) = bytes.split_first_chunk()?;
+        let newest = u64::from_le_bytes(newest.try_into().ok()?);
+        Some(Self { keyspace: KeyspaceId::from_le_bytes(*keyspace), newest })
+    }
+}
 
 /// The longest value of a table that is read whole, in bytes; longer ones are separated whatever the options say.
 const MAX_INLINE_BYTES: u64 = 1 << 20;
@@ -32,12 +60,17 @@ pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
 }
 
+/// How a cursor reads: through the cache; or, for one pass over everything that nobody else will read soon, past the cache and about
+/// so many bytes at a time.
+pub(crate) type Ahead = Option<u64>;
+
 /// An open table of the store. Its file is removed when the last handle goes, once it is obsolete.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub(crate) meta: Arc<TableMeta>,
     pub(crate) table: Table,
     pub(crate) removals: Arc<Removals>,
+    pub(crate) origin: Origin,
     /// What its look-ups cost, from a sample.
     pub(crate) times: Times,
     /// When it became part of the store, or was opened.
@@ -49,9 +82,23 @@ pub(crate) struct TableFile {
     pub(crate) model_error: u64,
     /// Whether there is a model, so that look-ups without one need not look.
     has_model: AtomicBool,
-    model: Published<Option<PositionModel>>,
+    model: Published<Option<Kept>>,
+    cache: Arc<BlockCache>,
     storage: Arc<dyn Storage>,
     obsolete: AtomicBool,
+}
+
+/// A model, and the part of the store's memory that is kept for it.
+#[derive(Debug)]
+struct Kept {
+    model: PositionModel,
+    _held: Held,
+}
+
+impl Kept {
+    fn new(model: PositionModel, cache: &Arc<BlockCache>) -> Self {
+        Self { _held: cache.hold(model.memory_bytes()), model }
+    }
 }
 
 impl TableFile {
@@ -87,6 +134,7 @@ impl TableFile {
         match removals {
             Some(removals) if is_ours && table.len() == meta.records => Ok(Arc::new(Self {
                 removals: Arc::new(removals),
+                origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
                 times: Times::default(),
                 born: Timer::start(),
                 baseline: match options.learning {
@@ -96,7 +144,8 @@ impl TableFile {
                 model_reads: options.model_reads,
                 model_error: options.model_error,
                 has_model: AtomicBool::new(model.is_some()),
-                model: Published::new(model),
+                model: Published::new(model.map(|model| Kept::new(model, cache))),
+                cache: Arc::clone(cache),
                 storage: Arc::clone(storage),
                 obsolete: AtomicBool::new(false),
                 table,
@@ -122,7 +171,7 @@ impl TableFile {
     #[inline]
     fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
         match self.has_model.load(Ordering::Relaxed) {
-            true => self.model.peek().as_ref().as_ref().and_then(|model| model.window(key)),
+            true => self.model.peek().as_ref().as_ref().and_then(|kept| kept.model.window(key)),
             false => None,
         }
     }
@@ -175,12 +224,14 @@ impl TableFile {
     pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
         let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest, self.model_error);
         let is_whole = self.teach(&mut builder, go_on)?;
+        // What look-ups by positions need is better read now than by the first of them.
+        self.table.prepare_windows()?;
         Ok(builder.finish().filter(|_| is_whole))
     }
 
     /// Shows all its keys to a builder; `false` where `go_on` said to stop.
     pub(crate) fn teach(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
-        let mut cursor = TableFileCursor::new(self, true);
+        let mut cursor = TableFileCursor::new(self, Some(WALK_AHEAD_BYTES));
         let mut count = 0_u64;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
@@ -197,18 +248,18 @@ impl TableFile {
     /// Gives it a model, or takes the one it has.
     pub(crate) fn set_model(&self, model: Option<PositionModel>) {
         let is_some = model.is_some();
-        self.model.set(model);
+        self.model.set(model.map(|model| Kept::new(model, &self.cache)));
         self.has_model.store(is_some, Ordering::Relaxed);
     }
 
     /// Bytes of its model.
     pub(crate) fn model_bytes(&self) -> u64 {
-        self.model.peek().as_ref().as_ref().map_or(0, PositionModel::memory_bytes)
+        self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.memory_bytes())
     }
 
     /// Lines of its model.
     pub(crate) fn model_segments(&self) -> u64 {
-        self.model.peek().as_ref().as_ref().map_or(0, PositionModel::segments) as u64
+        self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.segments()) as u64
     }
 
     /// What an entry of no known kind is.
@@ -224,9 +275,9 @@ impl TableFile {
         if self.meta.has_range_removals { self.removals.covering(key, at) } else { 0 }
     }
 
-    /// A position among its entries; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn cursor(self: &Arc<Self>, for_compaction: bool) -> Box<dyn Cursor> {
-        Box::new(TableFileCursor::new(self, for_compaction))
+    /// A position among its entries.
+    pub(crate) fn cursor(self: &Arc<Self>, ahead: Ahead) -> Box<dyn Cursor> {
+        Box::new(TableFileCursor::new(self, ahead))
     }
 
     /// Takes [`Self::mark_obsolete`] back.
@@ -259,9 +310,11 @@ pub(crate) struct TableFileCursor {
 }
 
 impl TableFileCursor {
-    /// Of a table; `for_compaction` that all of it will be read in order, and by nobody else soon.
-    pub(crate) fn new(file: &Arc<TableFile>, for_compaction: bool) -> Self {
-        let cursor = if for_compaction { file.table.compaction_cursor() } else { file.table.cursor() };
+    pub(crate) fn new(file: &Arc<TableFile>, ahead: Ahead) -> Self {
+        let cursor = match ahead {
+            Some(bytes) => file.table.compaction_cursor(bytes),
+            None => file.table.cursor(),
+        };
         Self { cursor, file: Arc::clone(file), kind: None }
     }
 

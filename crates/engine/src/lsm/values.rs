@@ -68,6 +68,18 @@ impl ValueFiles {
         file.get(&place, limit_bytes)
     }
 
+    /// As [`Self::get`], into a buffer that may be used again.
+    pub(crate) fn get_into(
+        &self,
+        pointer: &[u8],
+        limit_bytes: u64,
+        value: &mut Vec<u8>,
+        path: &dyn Fn() -> PathBuf,
+    ) -> Result<()> {
+        let (file, place) = self.resolve(pointer, path)?;
+        file.get_into(&place, limit_bytes, value)
+    }
+
     /// The value at an encoded place, as a stream.
     pub(crate) fn stream(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<ValueStream> {
         let (file, place) = self.resolve(pointer, path)?;

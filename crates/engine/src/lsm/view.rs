@@ -30,8 +30,8 @@ impl Tree {
         self.dropped.load(Ordering::Acquire)
     }
 
-    pub(crate) fn mark_dropped(&self) {
-        self.dropped.store(true, Ordering::Release);
+    pub(crate) fn mark_dropped(&self, dropped: bool) {
+        self.dropped.store(dropped, Ordering::Release);
     }
 }
 
@@ -101,10 +101,10 @@ impl View {
             }
         }
         for table in &self.levels.newest {
-            if table.may_hold(key) {
-                if let Some(found) = ask(table, key, at)? {
-                    return Ok(found);
-                }
+            if table.may_hold(key)
+                && let Some(found) = ask(table, key, at)?
+            {
+                return Ok(found);
             }
         }
         for (_, level) in &self.levels.deeper {

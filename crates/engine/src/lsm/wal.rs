@@ -12,6 +12,7 @@
 //! write down that the file has grown. All checksums are bound to the number of the log, so nothing of the old one passes for the
 //! new one's.
 
+use super::version::{FileKind, file_name};
 use crate::block::checksum::identity;
 use crate::block::header::{HEADER_BYTES, HeaderKind};
 use crate::error::{Error, Result};
@@ -30,7 +31,7 @@ pub(crate) const GROUP_BYTES_MAX: usize = 1 << 30;
 
 /// The name of the file of a log.
 pub(crate) fn log_name(number: u64) -> String {
-    format!("{number:06}.log")
+    file_name(number, FileKind::Log)
 }
 
 /// A log that takes no more, and is durable as a whole.
@@ -74,11 +75,6 @@ impl Wal {
         let notes = previous.map_or([0, 0], |closed| [closed.number, closed.bytes]);
         let records = RecordWriter::new(file, identity(owner, number), &HEADER.encode(owner, number, notes));
         Ok(Self { storage: Arc::clone(storage), number, records, is_named: false })
-    }
-
-    /// Its number.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Length of the log.

@@ -10,13 +10,12 @@ use super::learn::{LearnTask, LearningStats};
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
 use super::merge::MergeCursor;
-use super::table_file::TableFile;
+use super::table_file::{Origin, TableFile};
 use super::values::ValueHandle;
-use super::version::{Edit, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta};
+use super::version::{Edit, FileKind, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta, file_name};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::MutexGuard;
-use crate::vlog::ValueFile;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -86,6 +85,22 @@ impl Core {
         }
     }
 
+    /// Lets background work go on for a step: does it itself where no threads do, unless another caller is at it.
+    pub(super) fn work_or_wait<'a>(&'a self, mut shared: MutexGuard<'a, Shared>) -> Result<MutexGuard<'a, Shared>> {
+        if self.options.threads == 0 {
+            if let Some(task) = self.next_task(&mut shared, true) {
+                drop(shared);
+                self.run(task)?;
+                return Ok(self.shared.lock());
+            }
+            if !shared.is_flushing && shared.running.is_empty() {
+                let cause = "work is left that nobody can do".to_owned();
+                return Err(Error::StoreReadOnly { path: self.path(), cause });
+            }
+        }
+        Ok(self.changed.wait(&self.shared, shared))
+    }
+
     fn limits(&self) -> Limits {
         let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
         Limits::of(&self.options, oldest)
@@ -133,23 +148,25 @@ impl Core {
         outcome
     }
 
-    fn context(&self) -> JobContext<'_> {
+    fn context(&self, origin: Origin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
             owner: self.owner,
             options: &self.options,
             next_file: &self.next_file,
+            origin,
             stop: &self.stop,
+            memory_bytes: self.options.job_bytes(),
         }
     }
 
     /// Writes the memtables of the oldest generation out; its logs are needed no more then.
     pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
         let timer = Timer::start();
-        let mut tables: Vec<(KeyspaceId, Arc<TableFile>)> = Vec::new();
+        let _held = self.cache.hold(self.options.job_bytes());
+        let mut fresh = Fresh::default();
         let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
         let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
-        let mut moved: Vec<Arc<ValueFile>> = Vec::new();
         for (&id, memtable) in &generation.memtables {
             let levels = {
                 let shared = self.shared.lock();
@@ -159,21 +176,16 @@ impl Core {
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
             let snapshots = self.moments.held();
-            let outcome = flush(&self.context(), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
-            moved.extend(outcome.value_files);
+            let origin = Origin { keyspace: id, newest: 0 };
+            let outcome = flush(&self.context(origin), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
             self.learner.learning_us.add(outcome.learning_us as u64);
-            for meta in outcome.tables {
-                self.counters.flushed_bytes.add(meta.bytes);
-                tables.push((id, self.open_table(meta)?));
-            }
+            self.counters.flushed_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
+            self.open_outcome(id, outcome, &mut fresh)?;
         }
         let mut shared = self.shared.lock();
+        let values = generation.values.iter().map(|handle| (handle.number, handle.file.len_bytes()));
         let edit = Edit {
-            value_files_added: generation
-                .values
-                .iter()
-                .map(|handle| (handle.number, handle.file.len_bytes()))
-                .collect(),
+            value_files_added: values.collect(),
             last_sequence: Some(generation.last_sequence),
             oldest_log: generation.logs.last().map(|part| part.number + 1),
             ..Edit::default()
@@ -181,11 +193,8 @@ impl Core {
         for handle in &generation.values {
             shared.young_values.remove(&handle.number);
         }
-        for file in moved {
-            shared.add_values(ValueHandle::new(&self.storage, file.number(), file));
-        }
         let front = shared.sealed.pop_front();
-        let outcome = self.install(&mut shared, edit, tables, |_| 0);
+        let outcome = self.install(&mut shared, edit, fresh, 0);
         if outcome.is_err() {
             shared.young_values.extend(generation.values.iter().map(|handle| handle.number));
             if let Some(front) = front {
@@ -212,27 +221,54 @@ impl Core {
         TableFile::open(&self.storage, self.owner, Arc::new(meta), &self.cache, &self.options)
     }
 
-    /// Makes new tables part of the store; those of keyspaces that were dropped meanwhile are removed.
-    fn install(
-        &self,
-        shared: &mut MutexGuard<'_, Shared>,
-        mut edit: Edit,
-        tables: Vec<(KeyspaceId, Arc<TableFile>)>,
-        level: impl Fn(KeyspaceId) -> usize,
-    ) -> Result<()> {
+    /// Opens the new files of a flush or a compaction in a keyspace.
+    fn open_outcome(&self, id: KeyspaceId, outcome: Outcome, fresh: &mut Fresh) -> Result<()> {
+        for file in outcome.value_files {
+            let handle = ValueHandle::new(&self.storage, file.number(), file);
+            handle.mark_obsolete();
+            fresh.values.push(handle);
+        }
+        let mut metas = outcome.tables.into_iter();
+        while let Some(meta) = metas.next() {
+            let number = meta.number;
+            match self.open_table(meta) {
+                Ok(table) => {
+                    table.mark_obsolete();
+                    fresh.tables.push((id, table));
+                }
+                Err(error) => {
+                    for number in metas.map(|meta| meta.number).chain([number]) {
+                        // What cannot be removed now is removed when the store is opened again.
+                        _ = self.storage.remove(&file_name(number, FileKind::Table));
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes new files part of the store; tables of keyspaces that were dropped meanwhile are removed.
+    fn install(&self, shared: &mut MutexGuard<'_, Shared>, mut edit: Edit, fresh: Fresh, level: usize) -> Result<()> {
         let mut kept = Vec::new();
-        for (id, table) in tables {
-            // Of a change that comes to nothing no file is left: the mark is taken back once it counts.
-            table.mark_obsolete();
+        for (id, table) in fresh.tables {
             if is_there(shared, id) {
-                edit.added.push((id, level(id), Arc::clone(&table.meta)));
+                edit.added.push((id, level, Arc::clone(&table.meta)));
+                table.keep();
                 kept.push(table);
             }
         }
-        let added = kept.clone();
-        self.apply(shared, Change { edit, tables: kept })?;
-        added.iter().for_each(|table| table.keep());
-        Ok(())
+        for handle in &fresh.values {
+            edit.value_files_added.push((handle.number, handle.file.len_bytes()));
+            handle.keep();
+            shared.add_values(Arc::clone(handle));
+        }
+        // Where this fails the edit may be durable all the same, so the files stay until the store is opened again.
+        let outcome = self.apply(shared, Change { edit, tables: kept });
+        if outcome.is_err() {
+            fresh.values.iter().for_each(|handle| shared.forget_values(handle.number));
+        }
+        outcome
     }
 
     /// Does a compaction, and makes its outcome part of the store.
@@ -280,8 +316,11 @@ impl Core {
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
         let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
-        run_split(&self.context(), threads, borders, |part| CompactJob {
-            cursor: inputs.cursor(job),
+        let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
+        let context = self.context(Origin { keyspace: job.keyspace, newest });
+        let _held = self.cache.hold(context.memory_bytes * threads.min(borders.len() + 1) as u64);
+        run_split(&context, threads, borders, |part| CompactJob {
+            cursor: inputs.cursor(job, context.ahead_bytes(inputs.tables.len())),
             removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
             level: job.output_level,
             snapshots: &inputs.snapshots,
@@ -293,39 +332,13 @@ impl Core {
     }
 
     fn finish(&self, job: &Job, outcome: Outcome) -> Result<()> {
-        let mut tables = Vec::new();
-        for meta in outcome.tables {
-            tables.push((job.keyspace, self.open_table(meta)?));
-        }
-        let mut edit = job.edit();
-        let mut handles = Vec::new();
-        for file in outcome.value_files {
-            edit.value_files_added.push((file.number(), file.len_bytes()));
-            let handle = ValueHandle::new(&self.storage, file.number(), file);
-            handle.mark_obsolete();
-            handles.push(handle);
-        }
+        let mut fresh = Fresh::default();
+        self.open_outcome(job.keyspace, outcome, &mut fresh)?;
         let mut shared = self.shared.lock();
         if !is_there(&shared, job.keyspace) {
-            tables.iter().for_each(|(_, table)| table.mark_obsolete());
             return Ok(());
         }
-        for handle in &handles {
-            shared.add_values(Arc::clone(handle));
-        }
-        let outcome = self.install(&mut shared, edit, tables, |_| job.output_level);
-        match &outcome {
-            Ok(()) => {
-                let is_kept = |handle: &&Arc<ValueHandle>| shared.state.value_files.contains_key(&handle.number);
-                handles.iter().filter(is_kept).for_each(|handle| handle.keep());
-            }
-            Err(_) => {
-                for handle in &handles {
-                    shared.forget_values(handle.number);
-                }
-            }
-        }
-        outcome
+        self.install(&mut shared, job.edit(), fresh, job.output_level)
     }
 
     fn learn_one(&self, task: &LearnTask) -> Result<()> {
@@ -359,7 +372,10 @@ impl Core {
         let records = level.tables().iter().map(|table| table.meta.records).sum();
         if let Some(model) = model {
             match self.learner.has_room(model.memory_bytes()) {
-                true => level.set_model(model),
+                true => {
+                    let held = self.cache.hold(model.memory_bytes());
+                    level.set_model(model, held);
+                }
                 false => self.learner.dropped.add(1),
             }
         }
@@ -440,6 +456,13 @@ impl Shared {
     }
 }
 
+/// New files, which are removed when they are dropped, unless they were installed.
+#[derive(Debug, Default)]
+struct Fresh {
+    tables: Vec<(KeyspaceId, Arc<TableFile>)>,
+    values: Vec<Arc<ValueHandle>>,
+}
+
 /// What a compaction reads.
 #[derive(Debug)]
 struct Inputs {
@@ -451,14 +474,14 @@ struct Inputs {
 
 impl Inputs {
     /// All inputs, merged.
-    fn cursor(&self, job: &Job) -> Box<dyn Cursor> {
+    fn cursor(&self, job: &Job, ahead_bytes: u64) -> Box<dyn Cursor> {
         let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
         for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
             let tables: Vec<Arc<TableFile>> =
                 level.iter().filter_map(|(_, meta)| self.tables.get(&meta.number)).cloned().collect();
             match level.first() {
-                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(true))),
-                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), true))),
+                Some((0, _)) => sources.extend(tables.iter().map(|table| table.cursor(Some(ahead_bytes)))),
+                _ => sources.push(Box::new(LevelCursor::new(Arc::new(LevelTables::new(tables)), Some(ahead_bytes)))),
             }
         }
         match sources.len() {

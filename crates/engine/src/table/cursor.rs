@@ -13,8 +13,6 @@ use std::sync::Arc;
 
 /// A scan that leaves a block for the next reads twice as far ahead each time, up to this many bytes.
 const AHEAD_BYTES: u64 = 256 << 10;
-/// Read at a time for compaction, in bytes.
-const COMPACTION_BYTES: u64 = 512 << 10;
 
 /// A record as a cursor shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +29,8 @@ pub(crate) struct TableEntry<'a> {
 enum Mode {
     /// Through the cache, and ahead where blocks follow each other.
     Cached,
-    /// Past the cache, much at a time.
-    Compaction,
+    /// Past the cache, so many bytes at a time.
+    Compaction(u64),
 }
 
 /// A position among the records of a table, ordered by key, then largest suffix first.
@@ -76,9 +74,9 @@ impl Table {
         TableCursor::new(self.clone(), Mode::Cached)
     }
 
-    /// A cursor for one pass over everything, which leaves the cache as it is.
-    pub(crate) fn compaction_cursor(&self) -> TableCursor {
-        TableCursor::new(self.clone(), Mode::Compaction)
+    /// A cursor for one pass over everything, which leaves the cache as it is, and reads about `ahead_bytes` at a time.
+    pub(crate) fn compaction_cursor(&self, ahead_bytes: u64) -> TableCursor {
+        TableCursor::new(self.clone(), Mode::Compaction(ahead_bytes))
     }
 }
 
@@ -283,7 +281,7 @@ impl TableCursor {
         let inner = self.table.inner.clone();
         let each = inner.meta.block_bytes.max(1);
         match self.mode {
-            Mode::Compaction => self.ahead = inner.read_past_cache(block, (COMPACTION_BYTES / each).max(1))?.into(),
+            Mode::Compaction(ahead) => self.ahead = inner.read_past_cache(block, (ahead / each).max(1))?.into(),
             Mode::Cached => {
                 if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
                     return Ok(found);

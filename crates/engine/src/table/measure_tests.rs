@@ -83,7 +83,7 @@ fn scan(cursor: &mut TableCursor, key: &[u8]) -> usize {
 }
 
 #[test]
-#[ignore = "long: 1 minute, and of use in a release build alone"]
+#[ignore = "long: 1 minutes"]
 fn measure_look_ups() {
     let folder = tempfile::tempdir().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// Written at a time.
 const WRITE_BYTES: usize = 1 << 20;
+/// And at least.
+const LEAST_WRITE_BYTES: usize = 64 << 10;
 /// Ending of the names of files that are being written.
 const TEMPORARY: &str = ".ogive-tmp";
 
@@ -23,6 +25,8 @@ pub(super) struct Output {
     _lock: Box<dyn FileLock>,
     pub(super) file_id: u64,
     buffer: Vec<u8>,
+    /// Written at a time.
+    buffer_bytes: usize,
     written: u64,
     published: bool,
     poisoned: bool,
@@ -50,6 +54,7 @@ impl Output {
             _lock: lock,
             file_id,
             buffer,
+            buffer_bytes: WRITE_BYTES,
             written: 0,
             published: false,
             poisoned: false,
@@ -59,6 +64,14 @@ impl Output {
     /// Offset of the next byte.
     pub(super) fn offset(&self) -> u64 {
         self.written + self.buffer.len() as u64
+    }
+
+    /// Writes about so much at a time, if nothing was written yet.
+    pub(super) fn limit_buffer(&mut self, bytes: usize) {
+        self.buffer_bytes = bytes.clamp(LEAST_WRITE_BYTES, WRITE_BYTES);
+        if self.offset() == 0 {
+            self.buffer = Vec::with_capacity(self.buffer_bytes + (64 << 10));
+        }
     }
 
     /// Refuses everything from now on: the file holds what does not belong there.
@@ -73,7 +86,7 @@ impl Output {
     pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.check_poison()?;
         self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
+        if self.buffer.len() >= self.buffer_bytes { self.flush() } else { Ok(()) }
     }
 
     pub(super) fn zeros(&mut self, count: u64) -> Result<()> {

@@ -21,10 +21,13 @@ use crate::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Stora
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Of a large budget, this much is kept from the cache for the children that operations hold while they work, in bytes.
 const MOST_WORKING_BYTES: u64 = 32 << 20;
+/// What an open table takes beside its index: metadata, the file's handle and its path, in bytes.
+const OPEN_TABLE_BYTES: u64 = 2 << 10;
 /// An opening read of this size is made whatever the budget, in bytes.
 const LEAST_OPENING_BYTES: u64 = 1 << 20;
 /// Largest unit of a layer in bytes: one group of separators of the longest keys takes less.
@@ -75,6 +78,8 @@ pub(super) struct Inner {
     pub(super) filter: OnceLock<ResidentFilter>,
     /// Whether the filter stays in memory.
     pub(super) keeps_filter: bool,
+    /// What of the shared cache's budget this table has for itself.
+    pub(super) reserved_bytes: AtomicU64,
 }
 
 /// What one operation has at hand beside the table: its receipt, and children that were read ahead for it.
@@ -160,10 +165,17 @@ impl Table {
             counts: OnceLock::new(),
             filter: OnceLock::new(),
             keeps_filter,
+            reserved_bytes: AtomicU64::new(0),
             meta,
             storage,
             file,
         };
+        if let Some((cache, _)) = shared {
+            // Nothing of it can be done without.
+            let bytes = inner.resident_bytes() + OPEN_TABLE_BYTES;
+            cache.reserve(bytes);
+            inner.note_reserved(bytes);
+        }
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -337,6 +349,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         if let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) {
             frames.forget(directory);
+            frames.give(*self.reserved_bytes.get_mut());
         }
     }
 }
@@ -344,6 +357,11 @@ impl Drop for Inner {
 impl Inner {
     pub(super) fn damaged(&self, offset: u64, detail: impl Into<String>) -> Error {
         Error::damaged(self.file.path(), offset, detail)
+    }
+
+    /// Counts bytes that were kept of the shared cache's budget as this table's.
+    pub(super) fn note_reserved(&self, bytes: u64) {
+        self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Number of children of a level: blocks at level 0, else units of that layer.

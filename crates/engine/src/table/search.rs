@@ -248,24 +248,38 @@ impl Inner {
         Ok(groups.any(|group| filter.may_contain(meta.layout.unit_in_group(group, hash), hash)))
     }
 
-    /// The filter, read at its first use.
+    /// The filter, read at its first use; `None` where memory has no room for it now.
     pub(super) fn resident_filter(
         &self,
         meta: &FilterMeta,
         reads: &mut Reads<'_>,
     ) -> Result<Option<&filter::ResidentFilter>> {
         if self.filter.get().is_none() {
-            let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
-            for (unit, offset) in
-                bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
-            {
-                if !checksum::check(self.file_id, offset, unit) {
-                    return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
+            if self.directory.is_some() && !self.cache.take(meta.section.bytes) {
+                return Ok(None);
+            }
+            let is_ours = self.read_filter(meta, reads);
+            if self.directory.is_some() {
+                match is_ours {
+                    Ok(true) => _ = self.note_reserved(meta.section.bytes),
+                    _ => self.cache.give(meta.section.bytes),
                 }
             }
-            _ = self.filter.set(filter::ResidentFilter::new(&bytes));
+            is_ours?;
         }
         Ok(self.filter.get())
+    }
+
+    /// Reads the filter; whether no other thread was first.
+    fn read_filter(&self, meta: &FilterMeta, reads: &mut Reads<'_>) -> Result<bool> {
+        let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
+        for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
+        {
+            if !checksum::check(self.file_id, offset, unit) {
+                return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
+            }
+        }
+        Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
     }
 }
 

@@ -139,7 +139,7 @@ fn check(model: &Model, options: WriteOptions, random: &mut Random) {
         let table = open(&storage, cache, (0, 0));
         check_look_ups(&table, model, &[0, 1, 5, 11, u64::MAX]);
         check_cursor(table.cursor(), model, 400, random);
-        check_cursor(table.compaction_cursor(), model, 400, random);
+        check_cursor(table.compaction_cursor(1 << 16), model, 400, random);
         let report = table.verify(&mut |_, _| {}).unwrap();
         assert!(report.is_sound(), "{:?}", report.findings);
     }
@@ -205,7 +205,7 @@ fn tables_without_tags_have_the_sequence_they_were_opened_with() {
                     let table = open(&storage, BlockCache::for_tables(1 << 20), (1, 7));
                     check_look_ups(&table, &model, &[0, 6, 7, 8, u64::MAX]);
                     check_cursor(table.cursor(), &model, 500, &mut random);
-                    check_cursor(table.compaction_cursor(), &model, 500, &mut random);
+                    check_cursor(table.compaction_cursor(1 << 16), &model, 500, &mut random);
                 }
             }
         }
@@ -248,7 +248,7 @@ fn a_cursor_that_failed_stays_failed() {
     storage.put("t", content).unwrap();
     for compaction in [false, true] {
         let table = open(&storage, BlockCache::for_tables(0), (0, 0));
-        let mut cursor = if compaction { table.compaction_cursor() } else { table.cursor() };
+        let mut cursor = if compaction { table.compaction_cursor(1 << 16) } else { table.cursor() };
         let mut move_on = cursor.first();
         let mut seen = 0;
         while move_on.is_ok() {

@@ -181,7 +181,7 @@ struct Start {
 }
 
 impl Inner {
-    fn resident_bytes(&self) -> u64 {
+    pub(super) fn resident_bytes(&self) -> u64 {
         let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
         let directory = self.directory.as_ref().map_or(0, Directory::bytes);
@@ -205,9 +205,19 @@ impl Inner {
         Ok(self.lower_bound(Probe { key, behind: false }, &mut Reads::default())?.block)
     }
 
+    /// Keeps memory of the shared cache's budget for this table, which has it already.
+    fn reserve(&self, bytes: u64) {
+        self.cache.reserve(bytes);
+        self.note_reserved(bytes);
+    }
+
     fn last_keys(&self) -> Result<Option<&LastKeys>> {
         if self.resident.last_keys.get().is_none() {
-            _ = self.resident.last_keys.set(LastKeys::read(self)?);
+            let keys = LastKeys::read(self)?;
+            let bytes = keys.as_ref().map_or(0, LastKeys::bytes);
+            if self.resident.last_keys.set(keys).is_ok() {
+                self.reserve(bytes);
+            }
         }
         Ok(self.resident.last_keys.get().and_then(Option::as_ref))
     }
@@ -216,7 +226,9 @@ impl Inner {
         if self.resident.starts.get().is_none() {
             let counts = self.counts(&mut Reads::default())?;
             let start = |block| counts.before(block).and_then(|start| u32::try_from(start).ok());
-            _ = self.resident.starts.set((0..self.meta.blocks).map(start).collect());
+            if self.resident.starts.set((0..self.meta.blocks).map(start).collect()).is_ok() {
+                self.reserve(self.meta.blocks * 4);
+            }
         }
         Ok(self.resident.starts.get().and_then(Option::as_deref))
     }

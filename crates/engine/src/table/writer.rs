@@ -28,6 +28,8 @@ use std::sync::Arc;
 
 /// Records looked ahead over, in bytes: a thousand blocks of 4 KiB, four times what one group of separators takes.
 const LOOKAHEAD_BYTES: usize = 4 << 20;
+/// It is at least so many: blocks for a small group of separators.
+const LEAST_LOOKAHEAD_BYTES: usize = 256 << 10;
 /// Writes a table from records in key order.
 ///
 /// ```
@@ -57,6 +59,7 @@ pub struct TableWriter {
     /// How blocks are cut; `None` as long as records must be seen first.
     plan: Option<Plan>,
     block_bytes: usize,
+    lookahead_bytes: usize,
     pending: Pending,
     /// Key of the last record, and its suffix where there is one.
     last: Option<(Vec<u8>, u64)>,
@@ -101,6 +104,7 @@ impl TableWriter {
             out,
             locations: LocationWriter::new(u64::from(block_bytes)),
             block_bytes: block_bytes as usize,
+            lookahead_bytes: LOOKAHEAD_BYTES,
             storage,
             options,
             plan,
@@ -255,7 +259,7 @@ impl TableWriter {
         if self.records == 1 {
             self.first_coordinate = self.pending.coordinates().first().copied().unwrap_or(0);
         }
-        let lookahead = LOOKAHEAD_BYTES.max(4 * self.block_bytes);
+        let lookahead = self.lookahead_bytes.max(4 * self.block_bytes);
         if self.pending.byte_len() >= 2 * lookahead {
             self.drain(lookahead)?;
         }
@@ -297,7 +301,7 @@ impl TableWriter {
 
     /// Writes the blocks of one group of separators from record `begin` on; returns the record behind the last.
     fn write_group(&mut self, begin: usize) -> Result<usize> {
-        let most = (LOOKAHEAD_BYTES / self.block_bytes).clamp(2, MAX_GROUP);
+        let most = (self.lookahead_bytes / self.block_bytes).clamp(2, MAX_GROUP);
         let begins = if !self.options.key_type.is_numeric() {
             let group = fit_strings(std::mem::take(&mut self.next_string), begin, &self.pending, most);
             let begins = group.begins.clone();
@@ -486,6 +490,14 @@ impl TableWriter {
     /// About how long the file will be, its index aside: bytes written, and those of records that wait.
     pub(crate) fn bytes_so_far(&self) -> u64 {
         self.out.offset() + self.pending.byte_len() as u64
+    }
+
+    /// Makes do with about so much memory, if nothing was written yet.
+    pub(crate) fn limit_memory(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        // Up to twice as much waits, in records and in lists of them.
+        self.lookahead_bytes = (bytes / 4).clamp(LEAST_LOOKAHEAD_BYTES, LOOKAHEAD_BYTES);
+        self.out.limit_buffer(bytes / 8);
     }
 
     /// Adds a property that was not known when the table was begun.

@@ -2,7 +2,6 @@
 //!
 //! A [`ValueWriter`] appends values; the [`ValuePlace`] that it returns is all that a [`ValueFile`] needs to read the value again,
 //! by one read if it has up to 64 KiB. `vlog` knows files and places: which values are alive is known by whoever holds the places.
-#![cfg_attr(not(test), expect(dead_code, reason = "the store that uses it follows"))]
 
 mod chunk;
 mod file;
@@ -13,7 +12,6 @@ mod write;
 
 pub(crate) use file::{ValueFile, values_name};
 pub(crate) use place::ValuePlace;
-#[expect(unused_imports, reason = "the store that names it follows")]
 pub(crate) use stream::ValueStream;
 pub(crate) use walk::Found;
 pub(crate) use write::ValueWriter;

@@ -1,6 +1,6 @@
 //! Where a value lies.
 
-use crate::block::varint::{VARINT_BYTES_MAX, put_varint, take_varint};
+use crate::block::varint::{put_varint, take_varint};
 
 /// Where a value lies in the value log: what an entry holds in place of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,9 +16,6 @@ pub(crate) struct ValuePlace {
 }
 
 impl ValuePlace {
-    /// The longest encoded place, in bytes.
-    pub(crate) const BYTES_MAX: usize = 4 * VARINT_BYTES_MAX;
-
     /// Appends the stored form: four varints.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         for number in [self.file, self.offset, self.stored_bytes, self.length] {

@@ -30,11 +30,6 @@ impl ValueStream {
         Self { chunks: ChunkReader::new(chunks) }
     }
 
-    /// Length of the value in bytes.
-    pub(crate) fn len(&self) -> u64 {
-        self.chunks.len()
-    }
-
     /// The bytes that come next, at most 64 KiB; `None` at the end.
     ///
     /// # Errors

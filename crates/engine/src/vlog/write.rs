@@ -1,7 +1,7 @@
 //! Writing a value file.
 
 use super::chunk::{CHUNK_BYTES, Frame, KEY_BYTES_MAX, Part};
-use super::file::{FOOTER_BYTES, Footer, HEADER, ValueFile, values_name};
+use super::file::{Footer, HEADER, ValueFile, values_name};
 use super::place::ValuePlace;
 use crate::block::appender::{Appender, FLUSH_BYTES};
 use crate::block::checksum::identity;
@@ -178,7 +178,8 @@ impl ValueWriter {
     }
 
     /// What [`Self::finish`] adds to the length, in bytes.
-    pub(crate) const FINISH_BYTES: u64 = FOOTER_BYTES as u64;
+    #[cfg(test)]
+    pub(crate) const FINISH_BYTES: u64 = super::file::FOOTER_BYTES as u64;
 
     fn name(&mut self) -> Result<()> {
         if !self.is_named {

@@ -4,8 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Result;
-use ogive::io::Storage;
+use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
+use ogive::table::{KeyType, TableWriter, WriteOptions};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -124,6 +125,17 @@ impl World {
         self.db.as_ref().unwrap()
     }
 
+    /// Goes on with the store that is open, which has the contents of the history.
+    pub(crate) fn go_on(&mut self, history: &History) -> Result<()> {
+        self.snapshots.clear();
+        self.keyspaces.clear();
+        for (name, &instance) in history.now().1 {
+            let keyspace = self.db().keyspace(name)?;
+            self.keyspaces.insert(instance, keyspace);
+        }
+        Ok(())
+    }
+
     /// Closes the store, so that everything is durable.
     pub(crate) fn close(&mut self, history: &mut History) -> Result<()> {
         self.snapshots.clear();
@@ -162,6 +174,8 @@ impl World {
             7 | 8 => self.make_keyspace(history, random)?,
             9 => self.drop_keyspace(history, random)?,
             10 => self.stream(history, random)?,
+            11 | 12 => self.ingest(history, random)?,
+            13 => self.checkpoint(history)?,
             _ => self.write(history, random)?,
         }
         Ok(())
@@ -260,6 +274,42 @@ impl World {
         if self.options.durability == Durability::Synced {
             history.durable = history.contents.len() - 1;
         }
+        Ok(())
+    }
+}
+
+impl World {
+    /// A table from elsewhere.
+    fn ingest(&self, history: &mut History, random: &mut Random) -> Result<()> {
+        let at = random.below(self.keyspaces.len() as u64) as usize;
+        let (&instance, keyspace) = self.keyspaces.iter().nth(at).unwrap();
+        let count = 1 + random.below(8);
+        let first = random.below(40) as u8;
+        let mut records: Records = (0..count).map(|_| (key(random), value(random))).collect();
+        records.retain(|key, _| key[0] >= first);
+        let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let options = WriteOptions { key_type: KeyType::Bytes, ..WriteOptions::default() };
+        let mut writer = TableWriter::create(Arc::clone(&elsewhere), "table", options)?;
+        records.iter().try_for_each(|(key, value)| writer.append(key, value))?;
+        writer.finish()?;
+        // What is taken in is durable at once, and what another keyspace has in memory need not be.
+        self.db().persist()?;
+        history.all_durable();
+        let mut after = history.now().0.clone();
+        after.entry(instance).or_default().extend(records);
+        history.contents.push(after);
+        keyspace.ingest_from(&[(elsewhere, "table".to_owned())])?;
+        history.all_durable();
+        Ok(())
+    }
+
+    /// A copy is a store that holds the same.
+    fn checkpoint(&self, history: &mut History) -> Result<()> {
+        let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        self.db().checkpoint_in(&copy)?;
+        history.all_durable();
+        let db = Db::open_in(copy, &self.options).unwrap();
+        matching(history, &db).unwrap_or_else(|error| panic!("a checkpoint: {error}"));
         Ok(())
     }
 }

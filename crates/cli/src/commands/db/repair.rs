@@ -62,7 +62,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     ))?;
     if repaired.manifest_rebuilt {
         output.flush()?;
-        note("the manifest was lost: entries that had been removed may show again, and all are in one keyspace");
+        note(
+            "the manifest was lost: entries that had been removed may show again, and keyspaces but the default one have numbers for names",
+        );
     }
     Ok(Outcome::Done)
 }

@@ -51,6 +51,12 @@ fn print(name: &str, stats: &Stats, output: &mut Output) -> Result<()> {
         shown(stats.space_amplification),
         shown(stats.write_amplification)
     ))?;
+    output.line(format_args!(
+        "{} of {}; share of look-ups on the model path {}",
+        counted(stats.learning.models, "model"),
+        human_bytes(stats.learning.model_bytes),
+        shown(stats.model_share)
+    ))?;
     for keyspace in &stats.keyspaces {
         output.line("")?;
         output.line(format_args!("keyspace {}: {}", keyspace.name, human_bytes(keyspace.bytes())))?;

@@ -1,10 +1,16 @@
 //! What a job of the store needs around it.
 
 use super::super::options::DbOptions;
+use super::super::table_file::Origin;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// An input reads at least so much at a time, in bytes: less, and it would be the number of reads that costs.
+const AHEAD_BYTES_MIN: u64 = 32 << 10;
+/// And at most so much: more would save nothing.
+const AHEAD_BYTES_MAX: u64 = 512 << 10;
 
 /// What a job of the store needs around it.
 #[derive(Clone, Copy, Debug)]
@@ -15,11 +21,21 @@ pub(crate) struct JobContext<'a> {
     pub(crate) options: &'a DbOptions,
     /// The next file's number.
     pub(crate) next_file: &'a AtomicU64,
+    /// About how much memory the job may take, in bytes.
+    pub(crate) memory_bytes: u64,
+    /// What the inputs are made of.
+    pub(crate) origin: Origin,
     /// When it is set, the job ends.
     pub(crate) stop: &'a AtomicBool,
 }
 
 impl JobContext<'_> {
+    /// How much each of `sources` inputs is to read at a time, within half of the memory.
+    pub(crate) fn ahead_bytes(&self, sources: usize) -> u64 {
+        // What is read is there twice for a moment, as it came and as blocks.
+        (self.memory_bytes / 2 / (sources as u64 + 1)).clamp(AHEAD_BYTES_MIN, AHEAD_BYTES_MAX)
+    }
+
     /// A number that no file has had.
     pub(crate) fn next_number(&self) -> u64 {
         self.next_file.fetch_add(1, Ordering::Relaxed)

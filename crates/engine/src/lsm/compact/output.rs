@@ -4,7 +4,9 @@ use super::super::entry::{Kind, Sequence};
 use super::super::learn::ModelBuilder;
 use super::super::options::DbOptions;
 use super::super::removals::Removals;
-use super::super::table_file::{MODEL_PROPERTY, PLACE_PROPERTY, REMOVALS_PROPERTY, place_property};
+use super::super::table_file::{
+    MODEL_PROPERTY, ORIGIN_PROPERTY, Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, place_property,
+};
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
@@ -50,6 +52,8 @@ pub(crate) struct Outputs<'a> {
     learning_us: f64,
     growing: Option<Growing>,
     finished: Vec<TableMeta>,
+    /// The newest operation of the inputs so far.
+    newest: Sequence,
     is_done: bool,
 }
 
@@ -83,7 +87,23 @@ impl<'a> Outputs<'a> {
         ends: Option<(Vec<u8>, Vec<u8>)>,
     ) -> Self {
         let (growing, finished) = (None, Vec::new());
-        Self { context, removals, limits, ends, learning_us: 0.0, growing, finished, is_done: false }
+        Self {
+            context,
+            removals,
+            limits,
+            ends,
+            learning_us: 0.0,
+            growing,
+            finished,
+            newest: context.origin.newest,
+            is_done: false,
+        }
+    }
+
+    /// Notes the operation that an entry of the inputs came from.
+    #[inline]
+    pub(crate) fn note_newest(&mut self, sequence: Sequence) {
+        self.newest = self.newest.max(sequence);
     }
 
     /// Appends an entry; its place in the order is the caller's duty.
@@ -131,6 +151,8 @@ impl<'a> Outputs<'a> {
         let name = file_name(growing.meta.number, FileKind::Table);
         let mut growing = growing;
         self.learning_us += growing.learn();
+        let origin = Origin { newest: self.newest, ..self.context.origin };
+        growing.writer.set_property(ORIGIN_PROPERTY, origin.encode());
         match growing.finish(&removals) {
             Ok(meta) => self.finished.push(meta),
             Err(error) => {
@@ -158,7 +180,8 @@ impl Growing {
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options);
         options.properties.push((PLACE_PROPERTY.to_owned(), place_property(context.owner, number)));
-        let writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
+        let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
+        writer.limit_memory(context.memory_bytes / 2);
         let meta =
             TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
         let model = ends.map(|(first, last)| ModelBuilder::new(first, last, context.options.model_error));

@@ -103,6 +103,7 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Resu
             break;
         }
         outcome.entries += 1;
+        outputs.note_newest(entry.sequence);
         match retain.judge(&entry) {
             Fate::Drop => outcome.dropped += 1,
             Fate::Keep(sequence) => {

@@ -502,7 +502,7 @@ impl Cursor for Rising {
 /// Prints what a compaction of eight runs costs for each record: `cargo test --release -p ogive --lib -- --ignored --nocapture
 /// merging_and_writing`.
 #[test]
-#[ignore = "long: a minute; prints times, to be run in release"]
+#[ignore = "long: 1 minutes"]
 fn merging_and_writing_ten_million_records() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::on(Arc::new(LocalStorage::new(folder.path())), DbOptions::default());
@@ -523,7 +523,7 @@ fn merging_and_writing_ten_million_records() {
         println!("round {round}: {elapsed:.0} ns a record, {} tables", tables.len());
     }
     let level = Arc::new(LevelTables::new(tables.iter().map(|meta| world.open(meta)).collect()));
-    let mut cursor = LevelCursor::new(level, true);
+    let mut cursor = LevelCursor::new(level, Some(512 << 10));
     let timer = Timer::start();
     cursor.first().unwrap();
     let mut count = 0;

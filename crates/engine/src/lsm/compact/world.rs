@@ -3,7 +3,7 @@
 use super::super::entry::Sequence;
 use super::super::model::{History, Version};
 use super::super::options::DbOptions;
-use super::super::table_file::TableFile;
+use super::super::table_file::{Origin, TableFile};
 use super::super::version::TableMeta;
 use super::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
 use crate::block::cache::BlockCache;
@@ -39,7 +39,9 @@ impl World {
             owner: OWNER,
             options: &self.options,
             next_file: &self.next_file,
+            origin: Origin::default(),
             stop: &self.stop,
+            memory_bytes: 1 << 20,
         }
     }
 
@@ -85,7 +87,7 @@ pub(crate) fn job<'a>(
 }
 
 pub(crate) fn entries(file: &Arc<TableFile>) -> Vec<Version> {
-    let mut cursor = file.cursor(true);
+    let mut cursor = file.cursor(Some(1 << 16));
     let mut versions = Vec::new();
     cursor.first().unwrap();
     while let Some(entry) = cursor.entry() {

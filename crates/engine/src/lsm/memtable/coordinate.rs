@@ -12,6 +12,7 @@ impl Coordinates {
         Self { prefix: prefix.into() }
     }
 
+    #[cfg(test)]
     pub(super) fn prefix(&self) -> &[u8] {
         &self.prefix
     }

@@ -102,6 +102,7 @@ impl List {
         self.coordinates.get().is_some()
     }
 
+    #[cfg(test)]
     pub(super) fn prefix(&self) -> &[u8] {
         self.coordinates.get().map_or(&[], Coordinates::prefix)
     }

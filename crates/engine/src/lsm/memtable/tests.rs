@@ -236,7 +236,7 @@ fn memtables_that_share_a_buffer_share_what_it_counts_for() {
 }
 
 #[test]
-#[ignore = "long: 1 minute of measuring"]
+#[ignore = "long: 1 minutes"]
 fn the_time_of_inserts_and_gets_is_told() {
     for (name, group_keys) in [("one by one", 1), ("in groups of 32", 32), ("in groups of 1,000", 1_000)] {
         let memtable = Arc::new(Memtable::new());

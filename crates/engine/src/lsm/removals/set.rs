@@ -112,6 +112,7 @@ impl Removals {
     }
 
     /// Those for which `keep` holds.
+    #[cfg(test)]
     pub(crate) fn filter(&self, mut keep: impl FnMut(&Removal) -> bool) -> Self {
         Self::of_shared(self.shared().filter(|removal| keep(removal)).map(Arc::clone).collect())
     }

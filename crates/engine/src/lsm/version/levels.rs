@@ -27,6 +27,7 @@ impl Levels {
     }
 
     /// The one table of a level from 1 on that may hold `key`.
+    #[cfg(test)]
     pub(crate) fn find(&self, level: usize, key: &[u8]) -> Option<&Arc<TableMeta>> {
         let tables = self.level(level);
         let table = tables.get(tables.partition_point(|table| table.ends_before(key)))?;
@@ -50,11 +51,13 @@ impl Levels {
     }
 
     /// Bytes of all tables.
+    #[cfg(test)]
     pub(crate) fn total_bytes(&self) -> u64 {
         (0..LEVELS).map(|level| self.bytes(level)).sum()
     }
 
     /// Whether there is no table.
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.levels.iter().all(Vec::is_empty)
     }
@@ -62,11 +65,6 @@ impl Levels {
     /// The first level from 1 on that has tables.
     pub(crate) fn first_filled(&self) -> Option<usize> {
         (1..LEVELS).find(|&level| !self.level(level).is_empty())
-    }
-
-    /// The level of a table.
-    pub(crate) fn level_of(&self, number: u64) -> Option<usize> {
-        self.iter().find(|(_, table)| table.number == number).map(|(level, _)| level)
     }
 
     /// Takes a table out; `None` if it is not there.

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::io::Storage;
+use crate::vlog::values_name;
 
 /// What a numbered file of a store is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +31,10 @@ impl FileKind {
 
 /// The name of file `number`: at least six digits, so that a listing is in order for long.
 pub(crate) fn file_name(number: u64, kind: FileKind) -> String {
-    format!("{number:06}.{}", kind.suffix())
+    match kind {
+        FileKind::Values => values_name(number),
+        kind => format!("{number:06}.{}", kind.suffix()),
+    }
 }
 
 /// The number and kind of a file; `None` for a name that [`file_name`] does not give.

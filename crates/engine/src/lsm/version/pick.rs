@@ -122,24 +122,11 @@ impl<'a> Picker<'a> {
         let targets = self.targets(levels);
         let mut scores = [0; LEVELS];
         scores[0] = self.score_of_level0(levels, targets.base);
-        for level in 1..LAST {
-            let bytes: u64 =
-                levels.level(level).iter().filter(|table| !self.is_busy(table)).map(|table| table.bytes).sum();
-            scores[level] = per_mille(bytes, targets.bytes[level]);
+        for (level, score) in scores.iter_mut().enumerate().take(LAST).skip(1) {
+            let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
+            *score = per_mille(idle.map(|table| table.bytes).sum(), targets.bytes[level]);
         }
         scores
-    }
-
-    /// Bytes that must be merged before no level is due: what backpressure goes by.
-    pub(crate) fn debt_bytes(&self) -> u64 {
-        let of_levels = |levels: &Levels| -> u64 {
-            let targets = self.targets(levels);
-            let level0 = levels.level(0).len();
-            let waiting = if level0 >= self.limits.level0_tables_max { levels.bytes(0) } else { 0 };
-            let over = (1..LAST).map(|level| levels.bytes(level).saturating_sub(targets.bytes[level]));
-            waiting + over.sum::<u64>()
-        };
-        self.keyspaces().map(|(_, levels)| of_levels(levels)).sum()
     }
 
     /// Value files that so much of is dead that they are to be collected. What is dead only grows, so a file stays among them.
@@ -235,9 +222,10 @@ impl<'a> Picker<'a> {
         let tables = levels.level(0);
         let is_free = |table: &&Arc<TableMeta>| {
             let mut others = tables.iter().filter(|other| other.number != table.number);
-            !self.is_busy(table)
-                && !self.is_small(table)
-                && !(output == LAST && table.is_dropped_at_the_bottom())
+            let stays = self.is_busy(table) || self.is_small(table);
+            let is_cut = output == LAST && table.is_dropped_at_the_bottom();
+            !stays
+                && !is_cut
                 && !others.any(|other| other.overlaps(table.bounds()))
                 && (1..=output).all(|level| levels.overlapping(level, table.bounds()).next().is_none())
         };
@@ -427,7 +415,7 @@ fn groups(levels: &Levels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
     let mut tables: Vec<(usize, usize, &Arc<TableMeta>)> =
         levels.iter().enumerate().map(|(place, (level, table))| (place, level, table)).collect();
     tables.sort_by(|one, other| one.2.smallest.cmp(&other.2.smallest));
-    let mut groups: Vec<(Vec<(usize, usize, &Arc<TableMeta>)>, (&[u8], bool))> = Vec::new();
+    let mut groups: Vec<(Vec<_>, (&[u8], bool))> = Vec::new();
     for entry in tables {
         let (_, _, table) = entry;
         match groups.last_mut() {

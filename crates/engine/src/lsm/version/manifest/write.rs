@@ -19,7 +19,6 @@ const EDITS_BYTES_MIN: u64 = 1 << 20;
 pub(crate) struct Manifest {
     file: Box<dyn WritableFile>,
     identity: u64,
-    number: u64,
     state_end: u64,
     /// Everything before this position is durable.
     synced: u64,
@@ -48,12 +47,7 @@ impl Manifest {
         storage.sync_directory()?;
         remove_older(storage.as_ref(), number)?;
         let end = bytes.len() as u64;
-        Ok(Self { file, identity: head.identity(), number, state_end: end, synced: end })
-    }
-
-    /// Its number.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
+        Ok(Self { file, identity: head.identity(), state_end: end, synced: end })
     }
 
     /// Appends an edit, which counts once it is [synced](Self::sync).

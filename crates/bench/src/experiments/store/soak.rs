@@ -1,0 +1,218 @@
+//! A soak: writers, readers, snapshots, flushes, compactions and collections side by side for as long as asked; memory, file handles and disk must
+//! stay flat, every answer must be right, and in the end every byte must verify.
+
+use std::fs::read_dir;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use ogive::check::verify_store;
+use ogive::io::{LocalStorage, Storage};
+use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
+
+use super::super::{Context, Experiment, Output};
+use crate::output::Record;
+use crate::random::Random;
+
+pub(in crate::experiments) const SOAK: Experiment = Experiment {
+    name: "store/soak",
+    about: "a store under writers, readers and snapshots for a minute (--lookups SECONDS, --full: an hour): what it holds must stay flat",
+    run,
+};
+
+const SECONDS: u64 = 60;
+const LONG_SECONDS: u64 = 3600;
+const WRITERS: u64 = 2;
+const READERS: u64 = 2;
+/// Keys of each writer: few enough to be overwritten many times.
+const KEYS: u64 = 20_000;
+/// Lines of figures.
+const REPORTS: u64 = 12;
+/// One value in so many is long enough to be separated.
+const LONG_VALUES: u64 = 8;
+
+/// What all threads share.
+struct Soak {
+    db: Db,
+    stop: AtomicBool,
+    writes: AtomicU64,
+    reads: AtomicU64,
+    snapshots: AtomicU64,
+    /// By writer: its batches that were acknowledged.
+    done: [AtomicU64; WRITERS as usize],
+}
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let seconds = context.lookups.map_or(if context.full { LONG_SECONDS } else { SECONDS }, |seconds| seconds as u64);
+    let parent = context.device.clone().unwrap_or_else(std::env::temp_dir);
+    let folder =
+        tempfile::tempdir_in(&parent).with_context(|| format!("no folder can be made in {}", parent.display()))?;
+    let options = DbOptions {
+        memory_bytes: 32 << 20,
+        memtable_bytes: 2 << 20,
+        table_bytes: 1 << 20,
+        level_bytes: 4 << 20,
+        durability: Durability::Grouped,
+        ..DbOptions::default()
+    };
+    let soak = Soak {
+        db: Db::open(folder.path(), &options)?,
+        stop: AtomicBool::new(false),
+        writes: AtomicU64::new(0),
+        reads: AtomicU64::new(0),
+        snapshots: AtomicU64::new(0),
+        done: Default::default(),
+    };
+    let keyspaces: Vec<Keyspace> =
+        (0..WRITERS).map(|writer| soak.db.keyspace(&format!("writer {writer}"))).collect::<ogive::Result<_>>()?;
+    let outcome = scope(|threads| {
+        let mut workers = Vec::new();
+        for writer in 0..WRITERS {
+            let (soak, keyspaces) = (&soak, &keyspaces);
+            workers.push(threads.spawn(move || soak.guard(|| soak.write(writer, keyspaces, context.seed))));
+        }
+        for reader in 0..READERS {
+            let (soak, keyspaces) = (&soak, &keyspaces);
+            workers.push(threads.spawn(move || soak.guard(|| soak.read(reader, keyspaces, context.seed))));
+        }
+        let watched = soak.watch(seconds, folder.path(), output);
+        soak.stop.store(true, Ordering::Relaxed);
+        let joined =
+            workers.into_iter().map(|worker| worker.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?);
+        joined.collect::<Result<Vec<()>>>().and(watched)
+    });
+    outcome?;
+    drop(keyspaces);
+    soak.db.close()?;
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
+    let report = verify_store(&storage, &mut |_, _| {})?;
+    ensure!(report.is_sound(), "the store does not verify: {report:?}");
+    output.report(Record::new(SOAK.name).figure("stage", "verified").figure("seconds", seconds))?;
+    Ok(())
+}
+
+impl Soak {
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Stops all others when one fails.
+    fn guard(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let outcome = work();
+        if outcome.is_err() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// Each batch writes one number under some keys of the writer, and under `last`, in its own keyspace.
+    fn write(&self, writer: u64, keyspaces: &[Keyspace], seed: u64) -> Result<()> {
+        let mut random = Random::new(seed ^ writer, "soak writer");
+        let keyspace = &keyspaces[writer as usize];
+        let mut number = 0_u64;
+        while !self.is_stopped() {
+            number += 1;
+            let mut batch = self.db.batch();
+            for _ in 0..random.below(16) {
+                let key = random.below(KEYS).to_be_bytes();
+                match random.below(20) {
+                    0 => batch.remove(keyspace, key),
+                    1 => batch.remove_range(keyspace, key..(u64::from_be_bytes(key) + 5).to_be_bytes()),
+                    _ => batch.insert(keyspace, key, value(number, &mut random)),
+                };
+            }
+            batch.insert(keyspace, "last", number.to_be_bytes());
+            self.writes.fetch_add(batch.len(), Ordering::Relaxed);
+            batch.commit()?;
+            self.done[writer as usize].store(number, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// What a reader sees is no older than what was acknowledged before, no newer than the snapshot, and the same when it looks again.
+    fn read(&self, reader: u64, keyspaces: &[Keyspace], seed: u64) -> Result<()> {
+        let mut random = Random::new(seed ^ reader, "soak reader");
+        while !self.is_stopped() {
+            let writer = random.below(WRITERS);
+            let keyspace = &keyspaces[writer as usize];
+            let done = self.done[writer as usize].load(Ordering::Acquire);
+            let snapshot = self.db.snapshot();
+            self.snapshots.fetch_add(1, Ordering::Relaxed);
+            let last = snapshot.get(keyspace, "last")?.and_then(|last| number_of(&last)).unwrap_or(0);
+            ensure!(last >= done, "batch {done} was acknowledged, and a later snapshot shows {last}");
+            let start = random.below(KEYS).to_be_bytes();
+            let mut seen = 0_u64;
+            for record in snapshot.range(keyspace, start..).take(random.below(200) as usize) {
+                let (key, found) = record?;
+                let number = number_of(&found).context("a value without a number")?;
+                ensure!(number <= last, "key {key:?} shows batch {number} in a snapshot of batch {last}");
+                ensure!(is_whole(&found), "the value of {key:?} is not what was written");
+                if seen.is_multiple_of(16) {
+                    ensure!(snapshot.get(keyspace, &key)? == Some(found), "a look-up and a range differ at {key:?}");
+                }
+                seen += 1;
+            }
+            self.reads.fetch_add(seen, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn watch(&self, seconds: u64, folder: &Path, output: &mut Output<'_>) -> Result<()> {
+        let start = Instant::now();
+        for report in 1..=REPORTS {
+            let until = Duration::from_millis(seconds * 1000 * report / REPORTS);
+            while start.elapsed() < until && !self.is_stopped() {
+                sleep(Duration::from_millis(50).min(until.saturating_sub(start.elapsed())));
+            }
+            let stats = self.db.stats();
+            output.report(
+                Record::new(SOAK.name)
+                    .figure("stage", "running")
+                    .figure("seconds", start.elapsed().as_secs())
+                    .figure("writes", self.writes.load(Ordering::Relaxed))
+                    .figure("reads", self.reads.load(Ordering::Relaxed))
+                    .figure("snapshots", self.snapshots.load(Ordering::Relaxed))
+                    .figure("compactions", stats.activity.compactions)
+                    .figure("moved_value_bytes", stats.activity.moved_value_bytes)
+                    .figure("resident_set_bytes", resident_set_bytes())
+                    .figure("file_handles", entries(Path::new("/proc/self/fd")))
+                    .figure("files", entries(folder))
+                    .figure("disk_bytes", stats.table_bytes + stats.value_file_bytes),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A value that tells its batch, and whether it is whole: its length, and a byte that fills it.
+fn value(number: u64, random: &mut Random) -> Vec<u8> {
+    let length = match random.below(LONG_VALUES) {
+        0 => 1024 + random.below(4096),
+        _ => random.below(100),
+    };
+    let mut value = number.to_be_bytes().to_vec();
+    value.resize(8 + length as usize, number as u8);
+    value
+}
+
+fn number_of(value: &[u8]) -> Option<u64> {
+    value.first_chunk().map(|bytes| u64::from_be_bytes(*bytes))
+}
+
+fn is_whole(value: &[u8]) -> bool {
+    number_of(value).is_some_and(|number| value[8..].iter().all(|&byte| byte == number as u8)) || value.len() == 8
+}
+
+/// The resident set of this process; 0 where the system does not tell.
+fn resident_set_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
+}
+
+fn entries(folder: &Path) -> u64 {
+    read_dir(folder).map_or(0, |entries| entries.count() as u64)
+}

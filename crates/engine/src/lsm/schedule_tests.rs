@@ -1,0 +1,346 @@
+//! Writers, readers and background work of a store under many schedules: whatever the interleaving, readers see whole batches in their
+//! order, and snapshots stay as they are, while memtables are switched, versions swapped, and values moved out of files that are then
+//! removed. Each lock and each call to the storage is a place where another thread may go on.
+
+use super::{Db, DbOptions, Snapshot};
+use crate::error::{Error, Result};
+use crate::io::{
+    MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
+    UpdaterWrapper, WritableFile, WriterWrapper, schedule,
+};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A storage that lets others run at each call.
+#[derive(Debug)]
+struct Passing(MemoryStorage);
+
+#[derive(Debug)]
+struct PassingFile(Arc<dyn ReadableFile>);
+
+#[derive(Debug)]
+struct PassingUpdate(Arc<dyn UpdatableFile>);
+
+#[derive(Debug)]
+struct PassingWriter(Box<dyn WritableFile>);
+
+impl StorageWrapper for Passing {
+    fn inner(&self) -> &dyn Storage {
+        &self.0
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        schedule::pass();
+        Ok(Arc::new(PassingFile(self.0.open(name)?)))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        schedule::pass();
+        Ok(Box::new(PassingWriter(self.0.create(name)?)))
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        schedule::pass();
+        Ok(Arc::new(PassingUpdate(self.0.open_update(name)?)))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        schedule::pass();
+        Ok(Arc::new(PassingUpdate(self.0.create_update(name)?)))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        schedule::pass();
+        self.0.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        schedule::pass();
+        self.0.remove(name)
+    }
+}
+
+impl ReaderWrapper for PassingFile {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.0
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        schedule::pass();
+        self.0.read(request)
+    }
+}
+
+impl ReaderWrapper for PassingUpdate {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.0
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        schedule::pass();
+        self.0.read(request)
+    }
+}
+
+impl UpdaterWrapper for PassingUpdate {
+    fn updatable(&self) -> &dyn UpdatableFile {
+        &*self.0
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        schedule::pass();
+        self.0.write_at(offset, bytes, purpose)
+    }
+}
+
+impl WriterWrapper for PassingWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.0
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        schedule::pass();
+        self.0.append(bytes)
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        schedule::pass();
+        self.0.write_at(offset, bytes)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        schedule::pass();
+        self.0.sync()
+    }
+}
+
+/// Keys that each writer writes.
+const KEYS: u8 = 4;
+
+/// Batches of each writer.
+const BATCHES: u64 = 6;
+
+/// Writers.
+const WRITERS: u8 = 2;
+
+fn key(writer: u8, index: u8) -> [u8; 2] {
+    [writer, index]
+}
+
+/// A value that tells its batch. It is so long that files of which most is dead are worth collecting, and does not compress.
+fn value(batch: u64) -> Vec<u8> {
+    let words = (0..300 + batch).map(|word| (word << 8 | batch).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+    std::iter::once(batch).chain(words).flat_map(u64::to_le_bytes).collect()
+}
+
+fn batch_of(found: &[u8]) -> u64 {
+    let batch = u64::from_le_bytes(*found.first_chunk().unwrap());
+    assert_eq!(found, value(batch));
+    batch
+}
+
+/// The keys that a writer writes again and again.
+fn keys_of(writer: u8) -> Range<[u8; 2]> {
+    key(writer, 0)..key(writer, KEYS)
+}
+
+/// A key that is written once, so that the values around it die, and its own does not.
+fn lasting_key(writer: u8, batch: u64) -> [u8; 2] {
+    key(writer, 100 + batch as u8)
+}
+
+/// Writes all keys of a writer at once; a batch of an odd number removes them first, by range.
+fn write(db: &Db, writer: u8, batch: u64) {
+    let mut operations = db.batch();
+    if batch % 2 == 1 {
+        operations.remove_range(db, keys_of(writer));
+    }
+    for index in 0..KEYS {
+        operations.insert(db, key(writer, index), value(batch));
+    }
+    operations.insert(db, lasting_key(writer, batch), value(batch));
+    operations.commit().unwrap();
+}
+
+/// The batch that the keys of a writer are of, which is one and the same for all of them, however they are read.
+fn read(db: &Db, snapshot: Option<&Snapshot>, writer: u8, way: u64) -> u64 {
+    let keys = || (0..KEYS).map(|index| key(writer, index));
+    let range = || keys_of(writer);
+    let found: Vec<u64> = match (snapshot, way % 4) {
+        (None, 0) => keys().map(|key| batch_of(&db.get(key).unwrap().unwrap())).collect(),
+        (None, 1) => db.multi_get(keys()).unwrap().iter().map(|value| batch_of(value.as_ref().unwrap())).collect(),
+        (None, 2) => db.range(range()).map(|record| batch_of(&record.unwrap().1)).collect(),
+        (None, _) => db.range(range()).rev().map(|record| batch_of(&record.unwrap().1)).collect(),
+        (Some(snapshot), 0..2) => keys().map(|key| batch_of(&snapshot.get(db, key).unwrap().unwrap())).collect(),
+        (Some(snapshot), 2) => snapshot.range(db, range()).map(|record| batch_of(&record.unwrap().1)).collect(),
+        (Some(snapshot), _) => {
+            let pairs: Vec<_> = snapshot.range(db, range()).pairs().collect();
+            pairs.into_iter().map(|pair| batch_of(&pair.unwrap().value().unwrap())).collect()
+        }
+    };
+    assert_eq!(found.len(), usize::from(KEYS), "keys are missing: {found:?}");
+    // Look-ups one by one are of different moments, the later ones not of earlier ones.
+    assert!(found.is_sorted() && (found.iter().all(|&batch| batch == found[0]) || snapshot.is_none() && way % 4 == 0));
+    found[0]
+}
+
+/// Reads what is there, and what was there when it began, until the writers are done.
+fn look(db: &Db, seed: u64, writing: &AtomicU64) {
+    let (mut newest, mut way) = ([0; WRITERS as usize], seed);
+    let kept = db.snapshot();
+    let then: Vec<u64> = (0..WRITERS).map(|writer| read(db, Some(&kept), writer, way)).collect();
+    loop {
+        let is_done = writing.load(Ordering::Acquire) == 0;
+        for writer in 0..WRITERS {
+            way += 1;
+            let snapshot = way.is_multiple_of(3).then(|| db.snapshot());
+            let batch = read(db, snapshot.as_ref(), writer, way);
+            assert!(batch >= newest[usize::from(writer)], "what was read before is gone");
+            newest[usize::from(writer)] = batch;
+            assert_eq!(read(db, Some(&kept), writer, way / 2), then[usize::from(writer)], "a snapshot has changed");
+        }
+        if is_done {
+            assert_eq!(newest, [BATCHES; WRITERS as usize]);
+            return;
+        }
+    }
+}
+
+/// Options of a seed: memtables of one group or of some, values apart or not, and whether work is done by those who make it due.
+fn options(seed: u64, threads: usize) -> DbOptions {
+    DbOptions {
+        memory_bytes: 4 << 20,
+        memtable_bytes: [1, 12 << 10][seed as usize % 2],
+        separation_threshold: [0, 64, u64::MAX][seed as usize % 3],
+        table_bytes: 1 << 10,
+        level_bytes: 2 << 10,
+        level_factor: 2,
+        dead_share: 0.2,
+        threads,
+        ..DbOptions::default()
+    }
+}
+
+/// Counts down when a thread's part ends. The last one ends the worker; one that ends by a panic fails the store, so that nobody
+/// waits for it.
+struct Part<'a> {
+    db: &'a Db,
+    running: &'a AtomicU64,
+    writing: Option<&'a AtomicU64>,
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        let core = self.db.core();
+        if std::thread::panicking() {
+            core.fail(&mut core.shared.lock(), &Error::Interrupted);
+        }
+        if let Some(writing) = self.writing {
+            writing.fetch_sub(1, Ordering::AcqRel);
+        }
+        if self.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            core.stop();
+        }
+    }
+}
+
+/// One schedule. With a worker, a thread of the schedule does the background work; else whoever makes it due.
+fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u64) {
+    let passing: Arc<dyn Storage> = Arc::new(Passing(storage.clone()));
+    let db = Db::open_idle(Arc::clone(&passing), &options(seed, usize::from(has_worker))).unwrap();
+    (0..WRITERS).for_each(|writer| write(&db, writer, 0));
+    let (writers, readers) = (u64::from(WRITERS) + 1, 2);
+    let (writing, running) = (AtomicU64::new(writers), AtomicU64::new(writers + readers));
+    let part = |writing| Part { db: &db, running: &running, writing };
+    let mut work: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
+    for writer in 0..WRITERS {
+        let (db, part) = (&db, part(Some(&writing)));
+        work.push(Box::new(move || {
+            let _part = part;
+            (1..=BATCHES).for_each(|batch| write(db, writer, batch));
+        }));
+    }
+    let (db, maintainer) = (&db, part(Some(&writing)));
+    work.push(Box::new(move || {
+        let _part = maintainer;
+        for round in 0..2 {
+            db.flush().unwrap();
+            if (seed + round) % 3 == 0 {
+                db.compact().unwrap();
+            }
+        }
+    }));
+    for reader in 0..readers {
+        let (part, writing) = (part(None), &writing);
+        work.push(Box::new(move || {
+            let _part = part;
+            look(db, seed + reader, writing);
+        }));
+    }
+    if has_worker {
+        work.push(Box::new(|| db.core().work(0)));
+    }
+    (schedule::run(seed, work), db.activity().moved_value_bytes)
+}
+
+/// Runs schedules, and looks at what each leaves; returns choices and moved bytes.
+fn try_schedules(seeds: Range<u64>, has_worker: bool) -> (u64, u64) {
+    seeds
+        .map(|seed| {
+            let storage = MemoryStorage::new();
+            let outcome = try_schedule(&storage, seed, has_worker);
+            check_again(&storage, &options(seed, 0));
+            outcome
+        })
+        .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+/// Opens the store again: all is there, once everything is merged no file is left that nothing needs.
+fn check_again(storage: &MemoryStorage, options: &DbOptions) {
+    let db = Db::open_in(Arc::new(storage.clone()), options).unwrap();
+    for way in 0..4 {
+        (0..WRITERS).for_each(|writer| assert_eq!(read(&db, None, writer, way), BATCHES));
+    }
+    db.compact().unwrap();
+    for writer in 0..WRITERS {
+        assert_eq!(read(&db, None, writer, 2), BATCHES);
+        let is_there =
+            |batch| db.get(lasting_key(writer, batch)).unwrap().is_some_and(|found| batch_of(&found) == batch);
+        assert!((0..=BATCHES).all(is_there));
+    }
+    db.close().unwrap();
+    let db = Db::open_in(Arc::new(storage.clone()), options).unwrap();
+    let state = db.core().shared.lock().state.clone();
+    let numbers = |suffix: &str| {
+        let names = storage.list().unwrap().into_iter();
+        names.filter_map(|name| name.strip_suffix(suffix)?.parse().ok()).collect::<Vec<u64>>()
+    };
+    let mut tables: Vec<u64> = state.tables().map(|(_, _, meta)| meta.number).collect();
+    tables.sort_unstable();
+    assert_eq!(numbers(".table"), tables);
+    assert_eq!(numbers(".values"), state.value_files.keys().copied().collect::<Vec<u64>>());
+}
+
+#[test]
+fn readers_see_whole_batches_while_whoever_writes_does_the_work() {
+    let (passes, moved_bytes) = try_schedules(0..40, false);
+    assert!(passes > 10_000 && moved_bytes > 0, "{passes} choices, {moved_bytes} bytes moved");
+}
+
+#[test]
+fn readers_see_whole_batches_while_a_worker_does_the_work() {
+    let (passes, moved_bytes) = try_schedules(100..140, true);
+    assert!(passes > 10_000 && moved_bytes > 0, "{passes} choices, {moved_bytes} bytes moved");
+}
+
+#[test]
+#[ignore = "long: 10 minutes"]
+fn readers_see_whole_batches_under_many_more_schedules() {
+    try_schedules(1_000..3_500, false);
+    try_schedules(1_000..3_500, true);
+}

@@ -1,0 +1,273 @@
+//! Files of a store that are not what was written. Goal: whatever has become of them, a store answers rightly or says that they are
+//! damaged; it never answers wrongly. After a clean close nothing at all may be missing unnoticed; after a crash, a torn tail is no
+//! damage. Method: each kind of file of a small store, with flipped bits, cut, moved, mixed, old or gone.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod db_support;
+
+use db_support::{History, Records, World, matching, read_all, small};
+use ogive::Error;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::{Db, DbOptions, Durability};
+use ogive_testkit::Random;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Files = BTreeMap<String, Vec<u8>>;
+type Answers = BTreeMap<String, Records>;
+
+fn files(memory: &MemoryStorage) -> Files {
+    let names = memory.list().unwrap();
+    names.into_iter().map(|name| (name.clone(), memory.content(&name).unwrap())).collect()
+}
+
+fn storage(files: &Files) -> Arc<dyn Storage> {
+    let memory = MemoryStorage::new();
+    files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
+    Arc::new(memory)
+}
+
+fn options() -> DbOptions {
+    let mut options = small();
+    options.memtable_bytes = 4 << 10;
+    options
+}
+
+/// A store after random work: its files when it was not closed, its files when it was, and what it holds.
+fn made(seed: u64) -> (Files, Files, Answers) {
+    let memory = MemoryStorage::new();
+    let dynamic: Arc<dyn Storage> = Arc::new(memory.clone());
+    let (mut history, mut random) = (History::default(), Random::new(seed));
+    let mut world = World::open(&dynamic, &options(), &history).unwrap();
+    for _ in 0..60 {
+        world.step(&mut history, &mut random).unwrap();
+    }
+    // Something is in the log for sure, and something apart.
+    for number in 0..5 {
+        world.write(&mut history, &mut random).unwrap();
+        world.db().insert([b'z', number], vec![number; 150]).unwrap();
+    }
+    let answers = read_all(world.db()).unwrap();
+    let open = files(&memory);
+    world.close(&mut history).unwrap();
+    (open, files(&memory), answers)
+}
+
+/// What a store says of itself: its answers, or why it has none.
+fn ask(files: &Files) -> Result<Answers, String> {
+    let db = Db::open_in(storage(files), &options()).map_err(|error| describe(&error))?;
+    read_all(&db)
+}
+
+fn describe(error: &Error) -> String {
+    assert!(!matches!(error, Error::InvalidArgument(_)), "{error}");
+    error.to_string()
+}
+
+/// Answers rightly, or not at all; whether it was told.
+fn right_or_told(files: &Files, answers: &Answers, what: &str) -> bool {
+    match ask(files) {
+        Ok(found) => {
+            assert!(found == *answers, "{what}: answered wrongly");
+            false
+        }
+        Err(_) => true,
+    }
+}
+
+fn kind(name: &str) -> &str {
+    name.rsplit('.').next().unwrap()
+}
+
+/// How much of each log counts: the store keeps the files of others, to be written anew, and what one of those held behind its end.
+fn log_ends(closed: &Files) -> BTreeMap<String, usize> {
+    let logs = closed.iter().filter(|(name, _)| kind(name) == "log");
+    let end = |(name, content): (&String, &Vec<u8>)| {
+        let is_told = |length: usize| {
+            let mut cut = closed.clone();
+            cut.get_mut(name).unwrap().truncate(length);
+            ask(&cut).is_err()
+        };
+        let (mut low, mut high) = (0, content.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if is_told(middle) { low = middle + 1 } else { high = middle }
+        }
+        (name.clone(), low)
+    };
+    let ends: BTreeMap<String, usize> = logs.map(end).collect();
+    assert!(ends.values().any(|&end| end > 100), "no log is needed: {ends:?}");
+    ends
+}
+
+/// The bytes of a file that are tried: all near its ends, some between.
+fn sample(length: usize, random: &mut Random) -> Vec<usize> {
+    (0..length).filter(|&at| at < 64 || at + 40 > length || random.one_in(16)).collect()
+}
+
+#[test]
+fn every_kind_of_file_is_there() {
+    let (open, closed, _) = made(1);
+    for files in [open, closed] {
+        for ending in ["table", "log", "values", "manifest"] {
+            assert!(files.keys().any(|name| kind(name) == ending), "no {ending} among {:?}", files.keys());
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_told_or_does_no_harm() {
+    for seed in 1..3 {
+        let (_, closed, answers) = made(seed);
+        let mut random = Random::new(seed);
+        let ends = log_ends(&closed);
+        let mut told: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+        for (name, content) in &closed {
+            let length = ends.get(name).copied().unwrap_or(content.len());
+            for at in sample(length, &mut random) {
+                let mut damaged = closed.clone();
+                damaged.get_mut(name).unwrap()[at] ^= 1 << random.below(8);
+                let count = told.entry(kind(name).to_owned()).or_default();
+                count.1 += 1;
+                let what = format!("seed {seed}: byte {at} of {name}");
+                count.0 += u32::from(right_or_told(&damaged, &answers, &what));
+            }
+        }
+        println!("told, of tried: {told:?}");
+        for ending in ["log", "manifest"] {
+            let (told, tried) = told[ending];
+            assert_eq!(told, tried, "every bit of a {ending} counts after a clean close");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_or_is_gone_is_told_or_does_no_harm() {
+    for seed in 1..4 {
+        let (_, closed, answers) = made(seed);
+        let mut random = Random::new(seed);
+        let ends = log_ends(&closed);
+        for (name, content) in closed.iter().filter(|(name, _)| *name != "LOCK") {
+            let end = ends.get(name).copied().unwrap_or(content.len());
+            for length in sample(end, &mut random) {
+                let mut damaged = closed.clone();
+                damaged.get_mut(name).unwrap().truncate(length);
+                let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: {name} cut to {length}"));
+                assert!(is_told, "{name} cut to {length} bytes of {}", content.len());
+            }
+            let mut damaged = closed.clone();
+            damaged.remove(name);
+            let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: {name} gone"));
+            assert!(is_told || end == 0, "{name} is gone");
+        }
+    }
+}
+
+#[test]
+fn blocks_in_the_place_of_others_are_told_or_do_no_harm() {
+    for seed in 1..3 {
+        let (open, closed, answers) = made(seed);
+        let mut random = Random::new(seed);
+        let names: Vec<&String> = closed.keys().filter(|name| *name != "LOCK").collect();
+        for round in 0..1_500 {
+            let pick = |random: &mut Random| names[random.below(names.len() as u64) as usize];
+            let (to, from) = (pick(&mut random), pick(&mut random));
+            let block = [1, 16, 64, 512][random.below(4) as usize];
+            let source = if random.one_in(3) { open.get(from).unwrap_or(&closed[from]) } else { &closed[from] };
+            let mut damaged = closed.clone();
+            let target = damaged.get_mut(to).unwrap();
+            let place = |length: usize, random: &mut Random| random.below(length as u64) as usize / block * block;
+            let (at, of) = (place(target.len(), &mut random), place(source.len(), &mut random));
+            let length = block.min(target.len() - at).min(source.len() - of);
+            target[at..at + length].copy_from_slice(&source[of..of + length]);
+            let what = format!("seed {seed}, round {round}: {length} bytes of {from} at {of} put at {at} of {to}");
+            right_or_told(&damaged, &answers, &what);
+        }
+    }
+}
+
+#[test]
+fn files_in_the_place_of_others_are_told() {
+    for seed in 1..6 {
+        let (_, mut closed, answers) = made(seed);
+        let ends = log_ends(&closed);
+        closed.retain(|name, _| ends.get(name) != Some(&0));
+        for (one, content) in &closed {
+            for other in closed.keys().filter(|other| kind(other) == kind(one) && *other != one) {
+                let mut damaged = closed.clone();
+                damaged.insert(other.clone(), content.clone());
+                let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: {one} as {other}"));
+                assert!(is_told, "seed {seed}: {one} in the place of {other}");
+            }
+        }
+        // And of another store.
+        let (_, strange, _) = made(seed + 100);
+        for (name, content) in closed.iter().filter(|(name, _)| *name != "LOCK") {
+            for (_, other) in strange.iter().filter(|(other, _)| kind(other) == kind(name)) {
+                let mut damaged = closed.clone();
+                damaged.insert(name.clone(), other.clone());
+                if content != other {
+                    let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: a strange {name}"));
+                    assert!(is_told, "seed {seed}: a file of another store as {name}");
+                }
+            }
+        }
+    }
+}
+
+/// Pitfall: a torn tail taken for damage is a store that cannot be opened.
+#[test]
+fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
+    for seed in 0..3 {
+        let memory = MemoryStorage::new();
+        let dynamic: Arc<dyn Storage> = Arc::new(memory.clone());
+        let mut options = options();
+        options.memtable_bytes = 1 << 20;
+        options.durability = Durability::Buffered;
+        let (mut history, mut random) = (History::default(), Random::new(seed));
+        let world = World::open(&dynamic, &options, &history).unwrap();
+        for _ in 0..30 {
+            world.write(&mut history, &mut random).unwrap();
+        }
+        history.durable = 0;
+        let left = files(&memory);
+        drop(world);
+        let mut last = 0;
+        for (name, content) in left.iter().filter(|(name, _)| kind(name) == "log" || kind(name) == "values") {
+            for length in sample(content.len(), &mut random) {
+                let mut torn = left.clone();
+                torn.get_mut(name).unwrap().truncate(length);
+                let what = format!("seed {seed}: {name} torn at {length} of {}", content.len());
+                // Some batches asked to be synced themselves: what they say was durable must be there.
+                match Db::open_in(storage(&torn), &options) {
+                    Ok(db) => {
+                        last = last.max(matching(&history, &db).unwrap_or_else(|error| panic!("{what}: {error}")).0)
+                    }
+                    Err(Error::Damaged { .. }) => {}
+                    Err(error) => panic!("{what}: {error}"),
+                }
+            }
+        }
+        assert!(last > 0, "no torn store held anything");
+    }
+}
+
+#[test]
+fn what_no_store_has_written_is_refused_or_ignored() {
+    let (_, closed, answers) = made(1);
+    let mut strange = closed.clone();
+    strange.insert("notes.txt".into(), b"hello".to_vec());
+    strange.insert("00001.table".into(), b"hello".to_vec());
+    strange.insert("x.log".into(), vec![]);
+    assert_eq!(ask(&strange).unwrap(), answers);
+    // Numbers that the store does not know: left from before, or of work that a crash cut short.
+    for ending in ["table", "log", "values"] {
+        let mut strange = closed.clone();
+        strange.insert(format!("900000.{ending}"), b"hello".to_vec());
+        assert_eq!(ask(&strange).unwrap(), answers, "an orphan {ending}");
+    }
+    let mut alone = Files::new();
+    alone.insert("000005.table".into(), b"hello".to_vec());
+    assert!(ask(&alone).is_err(), "files of a store without a manifest");
+}

@@ -1,0 +1,184 @@
+//! The storage fails at every single call. Goal: no failure of the device and no full disk makes the store lose what was acknowledged,
+//! show what was not written, or stay closed to writes once the cause is gone. Method: the same random work again and again, with
+//! another call failing each time; then reads, `resume`, further work, and opening again, compared with a model.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod db_support;
+
+use db_support::{History, World, after, matching, small};
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::{Db, DbOptions, Durability};
+use ogive_testkit::{Fault, FaultInjector, Operation, Random};
+use std::sync::Arc;
+
+const STEPS: u32 = 40;
+
+/// A storage that fails, and how far work on it came.
+struct Run {
+    inner: MemoryStorage,
+    injector: FaultInjector,
+    options: DbOptions,
+    history: History,
+    world: Option<World>,
+    failed: bool,
+}
+
+impl Run {
+    /// Works until something fails, or to the end.
+    fn new(options: &DbOptions, seed: u64, plan: impl FnOnce(&FaultInjector)) -> Self {
+        let inner = MemoryStorage::new();
+        let injector = FaultInjector::new(Arc::new(inner.clone()));
+        plan(&injector);
+        let mut run =
+            Self { inner, injector, options: options.clone(), history: History::default(), world: None, failed: false };
+        run.failed = run.work(seed).is_err();
+        run
+    }
+
+    fn storage(&self) -> Arc<dyn Storage> {
+        Arc::new(self.injector.clone())
+    }
+
+    fn work(&mut self, seed: u64) -> ogive::Result<()> {
+        let mut random = Random::new(seed);
+        let mut world = World::open(&self.storage(), &self.options, &self.history)?;
+        let outcome = (0..STEPS).try_for_each(|_| world.step(&mut self.history, &mut random));
+        self.world = Some(world);
+        outcome
+    }
+
+    /// What the open store shows is what the history allows; it is what counts from now on.
+    fn settle(&mut self, when: &str) {
+        let db = self.world.as_ref().and_then(|world| world.db.as_ref());
+        let Some(db) = db else { return };
+        // No power went: all that was acknowledged is there.
+        let mut acknowledged = self.history.clone();
+        acknowledged.durable = self.history.contents.len().saturating_sub(2).max(self.history.durable);
+        acknowledged.durable_names = self.history.names.len().saturating_sub(2).max(self.history.durable_names);
+        let found = matching(&acknowledged, db).unwrap_or_else(|error| panic!("{when}: {error}"));
+        self.history = after(&self.history, found);
+    }
+
+    /// The cause is gone: the store takes writes again, and loses nothing.
+    fn resume_and_go_on(mut self, when: &str) {
+        self.injector.clear();
+        self.settle(when);
+        let mut random = Random::new(99);
+        if let Some(mut world) = self.world.take().filter(|world| world.db.is_some()) {
+            world.db().resume().unwrap_or_else(|error| panic!("{when}: cannot resume: {error}"));
+            world.go_on(&self.history).unwrap();
+            self.world = Some(world);
+            self.settle(&format!("{when}, resumed"));
+            self.go_on(when, &mut random);
+            let world = self.world.as_mut().unwrap();
+            world.close(&mut self.history).unwrap_or_else(|error| panic!("{when}, closing: {error}"));
+        }
+        let db = Db::open_in(Arc::new(self.inner.clone()), &self.options).unwrap();
+        matching(&self.history, &db).unwrap_or_else(|error| panic!("{when}, opened again: {error}"));
+    }
+
+    /// Further work. What failed may have been noticed by nobody yet: then it is now, once.
+    fn go_on(&mut self, when: &str, random: &mut Random) {
+        self.world.as_mut().unwrap().go_on(&self.history).unwrap();
+        let mut is_late = true;
+        for _ in 0..10 {
+            let world = self.world.as_mut().unwrap();
+            if let Err(error) = world.step(&mut self.history, random) {
+                assert!(is_late, "{when}, then: {error}");
+                is_late = false;
+                world.db().resume().unwrap();
+                self.settle(&format!("{when}, then: {error}"));
+                self.world.as_mut().unwrap().go_on(&self.history).unwrap();
+            }
+        }
+    }
+
+    /// The process ends instead.
+    fn open_again(mut self, when: &str) {
+        drop(self.world.take());
+        let db = Db::open_in(Arc::new(self.inner.clone()), &self.options)
+            .unwrap_or_else(|error| panic!("{when}: cannot be opened: {error}"));
+        let mut acknowledged = self.history.clone();
+        acknowledged.durable = acknowledged.durable.min(self.history.contents.len() - 1);
+        matching(&acknowledged, &db).unwrap_or_else(|error| panic!("{when}, opened again: {error}"));
+    }
+}
+
+fn options(seed: u64) -> DbOptions {
+    let mut options = small();
+    options.durability = [Durability::Synced, Durability::Grouped, Durability::Buffered][seed as usize % 3];
+    options.dead_share = 0.1;
+    options
+}
+
+/// Fails every `stride`-th call of a kind; returns how many failed.
+fn every_call(operation: Operation, fault: Fault, seed: u64, stride: u64) -> u64 {
+    let (options, mut at, mut failures) = (options(seed), seed % stride, 0);
+    loop {
+        for resumes in [true, false] {
+            let run = Run::new(&options, seed, |injector| injector.fail_once(operation, at, fault));
+            if !run.injector.triggered() {
+                return failures;
+            }
+            failures += 1;
+            let when = format!("{operation:?} {at} met {fault:?} (seed {seed})");
+            if resumes { run.resume_and_go_on(&when) } else { run.open_again(&when) }
+        }
+        at += stride;
+    }
+}
+
+#[test]
+fn a_device_error_at_any_change_loses_nothing() {
+    for (seed, operation) in [
+        Operation::Write,
+        Operation::Sync,
+        Operation::Create,
+        Operation::Rename,
+        Operation::Remove,
+        Operation::SyncDirectory,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let failures = every_call(operation, Fault::DeviceError, seed as u64, 1);
+        assert!(failures > 10, "{operation:?}: {failures}");
+    }
+}
+
+#[test]
+fn a_full_disk_at_any_change_loses_nothing() {
+    for (seed, operation) in
+        [Operation::Write, Operation::Sync, Operation::Create, Operation::SyncDirectory].into_iter().enumerate()
+    {
+        every_call(operation, Fault::NoSpace, 3 + seed as u64, 1);
+    }
+    every_call(Operation::Write, Fault::Short, 7, 1);
+}
+
+#[test]
+fn a_device_error_at_any_read_is_told_and_loses_nothing() {
+    assert!(every_call(Operation::Read, Fault::DeviceError, 1, 5) > 20);
+    assert!(every_call(Operation::Read, Fault::Short, 2, 7) > 20);
+    assert!(every_call(Operation::Open, Fault::DeviceError, 0, 1) > 20);
+}
+
+/// Until there is room again, reads go on, writes are refused, and `resume` says why.
+#[test]
+fn a_disk_that_stays_full_makes_the_store_read_only_until_it_is_not() {
+    for at in (0..400).step_by(9) {
+        let run = Run::new(&options(at), at, |injector| injector.fail_from(Operation::Write, at, Fault::NoSpace));
+        if !run.failed {
+            break;
+        }
+        let mut run = run;
+        let when = format!("full from write {at} on");
+        if let Some(db) = run.world.as_ref().and_then(|world| world.db.as_ref()) {
+            assert!(db.resume().is_err(), "{when}: resumed on a full disk");
+            assert!(db.insert("key", "value").is_err(), "{when}: took a write");
+            run.settle(&when);
+        }
+        run.resume_and_go_on(&when);
+    }
+}

@@ -1,0 +1,88 @@
+//! Goal: how many reads a look-up makes from cold, with data four times the memory.
+//! Method: a meter counts the requests of look-ups after a full compaction and a reopening.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use ogive::io::{MemoryStorage, Meter, MeterSnapshot, Storage};
+use ogive::lsm::{Db, DbOptions, Durability};
+use ogive_testkit::Random;
+use std::sync::Arc;
+
+const MEMORY_BYTES: u64 = 12 << 20;
+const LOOKUPS: u64 = 20_000;
+
+fn key(number: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+    key[8..].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+fn options() -> DbOptions {
+    let mut options = DbOptions::default();
+    options.memory_bytes = MEMORY_BYTES;
+    options.threads = 0;
+    options.table_bytes = 8 << 20;
+    options.level_bytes = 16 << 20;
+    options
+}
+
+/// A compacted store of four times its memory, opened anew, and the number of its records.
+fn store(value_bytes: usize) -> (Arc<Meter>, Db, u64) {
+    let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
+    let storage: Arc<dyn Storage> = meter.clone();
+    let records = 4 * MEMORY_BYTES / (16 + value_bytes as u64);
+    let db = Db::open_in(storage.clone(), &options()).unwrap();
+    let mut random = Random::new(3);
+    let mut value = vec![0; value_bytes];
+    for first in (0..records).step_by(1000) {
+        let mut batch = db.batch();
+        batch.durability(Durability::Buffered);
+        for number in first..records.min(first + 1000) {
+            value[..8].copy_from_slice(&random.next_u64().to_le_bytes());
+            batch.insert(&db, key(number), &value);
+        }
+        batch.commit().unwrap();
+    }
+    db.compact().unwrap();
+    db.close().unwrap();
+    let db = Db::open_in(storage, &options()).unwrap();
+    (meter, db, records)
+}
+
+fn requests(snapshot: &MeterSnapshot) -> u64 {
+    snapshot.reads.requests
+}
+
+/// Reads for each of many look-ups of random keys, that are there or not.
+fn reads_per_lookup(meter: &Meter, db: &Db, records: u64, present: bool) -> f64 {
+    let mut random = Random::new(5);
+    let before = requests(&meter.snapshot());
+    for _ in 0..LOOKUPS {
+        let number = random.below(records) + if present { 0 } else { records };
+        assert_eq!(db.get(key(number)).unwrap().is_some(), present, "{number}");
+    }
+    (requests(&meter.snapshot()) - before) as f64 / LOOKUPS as f64
+}
+
+#[test]
+fn a_cold_lookup_is_one_read_and_of_absent_keys_hardly_any() {
+    let (meter, db, records) = store(64);
+    let present = reads_per_lookup(&meter, &db, records, true);
+    let absent = reads_per_lookup(&meter, &db, records, false);
+    println!("{present} reads of present keys, {absent} of absent ones");
+    assert!(present <= 1.05, "{present} reads a present key");
+    assert!(absent <= 0.02, "{absent} reads an absent key");
+    // Three quarters of the data are not in memory: the meter sees what there is to see.
+    assert!(present > 0.5, "{present} reads a present key");
+}
+
+#[test]
+fn a_cold_lookup_of_a_separated_value_is_two_reads_at_most() {
+    let (meter, db, records) = store(2000);
+    let present = reads_per_lookup(&meter, &db, records, true);
+    let absent = reads_per_lookup(&meter, &db, records, false);
+    println!("{present} reads of present keys, {absent} of absent ones");
+    assert!((1.0..=2.05).contains(&present), "{present} reads a present key");
+    assert!(absent <= 0.02, "{absent} reads an absent key");
+}
