@@ -111,6 +111,8 @@ pub struct DbOptions {
     pub level_models: bool,
     /// What a look-up by a model reads.
     pub model_reads: ModelReads,
+    /// Error of the models' lines, in records: smaller ones take more lines, larger ones longer searches (Section 5.8).
+    pub model_error: u64,
     /// Threads for flushes, compaction and learning; 0: they happen inside the calls that make them due.
     pub threads: usize,
     /// The storage that the store lies on: decides what is read ahead.
@@ -136,6 +138,7 @@ impl Default for DbOptions {
             learning: Learning::default(),
             level_models: false,
             model_reads: ModelReads::default(),
+            model_error: 8,
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
         }

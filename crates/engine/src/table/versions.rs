@@ -1,5 +1,9 @@
 //! The look-ups of a store: a version of a key, from tables that share one cache.
 
+mod steps;
+
+pub(crate) use steps::TableSteps;
+
 use super::block::{BlockView, Place};
 use super::filter::{ResidentFilter, hash_key};
 use super::format::{Meta, NodeKind, Source};
