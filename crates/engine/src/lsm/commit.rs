@@ -18,12 +18,14 @@ use super::wal::Wal;
 use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use crate::io::Timer;
-use crate::io::sync::Mutex;
+use crate::io::sync::{Mutex, MutexGuard, give_way};
 use crate::vlog::{ValuePlace, ValueWriter};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 
+/// A group waits for writers to join it for one part in so many of the time that the last one took.
+const GATHER_SHARE: f64 = 4.0;
 /// A memtable grows in steps: when it is found to be full, it may be larger by one part in so many.
 const MEMTABLE_SLACK: u64 = 8;
 /// Of two to the power of this many values that are written, one is looked up before: often enough for an estimate of those that are
@@ -53,6 +55,9 @@ pub(super) struct Queue {
     waiting: Vec<Arc<Request>>,
     /// Somebody writes a group; the others wait until they are done, or it is their turn.
     is_led: bool,
+    /// How many writers there were when the last group was done, and how long that took in microseconds.
+    writers: usize,
+    group_us: f64,
 }
 
 impl Queue {
@@ -148,16 +153,37 @@ impl Core {
                 continue;
             }
             queue.is_led = true;
+            if durability == Durability::Synced {
+                queue = self.gather(queue);
+            }
             let group = queue.take_group(self.options.group_bytes_max());
             drop(queue);
+            let timer = Timer::start();
             self.write_requests(&mut self.writer.lock(), &group);
             queue = self.queue.lock();
             queue.is_led = false;
+            (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
             self.written.notify_all();
         };
         drop(queue);
         self.work_after_write();
         outcome
+    }
+
+    /// Waits a little for writers that the last group has let go and that are likely to come back: a sync takes as long for one batch
+    /// as for all of theirs.
+    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+        let most_us = queue.group_us / GATHER_SHARE;
+        let timer = Timer::start();
+        while queue.waiting.len() < queue.writers && timer.elapsed_us() < most_us {
+            drop(queue);
+            let has_passed = give_way();
+            queue = self.queue.lock();
+            if !has_passed {
+                break;
+            }
+        }
+        queue
     }
 
     /// Does what a write has made due. What fails there closes the store; the write itself has happened.

@@ -318,11 +318,15 @@ impl TableFileCursor {
     /// Takes the entry's kind, which a damaged table may not have.
     #[inline]
     fn settle(&mut self) -> Result<()> {
-        self.kind = match self.cursor.entry() {
-            Some(entry) => Some(Kind::from_tag(entry.tag).ok_or_else(|| self.file.nonsense())?),
-            None => None,
-        };
-        Ok(())
+        self.kind = self.cursor.tag().and_then(Kind::from_tag);
+        if self.kind.is_none() && self.cursor.tag().is_some() { Err(self.file.nonsense()) } else { Ok(()) }
+    }
+}
+
+impl TableFileCursor {
+    #[inline]
+    pub(super) fn is_placed(&self) -> bool {
+        self.kind.is_some()
     }
 }
 
@@ -333,6 +337,7 @@ impl Cursor for TableFileCursor {
         self.cursor.entry().map(|entry| Entry { key: entry.key, sequence: entry.sequence, kind, value: entry.value })
     }
 
+    #[inline]
     fn value_slice(&self) -> Option<Slice> {
         self.cursor.value_slice()
     }
