@@ -29,6 +29,9 @@ const VALUE_FILE_BYTES: u64 = 256 << 20;
 const MAX_INLINE_BYTES: u64 = 1 << 20;
 /// A memtable grows in steps: when it is found to be full, it may be larger by one part in so many.
 const MEMTABLE_SLACK: u64 = 8;
+/// Of two to the power of this many values that are written, one is looked up before: often enough for an estimate of those that are
+/// hidden, and seldom enough not to show.
+const SAMPLED_BITS: u32 = 5;
 /// A memtable without room for so many operations is full.
 const OPERATIONS_MAX: usize = 1 << 20;
 /// Writes wait while level 0 has this many tables: each costs every reader a look.
@@ -83,11 +86,13 @@ pub(super) struct Writer {
     unsynced_bytes: u64,
     pub(super) active: Generation,
     pub(super) next_sequence: Sequence,
+    /// Values that were written to value files.
+    separated: u64,
 }
 
 impl Writer {
     pub(super) fn new(log: Option<Wal>, active: Generation, next_sequence: Sequence) -> Self {
-        Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence }
+        Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence, separated: 0 }
     }
 
     /// Gives log and value file up: what has reached them is not known.
@@ -325,6 +330,7 @@ impl Core {
             if is_long {
                 let place = self.values(writer)?.append(key, value)?;
                 writer.values_unsynced = true;
+                self.estimate_hidden(writer, operation.keyspace, key);
                 self.counters.value_bytes.add(place.stored_bytes);
                 encode_operation(out, Action::Put(Kind::Pointer), operation.keyspace, key, &encoded(&place));
             } else {
@@ -332,6 +338,23 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Counts the value that one written now hides, for one in some and as so many: how much is dead without being known to be.
+    fn estimate_hidden(&self, writer: &mut Writer, keyspace: KeyspaceId, key: &[u8]) {
+        writer.separated += 1;
+        // Mixed, lest the choice fall in with the rhythm of the keys: by the golden ratio, whose high bits are spread evenly.
+        if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SAMPLED_BITS) != 0 {
+            return;
+        }
+        let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
+        let view = tree.view.get();
+        // What cannot be read is told to who reads it; here it is an estimate.
+        if let Ok(Some((Kind::Pointer, place))) = view.find(key, self.visible())
+            && let Some(place) = ValuePlace::decode(&place)
+        {
+            writer.active.hidden_bytes += place.stored_bytes << SAMPLED_BITS;
+        }
     }
 
     /// The value file that grows; a new one where there is none yet, or it has its size.
@@ -408,7 +431,8 @@ impl Core {
     /// compactions catch up.
     pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
         let is_full = !writer.active.has_room(OPERATIONS_MAX)
-            || writer.active.memory_bytes() >= self.options.memtable_limit_bytes();
+            || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
+            || writer.active.hidden_bytes >= self.hidden_limit.load(std::sync::atomic::Ordering::Relaxed);
         self.check_writable()?;
         if !is_full {
             return Ok(());

@@ -103,7 +103,7 @@ pub struct DbOptions {
     pub level_factor: u32,
     /// Size of data blocks, in bytes.
     pub block_bytes: u32,
-    /// A value file is rewritten when more of it than this is dead; between 0 and 1.
+    /// Values are moved out of value files, those first of which most is dead, while more of the value log than this is dead; between 0 and 1.
     pub dead_share: f64,
     /// Which tables get models.
     pub learning: Learning,
@@ -111,6 +111,8 @@ pub struct DbOptions {
     pub level_models: bool,
     /// What a look-up by a model reads.
     pub model_reads: ModelReads,
+    /// Error of the models' lines, in records: smaller ones take more lines, larger ones longer searches (Section 5.8).
+    pub model_error: u64,
     /// Threads for flushes, compaction and learning; 0: they happen inside the calls that make them due.
     pub threads: usize,
     /// The storage that the store lies on: decides what is read ahead.
@@ -132,10 +134,11 @@ impl Default for DbOptions {
             level_bytes: 256 << 20,
             level_factor: 10,
             block_bytes: 4096,
-            dead_share: 0.3,
+            dead_share: 0.2,
             learning: Learning::default(),
             level_models: false,
             model_reads: ModelReads::default(),
+            model_error: 8,
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
         }

@@ -1,7 +1,7 @@
 //! Opening a store: what the manifest says, and what the logs have beyond it.
 
 use super::commit::{Writer, fresh_memtables};
-use super::core::{Change, Core, Shared};
+use super::core::{Change, Core, HIDDEN_BYTES_MIN, Shared};
 use super::counters::Counters;
 use super::entry::{Action, Kind, Operation, decode_group};
 use super::generation::{Generation, LogPart};
@@ -62,6 +62,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         values: Arc::new(values),
         running: Vec::new(),
         young_values: young,
+        hidden: BTreeMap::new(),
         is_flushing: false,
         recyclable: Vec::new(),
         failure: None,
@@ -78,6 +79,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         written: Condvar::default(),
         writer: Mutex::new(Writer::new(None, Generation::default(), visible + 1)),
         next_file: AtomicU64::new(shared.state.next_file),
+        hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
         shared: Mutex::new(shared),
         changed: Condvar::default(),
         visible: AtomicU64::new(visible),
@@ -236,6 +238,11 @@ impl<'a> Replayed<'a> {
 
     fn replay(&mut self, state: &State, closed: Option<&ClosedLengths>) -> Result<()> {
         for (&number, next) in state.logs.iter().zip(state.logs.iter().skip(1).map(Some).chain([None])) {
+            // A log is there, durably, before the manifest names it.
+            if !self.storage.exists(&log_name(number))? {
+                let path = self.storage.path(&log_name(number));
+                return Err(Error::damaged(path, 0, "a log that is needed is missing"));
+            }
             let closed_at = match (closed, next) {
                 (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
                 (None, Some(&next)) => wal::previous(&**self.storage, self.owner, next)?
