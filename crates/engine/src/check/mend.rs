@@ -35,7 +35,8 @@ pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &St
         rewrite_logs(&bench, &state, &mut edit)?;
     }
     let after = applied(&bench, &state, edit)?;
-    install(&bench, &after, recovered.closed)?;
+    let was_complete = state.value_files.keys().copied().collect();
+    install(&bench, &after, recovered.closed, &was_complete)?;
     Ok(Repaired {
         damaged_files: damaged.into_iter().collect(),
         saved_entries: bench.shown.count(),
@@ -124,15 +125,23 @@ fn applied(bench: &Bench, state: &State, mut edit: Edit) -> Result<State> {
     apply(&after, &unused)
 }
 
-/// Makes a state that of the store, and removes all other files.
-pub(super) fn install(bench: &Bench, state: &State, was_closed: Option<ClosedLengths>) -> Result<()> {
+/// Makes a state that of the store, and removes all other files, but for value files that only logs lead to: younger ones than the
+/// oldest log, which are not among those that were complete.
+pub(super) fn install(
+    bench: &Bench,
+    state: &State,
+    was_closed: Option<ClosedLengths>,
+    was_complete: &BTreeSet<u64>,
+) -> Result<()> {
     let complete = state.value_files.iter().map(|(&number, file)| (number, file.bytes));
     let closed = if state.logs.is_empty() {
         Some(ClosedLengths { logs: Vec::new(), value_files: complete.collect() })
     } else {
         was_closed.map(|lengths| {
             let young = lengths.value_files.into_iter().filter(|(number, _)| {
-                bench.evidence.values.contains_key(number) && !bench.evidence.suspect.contains(number)
+                bench.evidence.values.contains_key(number)
+                    && !bench.evidence.suspect.contains(number)
+                    && !was_complete.contains(number)
             });
             let mut value_files: Vec<(u64, u64)> = complete.chain(young).collect();
             value_files.sort_unstable();
@@ -150,8 +159,10 @@ pub(super) fn install(bench: &Bench, state: &State, was_closed: Option<ClosedLen
         .chain([file_name(number, FileKind::Manifest)])
         .collect();
     for name in bench.storage.list()? {
-        let is_young = matches!(parse_file_name(&name), Some((_, FileKind::Values))) && !state.logs.is_empty();
-        if parse_file_name(&name).is_some() && !kept.contains(&name) && !is_young {
+        let Some((number, kind)) = parse_file_name(&name) else { continue };
+        let may_be_young = kind == FileKind::Values && !state.logs.is_empty();
+        let is_young = may_be_young && number >= state.oldest_log && !was_complete.contains(&number);
+        if !kept.contains(&name) && !is_young {
             bench.storage.remove(&name)?;
         }
     }

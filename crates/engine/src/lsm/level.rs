@@ -88,7 +88,7 @@ impl LevelTables {
     /// What the storage reports, and damage.
     pub(crate) fn learn(&self, go_on: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
         let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
-        let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest);
+        let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest, first.model_error);
         for table in &self.tables {
             if !table.teach(&mut builder, go_on)? {
                 return Ok(None);

@@ -80,9 +80,9 @@ impl Levels {
 pub(crate) type Found = (Kind, Slice);
 
 /// The newest range removal that hides older entries, and what was found in one source.
-struct Source {
-    hidden: Sequence,
-    entry: Option<(Kind, Sequence, Slice)>,
+pub(super) struct Source {
+    pub(super) hidden: Sequence,
+    pub(super) entry: Option<(Kind, Sequence, Slice)>,
 }
 
 impl View {
@@ -137,7 +137,7 @@ fn ask(table: &TableFile, key: &[u8], at: Sequence) -> Result<Option<Option<Foun
 
 impl Source {
     /// What the source says: `None` that it knows nothing of the key.
-    fn decide(self) -> Option<Option<Found>> {
+    pub(super) fn decide(self) -> Option<Option<Found>> {
         match self.entry {
             Some((kind, sequence, value)) if kind != Kind::Remove && sequence >= self.hidden => {
                 Some(Some((kind, value)))

@@ -60,5 +60,5 @@ pub use report::{LayerSummary, ReadsPerGet, TableReport};
 pub use sorting::SortingWriter;
 pub use verify::{Finding, VerifyReport};
 #[expect(unused_imports, reason = "the store that uses them follows")]
-pub(crate) use versions::{FoundVersion, SearchPath, SharedOptions};
+pub(crate) use versions::{FoundVersion, SearchPath, SharedOptions, TableSteps};
 pub use writer::TableWriter;

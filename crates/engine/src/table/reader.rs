@@ -2,7 +2,7 @@
 
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::counts::{self, Counts};
-use super::filter::ResidentFilter;
+use super::filter::{ResidentFilter, UNIT_BYTES};
 use super::format::{self, Meta, NodeKind, Section, Source, Tail};
 use super::key::KeyType;
 use super::locations::Locations;
@@ -64,7 +64,7 @@ pub(super) struct Inner {
     pub(super) locations: Locations,
     pub(super) layout: Layout,
     pub(super) cache: Arc<BlockCache>,
-    /// Where the blocks are in a cache for tables.
+    /// Where the blocks are in a cache for tables, and behind them the units of the filter.
     pub(super) directory: Option<Directory>,
     /// What the look-ups of a store need beside.
     pub(super) resident: Resident,
@@ -144,7 +144,10 @@ impl Table {
         let own_cache = || Arc::new(BlockCache::new(free_bytes - working_bytes));
         let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
         let frames = shared.and_then(|(cache, _)| cache.frames());
-        let directory = frames.map(|frames| frames.directory(usize::try_from(meta.blocks).unwrap_or(0)));
+        // Behind the blocks, units of the filter.
+        let units = meta.filter.map_or(0, |filter| filter.section.bytes / UNIT_BYTES as u64);
+        let numbered = usize::try_from(meta.blocks.saturating_add(units)).unwrap_or(0);
+        let directory = frames.map(|frames| frames.directory(numbered));
         let resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
         let inner = Inner {
             data,
