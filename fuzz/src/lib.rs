@@ -11,6 +11,7 @@ pub mod inner;
 mod input;
 pub mod nodes;
 pub mod profile;
+pub mod store;
 pub mod table;
 pub mod text;
 pub mod value;
@@ -40,6 +41,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
     Target { name: "steps", run: nodes::steps, seeds: nodes::step_seeds },
+    Target { name: "store", run: store::open, seeds: store::open_seeds },
     Target { name: "table", run: table::open, seeds: table::open_seeds },
     Target { name: "value", run: value::stream, seeds: value::stream_seeds },
 ];

@@ -1,6 +1,7 @@
 //! Whole runs, by subject.
 
 mod beside;
+mod dbs;
 mod demo;
 mod indexes;
 mod inputs;

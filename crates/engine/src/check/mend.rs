@@ -6,7 +6,9 @@ use super::salvage::Evidence;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::compact::Below;
+use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::KeyspaceId;
+use crate::lsm::merge::MergeCursor;
 use crate::lsm::table_file::{Origin, TableFile};
 use crate::lsm::version::{
     ClosedLengths, Edit, FileKind, LEVELS, Levels, Manifest, Recovered, State, TableMeta, file_name, parse_file_name,
@@ -35,7 +37,8 @@ pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &St
         rewrite_logs(&bench, &state, &mut edit)?;
     }
     let after = applied(&bench, &state, edit)?;
-    install(&bench, &after, recovered.closed)?;
+    let was_complete = state.value_files.keys().copied().collect();
+    install(&bench, &after, recovered.closed, &was_complete)?;
     Ok(Repaired {
         damaged_files: damaged.into_iter().collect(),
         saved_entries: bench.shown.count(),
@@ -88,25 +91,24 @@ fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
             copying.collected.insert(number, Arc::clone(file));
         }
     }
-    let mut last_sequence = state.last_sequence;
+    // All logs together: what a later one removes, an earlier one may have put.
+    let mut memtables = Memtables::default();
     for &number in &state.logs {
-        let mut memtables = Memtables::default();
         bench.read_log(number, &BTreeMap::new(), &mut memtables)?;
-        last_sequence = last_sequence.max(memtables.last_sequence);
-        bench.shown.add(memtables.entries);
-        for (keyspace, list) in memtables.by_keyspace {
-            let Some(levels) = state.levels(keyspace) else { continue };
-            for memtable in list {
-                let outcome = copying.write(
-                    Box::new(memtable.cursor()),
-                    vec![memtable.removals()],
-                    (Origin { keyspace, newest: 0 }, 0),
-                    Below::memtable(levels),
-                )?;
-                edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, 0, Arc::new(meta))));
-                edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
-            }
-        }
+    }
+    let last_sequence = state.last_sequence.max(memtables.last_sequence);
+    bench.shown.add(memtables.entries);
+    for (keyspace, list) in memtables.by_keyspace {
+        let Some(levels) = state.levels(keyspace) else { continue };
+        let sources = list.iter().rev().map(|memtable| Box::new(memtable.cursor()) as Box<dyn Cursor>);
+        let outcome = copying.write(
+            Box::new(MergeCursor::new(sources.collect())),
+            list.iter().map(|memtable| memtable.removals()).collect(),
+            (Origin { keyspace, newest: 0 }, 0),
+            Below::memtable(levels),
+        )?;
+        edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, 0, Arc::new(meta))));
+        edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
     bench.next_file.store(copying.next_file(), Ordering::Relaxed);
     edit.last_sequence = Some(last_sequence);
@@ -124,15 +126,23 @@ fn applied(bench: &Bench, state: &State, mut edit: Edit) -> Result<State> {
     apply(&after, &unused)
 }
 
-/// Makes a state that of the store, and removes all other files.
-pub(super) fn install(bench: &Bench, state: &State, was_closed: Option<ClosedLengths>) -> Result<()> {
+/// Makes a state that of the store, and removes all other files, but for value files that only logs lead to: younger ones than the
+/// oldest log, which are not among those that were complete.
+pub(super) fn install(
+    bench: &Bench,
+    state: &State,
+    was_closed: Option<ClosedLengths>,
+    was_complete: &BTreeSet<u64>,
+) -> Result<()> {
     let complete = state.value_files.iter().map(|(&number, file)| (number, file.bytes));
     let closed = if state.logs.is_empty() {
         Some(ClosedLengths { logs: Vec::new(), value_files: complete.collect() })
     } else {
         was_closed.map(|lengths| {
             let young = lengths.value_files.into_iter().filter(|(number, _)| {
-                bench.evidence.values.contains_key(number) && !bench.evidence.suspect.contains(number)
+                bench.evidence.values.contains_key(number)
+                    && !bench.evidence.suspect.contains(number)
+                    && !was_complete.contains(number)
             });
             let mut value_files: Vec<(u64, u64)> = complete.chain(young).collect();
             value_files.sort_unstable();
@@ -150,8 +160,10 @@ pub(super) fn install(bench: &Bench, state: &State, was_closed: Option<ClosedLen
         .chain([file_name(number, FileKind::Manifest)])
         .collect();
     for name in bench.storage.list()? {
-        let is_young = matches!(parse_file_name(&name), Some((_, FileKind::Values))) && !state.logs.is_empty();
-        if parse_file_name(&name).is_some() && !kept.contains(&name) && !is_young {
+        let Some((number, kind)) = parse_file_name(&name) else { continue };
+        let may_be_young = kind == FileKind::Values && !state.logs.is_empty();
+        let is_young = may_be_young && number >= state.oldest_log && !was_complete.contains(&number);
+        if !kept.contains(&name) && !is_young {
             bench.storage.remove(&name)?;
         }
     }

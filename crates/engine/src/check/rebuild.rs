@@ -73,7 +73,7 @@ pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error
     let apply = |state: &State, edit: &Edit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
     let state = apply(&State::new(owner), &edit)?;
     let unused = Edit { value_files_removed: state.unreferenced_value_files(), ..Edit::default() };
-    install(&bench, &apply(&state, &unused)?, None)?;
+    install(&bench, &apply(&state, &unused)?, None, &BTreeSet::new())?;
     Ok(Repaired {
         damaged_files,
         saved_entries: bench.shown.count(),

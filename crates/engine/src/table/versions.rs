@@ -89,12 +89,17 @@ impl Table {
     #[inline]
     pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
         self.inner.look_up(key, at, path, |tag, sequence, value| match value {
-            Found::InBlock(block, place) => Slice::of_block(block, place).map(|value| (tag, sequence, value)),
+            Found::InBlock(block, place) => {
+                // The value's first byte is asked for before the block's counter is: the processor fetches both at once.
+                std::hint::black_box(block.get(place.start));
+                Slice::of_block(block, place).map(|value| (tag, sequence, value))
+            }
             Found::Read(value) => Some((tag, sequence, value.into())),
         })
     }
 
     /// Hands the newest version of a key whose sequence is at most `at` to `visit` (tag, sequence, value), without sharing the block.
+    /// `visit` must not look anything up: the block's frame is locked meanwhile.
     ///
     /// # Errors
     /// As [`Self::find_version`].
@@ -319,15 +324,8 @@ impl Inner {
     #[inline]
     fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
         let Some(meta) = &self.meta.filter else { return Ok(true) };
-        let Some(filter) = (match self.filter.get() {
-            Some(filter) => Some(filter),
-            None if self.keeps_filter => self.resident_filter(meta, &mut Reads::default())?,
-            None => None,
-        }) else {
-            return Ok(true);
-        };
         let hash = hash_key(key);
-        Ok(filter.may_contain(meta.layout.unit_of(block, hash), hash))
+        self.unit_may_contain(meta, meta.layout.unit_of(block, hash), hash, &mut Reads::default())
     }
 
     /// What one block says of a version; `None` where it is not of the kind that is searched quickly.

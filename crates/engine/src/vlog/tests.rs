@@ -1,9 +1,9 @@
 //! Goal: a value comes back as it was written, or its damage is told; whatever the file holds, and whatever a place says. Method:
 //! files in memory against a list of what was written; flipped, cut, torn and mixed; hostile places.
 
-use super::walk::Walked;
 use super::chunk::{CHUNK_BYTES, Frame, Head, KEY_BYTES_MAX, Part, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, HEADER};
+use super::walk::Walked;
 use super::*;
 use crate::block::checksum::identity;
 use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};

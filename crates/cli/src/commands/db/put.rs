@@ -9,7 +9,7 @@ use serde_json::json;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     // Before the store is made: a file that is not there leaves no store behind.
-    let file = arguments.file.as_ref().map(open).transpose()?;
+    let file = arguments.file.as_deref().map(open).transpose()?;
     let open = arguments.keyspace.create(Durability::Synced, arguments.keyspace.asked_keys())?;
     let key = open.keys.parse(&arguments.key)?;
     match (file, &arguments.value) {
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-fn open(path: &PathBuf) -> Result<File> {
-    let path = if path.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { path.clone() };
-    File::open(&path).map_err(|source| Failure::File { action: "open", path: path.display().to_string(), source })
+fn open(path: &Path) -> Result<File> {
+    let path = if path.as_os_str() == "-" { Path::new("/dev/stdin") } else { path };
+    File::open(path).map_err(|source| Failure::File { action: "open", path: path.display().to_string(), source })
 }
