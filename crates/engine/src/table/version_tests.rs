@@ -2,6 +2,7 @@
 //! path finds what a sorted map finds, and a cursor stands where a position in that map stands. Method: tables of generated records in
 //! several shapes; every key, its neighbours and absent ones, at every sequence of interest; random walks of a cursor.
 
+use super::cursor::TableEntry;
 use super::*;
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
