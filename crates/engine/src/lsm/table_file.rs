@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, KeyspaceId, Kind, Sequence};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
-use super::options::{DbOptions, Learning, ModelReads};
+use super::options::{DbOptions, Learning, MAX_INLINE_BYTES, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
@@ -51,9 +51,6 @@ impl Origin {
         Some(Self { keyspace: KeyspaceId::from_le_bytes(*keyspace), newest })
     }
 }
-
-/// The longest value of a table that is read whole, in bytes; longer ones are separated whatever the options say.
-const MAX_INLINE_BYTES: u64 = 1 << 20;
 
 /// The value of [`PLACE_PROPERTY`].
 pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {

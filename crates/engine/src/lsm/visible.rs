@@ -37,6 +37,7 @@ pub(crate) struct Visible {
 
 /// What is looked through. A store that was compacted is one level, which is worth a way without virtual calls.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one in each range, and a box would cost each step")]
 pub(crate) enum Source {
     Level(LevelCursor),
     Any(Box<dyn Cursor>),
