@@ -126,7 +126,7 @@ fn check_cursor(mut cursor: TableCursor, model: &Model, steps: u64, random: &mut
         at = at.filter(|&at| at < entries.len());
         let expected = at.map(|at| {
             let ((key, Reverse(sequence)), (tag, value)) = entries[at];
-            TableEntry { key, sequence: *sequence, tag: *tag, value }
+            super::cursor::TableEntry { key, sequence: *sequence, tag: *tag, value }
         });
         assert_eq!(cursor.entry(), expected);
         assert_eq!(cursor.value_slice().map(|slice| slice.to_vec()), expected.map(|entry| entry.value.to_vec()));
