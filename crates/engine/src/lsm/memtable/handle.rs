@@ -6,7 +6,7 @@ use super::insert::Inserter;
 use super::list::List;
 use crate::block::Slice;
 use crate::io::sync::{Mutex, Published};
-use crate::lsm::entry::{Action, Kind, MAX_SEQUENCE, Operation, Sequence};
+use crate::lsm::entry::{Action, Entry, Kind, MAX_SEQUENCE, Operation, Sequence};
 use crate::lsm::removals::Removals;
 use std::fmt;
 use std::sync::Arc;
@@ -89,8 +89,7 @@ impl Memtable {
     }
 
     /// The newest entry of `key` that is not newer than `at`. Range removals are not regarded.
-    #[cfg(test)]
-    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<crate::lsm::entry::Entry<'_>> {
+    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Entry<'_>> {
         self.list.entry(self.node_of(key, at)).filter(|entry| entry.key == key)
     }
 
