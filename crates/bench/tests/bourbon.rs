@@ -114,13 +114,12 @@ fn models_are_there_where_they_were_learned() -> TestResult {
             assert!(number(record, "processor_ns_per_get") > 0.0, "{record}");
         }
     }
-    let context = Context { key_sets: vec!["linear".into()], ..small() };
-    for record in run("bourbon/fig9", &context)? {
-        assert!(
-            number(&record, "segments") <= number(&record, "models"),
-            "one line leads through consecutive keys: {record}"
-        );
-    }
+    let lines = |set: &str| -> Result<f64, Box<dyn std::error::Error>> {
+        let records = run("bourbon/fig9", &Context { key_sets: vec![set.into()], ..small() })?;
+        Ok(of(&records, "learning", "file models").iter().map(|record| number(record, "segments")).sum())
+    };
+    // Tables of upper levels hold some of the consecutive keys, so that even there one line is not enough.
+    assert!(lines("linear")? < lines("lognormal")?);
     Ok(())
 }
 

@@ -82,7 +82,6 @@ fn values_that_are_written_once_cost_little_more_than_themselves() {
     store.db.compact().unwrap();
     let times = store.written_bytes() as f64 / (records * RECORD_BYTES) as f64;
     let space = store.file_bytes() as f64 / (records * RECORD_BYTES) as f64;
-    println!("written {times:.2} times, space {space:.2}");
     assert!(times < 1.6 && space < 1.15, "written {times} times, space {space}");
     assert_eq!(store.db.activity().moved_value_bytes, 0);
 }
@@ -111,7 +110,6 @@ fn steady_overwrites_write_and_take_little_more_than_they_must() {
     store.load(records);
     store.db.flush().unwrap();
     let (times, mean, most) = overwrite(&store, records, 4);
-    println!("written {times:.2} times, space {mean:.2}, at most {most:.2}; {:?}", store.db.activity());
     assert!(times < 3.5, "written {times} times");
     assert!(mean < 1.5, "space {mean}, at most {most}");
     // All that is there is right, also where it was moved.

@@ -9,7 +9,7 @@ use ogive::Error;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Durability};
 use ogive::table::{KeyType, TableWriter, WriteOptions};
-use ogive_testkit::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
+use ogive_testkit::{CrashOptions, Fault, Operation, Random, SimulatedDisk, enumerate_crashes, enumerate_faults};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -275,7 +275,7 @@ fn a_checkpoint_in_a_folder_takes_links_and_no_space() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let (path, copy) = (folder.path().join("db"), folder.path().join("copy/of it"));
-    let db = Db::open(&path, &options()).unwrap();
+    let db = Db::open(&path, &DbOptions { durability: Durability::Buffered, ..options() }).unwrap();
     for i in 0..3_000_u64 {
         db.insert(i.to_be_bytes(), vec![i as u8; 100]).unwrap();
     }
@@ -326,4 +326,37 @@ fn files_of_a_folder_are_linked_into_the_store() {
     db.ingest([folder.path().join("t.ogive")]).unwrap();
     assert_eq!(db.get("a").unwrap().as_deref(), Some(&b"b"[..]));
     assert_eq!(std::fs::metadata(folder.path().join("t.ogive")).unwrap().nlink(), 2);
+}
+
+#[test]
+fn a_fault_in_an_ingestion_or_a_checkpoint_is_an_error_and_leaves_whole_stores() {
+    let files = memory();
+    let records: Model = (0..40_u64).map(|i| (key(i), b"new".to_vec())).collect();
+    table(&files, "t", WriteOptions { key_type: KeyType::U64, ..WriteOptions::default() }, &records);
+    let work = |storage: Arc<dyn Storage>| -> ogive::Result<()> {
+        let db = Db::open_in(storage, &options())?;
+        db.insert(key(5), "old")?;
+        db.ingest_from(&[(Arc::clone(&files), "t".to_owned())])?;
+        db.checkpoint_in(&memory())?;
+        db.close()
+    };
+    let operations =
+        [Operation::Create, Operation::Open, Operation::Read, Operation::Write, Operation::Sync, Operation::Rename];
+    let mut faults = 0;
+    for operation in operations {
+        faults += enumerate_faults(operation, Fault::NoSpace, memory, work, |at, outcome, storage| {
+            let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
+            let held = all(&db);
+            assert!(held.len() == 40 || (held.len() < 2 && outcome.is_err()), "{operation:?} {at}: {}", held.len());
+            assert!(db.verify(&mut |_, _| {}).unwrap().is_sound(), "{operation:?} {at}");
+            drop(db);
+            let report = ogive::check::verify_store(&storage, &mut |_, _| {}).unwrap();
+            assert!(report.is_sound() && report.orphans.is_empty(), "{operation:?} {at}: {report:?}");
+        });
+    }
+    assert!(faults > 40, "{faults} faults");
+}
+
+fn key(number: u64) -> Vec<u8> {
+    number.to_be_bytes().to_vec()
 }

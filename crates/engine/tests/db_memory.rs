@@ -68,7 +68,6 @@ fn holds(options: &DbOptions, value_bytes: usize) {
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
     let records = 20 * MEMORY_BYTES / (16 + value_bytes as u64);
     let within = |phase: &str, peak: usize| {
-        println!("{phase}: {:.1} of {} MiB", peak as f64 / f64::from(1 << 20), MEMORY_BYTES >> 20);
         assert!(peak as u64 <= MEMORY_BYTES, "{phase}: {peak} bytes within {MEMORY_BYTES}");
     };
     let start = ALLOCATOR.current_usage();
@@ -92,12 +91,13 @@ fn holds(options: &DbOptions, value_bytes: usize) {
 }
 
 fn options() -> DbOptions {
-    let mut options = DbOptions::default();
-    options.memory_bytes = MEMORY_BYTES;
-    options.threads = 2;
-    options.table_bytes = 4 << 20;
-    options.level_bytes = 16 << 20;
-    options
+    DbOptions {
+        memory_bytes: MEMORY_BYTES,
+        threads: 2,
+        table_bytes: 4 << 20,
+        level_bytes: 16 << 20,
+        ..DbOptions::default()
+    }
 }
 
 #[test]

@@ -19,12 +19,13 @@ fn key(number: u64) -> [u8; 16] {
 }
 
 fn options() -> DbOptions {
-    let mut options = DbOptions::default();
-    options.memory_bytes = MEMORY_BYTES;
-    options.threads = 0;
-    options.table_bytes = 8 << 20;
-    options.level_bytes = 16 << 20;
-    options
+    DbOptions {
+        memory_bytes: MEMORY_BYTES,
+        threads: 0,
+        table_bytes: 8 << 20,
+        level_bytes: 16 << 20,
+        ..DbOptions::default()
+    }
 }
 
 /// A compacted store of four times its memory, opened anew, and the number of its records.
@@ -70,7 +71,6 @@ fn a_cold_lookup_is_one_read_and_of_absent_keys_hardly_any() {
     let (meter, db, records) = store(64);
     let present = reads_per_lookup(&meter, &db, records, true);
     let absent = reads_per_lookup(&meter, &db, records, false);
-    println!("{present} reads of present keys, {absent} of absent ones");
     assert!(present <= 1.05, "{present} reads a present key");
     assert!(absent <= 0.02, "{absent} reads an absent key");
     // Three quarters of the data are not in memory: the meter sees what there is to see.
@@ -82,7 +82,6 @@ fn a_cold_lookup_of_a_separated_value_is_two_reads_at_most() {
     let (meter, db, records) = store(2000);
     let present = reads_per_lookup(&meter, &db, records, true);
     let absent = reads_per_lookup(&meter, &db, records, false);
-    println!("{present} reads of present keys, {absent} of absent ones");
     assert!((1.0..=2.05).contains(&present), "{present} reads a present key");
     assert!(absent <= 0.02, "{absent} reads an absent key");
 }

@@ -3,6 +3,7 @@
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::{Profile, available_threads};
+use crate::table::BLOCK_BYTES;
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,6 +146,9 @@ impl Default for DbOptions {
     }
 }
 
+/// Longer values go to the value log, whatever the threshold: those in tables are read, and groups held, as a whole.
+pub(crate) const MAX_INLINE_BYTES: u64 = 1 << 20;
+
 /// With less memory than this a store does not work, in bytes.
 const LEAST_MEMORY_BYTES: u64 = 1 << 20;
 
@@ -192,6 +196,16 @@ impl DbOptions {
             return refuse(
                 "sizes of memtables, tables and levels are not 0, and a level is at least twice the one above".into(),
             );
+        }
+        if !BLOCK_BYTES.contains(&self.block_bytes) || !self.block_bytes.is_power_of_two() {
+            let (least, most) = (BLOCK_BYTES.start(), BLOCK_BYTES.end());
+            return refuse(format!(
+                "blocks have a power of two of bytes from {least} to {most}, not {}",
+                self.block_bytes
+            ));
+        }
+        if self.filter_bits_per_key.is_some_and(|bits| !(1..=32).contains(&bits)) {
+            return refuse("a filter has 1 to 32 bits a key".into());
         }
         if !(self.dead_share > 0.0 && self.dead_share < 1.0) {
             return refuse(format!("the share of dead values is between 0 and 1, not {}", self.dead_share));

@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, KeyspaceId, Kind, Sequence};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
-use super::options::{DbOptions, Learning, ModelReads};
+use super::options::{DbOptions, Learning, MAX_INLINE_BYTES, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
@@ -51,9 +51,6 @@ impl Origin {
         Some(Self { keyspace: KeyspaceId::from_le_bytes(*keyspace), newest })
     }
 }
-
-/// The longest value of a table that is read whole, in bytes; longer ones are separated whatever the options say.
-const MAX_INLINE_BYTES: u64 = 1 << 20;
 
 /// The value of [`PLACE_PROPERTY`].
 pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
@@ -321,11 +318,15 @@ impl TableFileCursor {
     /// Takes the entry's kind, which a damaged table may not have.
     #[inline]
     fn settle(&mut self) -> Result<()> {
-        self.kind = match self.cursor.entry() {
-            Some(entry) => Some(Kind::from_tag(entry.tag).ok_or_else(|| self.file.nonsense())?),
-            None => None,
-        };
-        Ok(())
+        self.kind = self.cursor.tag().and_then(Kind::from_tag);
+        if self.kind.is_none() && self.cursor.tag().is_some() { Err(self.file.nonsense()) } else { Ok(()) }
+    }
+}
+
+impl TableFileCursor {
+    #[inline]
+    pub(super) fn is_placed(&self) -> bool {
+        self.kind.is_some()
     }
 }
 
@@ -336,6 +337,7 @@ impl Cursor for TableFileCursor {
         self.cursor.entry().map(|entry| Entry { key: entry.key, sequence: entry.sequence, kind, value: entry.value })
     }
 
+    #[inline]
     fn value_slice(&self) -> Option<Slice> {
         self.cursor.value_slice()
     }

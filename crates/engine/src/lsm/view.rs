@@ -124,9 +124,10 @@ impl View {
     /// The range removals of all sources that have any.
     pub(crate) fn removals(&self) -> Vec<Arc<Removals>> {
         let memtables = std::iter::once(&self.active).chain(&self.sealed).map(|memtable| memtable.removals());
-        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.tables());
-        let tables = self.levels.newest.iter().chain(deeper).map(|table| Arc::clone(&table.removals));
-        memtables.chain(tables).filter(|removals| !removals.is_empty()).collect()
+        let newest = self.levels.newest.iter().map(|table| &table.removals);
+        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.removals());
+        let with_any = newest.chain(deeper).filter(|removals| !removals.is_empty()).map(Arc::clone);
+        memtables.filter(|removals| !removals.is_empty()).chain(with_any).collect()
     }
 }
 

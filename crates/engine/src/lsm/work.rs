@@ -31,6 +31,28 @@ enum Task {
     Learn(LearnTask),
 }
 
+/// A task under way. Its end, by a panic too, is known to those who wait for it.
+struct UnderWay<'a> {
+    core: &'a Core,
+    task: &'a Task,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.core.shared.lock();
+        match self.task {
+            Task::Flush(_) => shared.is_flushing = false,
+            Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
+            Task::Learn(_) => self.core.learner.end(),
+        }
+        if std::thread::panicking() {
+            let detail = "background work has panicked, which is a fault of this program";
+            self.core.fail(&mut shared, &Error::InvalidArgument(detail.to_owned()));
+        }
+        self.core.changed.notify_all();
+    }
+}
+
 impl Core {
     /// A background thread's life. The first one leaves compactions to others if there are any, so that a flush never waits.
     pub(super) fn work(&self, number: usize) {
@@ -127,17 +149,14 @@ impl Core {
     }
 
     fn run(&self, task: Task) -> Result<()> {
+        let under_way = UnderWay { core: self, task: &task };
         let outcome = match &task {
             Task::Flush(generation) => self.flush_generation(generation),
             Task::Compact(job) => self.compact_job(job),
             Task::Learn(task) => self.learn_one(task),
         };
+        drop(under_way);
         let mut shared = self.shared.lock();
-        match &task {
-            Task::Flush(_) => shared.is_flushing = false,
-            Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
-            Task::Learn(_) => self.learner.end(),
-        }
         if let Err(error) = &outcome
             && !matches!(error, Error::Interrupted)
         {

@@ -121,15 +121,7 @@ impl Table {
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
-        let locations = match &meta.source {
-            Source::Foreign { header_bytes, file_bytes, .. } => {
-                Locations::foreign(*header_bytes, meta.block_bytes, *file_bytes, record_bytes(&meta))
-            }
-            _ if meta.location_bytes > 0 => {
-                Locations::parse(locations, meta.location_groups, meta.blocks, meta.data_bytes)
-            }
-            _ => Some(Locations::Even { begin: 0, block_bytes: meta.block_bytes, end: meta.data_bytes }),
-        };
+        let locations = locations_of(&meta, locations);
         let locations = locations.ok_or_else(|| damaged("a location index that makes no sense"))?;
         let layout = match (meta.key_type.width(), meta.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
@@ -265,6 +257,17 @@ pub(super) fn read_tail(
     file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
     let tail = format::decode_tail(file.path(), file.len(), &read)?;
     Ok((file, opening, tail))
+}
+
+/// Where the blocks lie; `None` where `stored` makes no sense.
+fn locations_of(meta: &Meta, stored: Vec<u8>) -> Option<Locations> {
+    match &meta.source {
+        Source::Foreign { header_bytes, file_bytes, .. } => {
+            Locations::foreign(*header_bytes, meta.block_bytes, *file_bytes, record_bytes(meta))
+        }
+        _ if meta.location_bytes > 0 => Locations::parse(stored, meta.location_groups, meta.blocks, meta.data_bytes),
+        _ => Some(Locations::Even { begin: 0, block_bytes: meta.block_bytes, end: meta.data_bytes }),
+    }
 }
 
 /// Bytes of a dense record.

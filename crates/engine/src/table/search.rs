@@ -309,7 +309,7 @@ impl Inner {
             let is_ours = self.read_filter(meta, reads);
             if self.directory.is_some() {
                 match is_ours {
-                    Ok(true) => _ = self.note_reserved(meta.section.bytes),
+                    Ok(true) => self.note_reserved(meta.section.bytes),
                     _ => self.cache.give(meta.section.bytes),
                 }
             }

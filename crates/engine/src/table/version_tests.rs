@@ -2,6 +2,7 @@
 //! path finds what a sorted map finds, and a cursor stands where a position in that map stands. Method: tables of generated records in
 //! several shapes; every key, its neighbours and absent ones, at every sequence of interest; random walks of a cursor.
 
+use super::cursor::TableEntry;
 use super::*;
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
@@ -125,7 +126,7 @@ fn check_cursor(mut cursor: TableCursor, model: &Model, steps: u64, random: &mut
         at = at.filter(|&at| at < entries.len());
         let expected = at.map(|at| {
             let ((key, Reverse(sequence)), (tag, value)) = entries[at];
-            TableEntry { key, sequence: *sequence, tag: *tag, value }
+            super::cursor::TableEntry { key, sequence: *sequence, tag: *tag, value }
         });
         assert_eq!(cursor.entry(), expected);
         assert_eq!(cursor.value_slice().map(|slice| slice.to_vec()), expected.map(|entry| entry.value.to_vec()));

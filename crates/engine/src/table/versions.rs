@@ -76,11 +76,6 @@ impl Table {
         self.inner.meta.source == Source::Own
     }
 
-    /// Number that tells this table's file from all others.
-    pub(crate) fn file_id(&self) -> u64 {
-        self.inner.file_id
-    }
-
     /// The newest version of a key whose sequence is at most `at`.
     ///
     /// # Errors
@@ -103,7 +98,7 @@ impl Table {
     ///
     /// # Errors
     /// As [`Self::find_version`].
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn visit_version<R>(
         &self,
         key: &[u8],
@@ -121,6 +116,7 @@ impl Table {
     ///
     /// # Errors
     /// What the storage reports, and damage.
+    #[cfg(test)]
     pub(crate) fn prepare_plain(&self) -> Result<()> {
         self.inner.last_keys().map(|_| ())
     }
@@ -133,6 +129,9 @@ impl Table {
         self.inner.block_starts().map(|_| ())
     }
 }
+
+/// Where a version lies: its block, its index there, and the number of the block.
+type Located = (Arc<[u8]>, usize, u64);
 
 /// A value that was found.
 enum Found<'a> {
@@ -397,8 +396,8 @@ impl Inner {
         show(tag, sequence, value).ok_or_else(malformed).map(Some)
     }
 
-    /// Block, index in it, and number of the block of the newest version of a key at or before `at`.
-    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<(Arc<[u8]>, usize, u64)>> {
+    /// The newest version of a key at or before `at`.
+    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<Located>> {
         let Some(position) = self.find(key, &mut Reads::default())? else { return Ok(None) };
         let (mut block, mut bytes) = (position.block, position.bytes);
         while block < self.meta.blocks {

@@ -503,6 +503,7 @@ impl Cursor for Rising {
 /// merging_and_writing`.
 #[test]
 #[ignore = "long: 1 minutes"]
+#[expect(clippy::print_stdout, clippy::disallowed_macros, reason = "it prints what it measures")]
 fn merging_and_writing_ten_million_records() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::on(Arc::new(LocalStorage::new(folder.path())), DbOptions::default());

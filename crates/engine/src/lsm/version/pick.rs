@@ -134,7 +134,12 @@ impl<'a> Picker<'a> {
         scores[0] = self.score_of_level0(levels, targets.base);
         for (level, score) in scores.iter_mut().enumerate().take(LAST).skip(1) {
             let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
-            *score = per_mille(idle.map(|table| table.bytes).sum(), targets.bytes[level]);
+            let is_hiding = self.is_hiding(levels, level);
+            *score = per_mille(idle.map(|table| table.bytes).sum(), targets.bytes[level]).max(if is_hiding {
+                DUE
+            } else {
+                0
+            });
         }
         scores
     }
@@ -176,7 +181,8 @@ impl<'a> Picker<'a> {
 
     /// Whether the tables of a level hide too many bytes of older values from readers, while the tables below still lead to them.
     fn is_hiding(&self, levels: &Levels, level: usize) -> bool {
-        let hidden: u64 = levels.level(level).iter().filter_map(|table| self.limits.hidden.get(&table.number)).sum();
+        let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
+        let hidden: u64 = idle.filter_map(|table| self.limits.hidden.get(&table.number)).sum();
         let (bytes, dead) = self.value_bytes();
         hidden > bytes.saturating_sub(dead) / HIDDEN_PART
     }
