@@ -30,13 +30,6 @@ pub(super) struct End {
     used: usize,
 }
 
-impl End {
-    /// Whether anything was taken.
-    pub(super) fn is_used(&self) -> bool {
-        self.chunk > 0 || self.used > 0
-    }
-}
-
 impl<T: Default> Arena<T> {
     pub(super) fn new() -> Self {
         Self { chunks: [const { OnceLock::new() }; CHUNKS] }

@@ -2,7 +2,7 @@
 
 /// A map from keys to numbers that keeps their order, though not strictly: the eight bytes behind a prefix. Keys that do not have the
 /// prefix are at either end.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Coordinates {
     prefix: Box<[u8]>,
 }

@@ -1,11 +1,11 @@
 //! A cursor over a memtable.
 
 use super::handle::Memtable;
-use super::list::HEAD;
+use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::error::Result;
 use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Entry, Sequence};
+use crate::lsm::entry::{Entry, MAX_SEQUENCE, Sequence};
 use std::sync::Arc;
 
 /// A position in a memtable; what is inserted meanwhile appears in its place. Nodes have no links backwards, so each step that way is a
@@ -23,49 +23,50 @@ impl MemtableCursor {
     }
 }
 
+impl MemtableCursor {
+    /// Goes to the node that the list leads to.
+    fn go(&mut self, lead: impl FnOnce(&List) -> u32) -> Result<()> {
+        self.node = self.memtable.list().map_or(HEAD, lead);
+        Ok(())
+    }
+}
+
 impl Cursor for MemtableCursor {
     fn entry(&self) -> Option<Entry<'_>> {
-        self.memtable.list().entry(self.node)
+        self.memtable.list()?.entry(self.node)
     }
 
     fn value_slice(&self) -> Option<Slice> {
-        self.memtable.list().value_slice(self.node)
+        self.memtable.list()?.value_slice(self.node)
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        let list = self.memtable.list();
-        self.node = list.find(&list.target(key, sequence)).1;
-        Ok(())
+        self.go(|list| list.find(&list.target(key, sequence)).1)
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.node = self.memtable.node_before(key);
-        Ok(())
+        // The place ahead of all entries of the key.
+        self.go(|list| list.find(&list.target(key, MAX_SEQUENCE)).0)
     }
 
     fn first(&mut self) -> Result<()> {
-        self.node = self.memtable.list().behind(HEAD);
-        Ok(())
+        self.go(|list| list.behind(HEAD))
     }
 
     fn last(&mut self) -> Result<()> {
-        self.node = self.memtable.list().last();
-        Ok(())
+        self.go(List::last)
     }
 
     fn next(&mut self) -> Result<()> {
-        if self.node != HEAD {
-            self.node = self.memtable.list().behind(self.node);
-        }
-        Ok(())
+        let node = self.node;
+        self.go(|list| if node == HEAD { HEAD } else { list.behind(node) })
     }
 
     fn prev(&mut self) -> Result<()> {
-        let list = self.memtable.list();
-        self.node = match list.entry(self.node) {
+        let node = self.node;
+        self.go(|list| match list.entry(node) {
             Some(entry) => list.find(&list.target(entry.key, entry.sequence)).0,
             None => HEAD,
-        };
-        Ok(())
+        })
     }
 }

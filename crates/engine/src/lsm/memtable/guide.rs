@@ -70,14 +70,14 @@ impl Guides {
         if recent.len() < FIRST_NODES.max(known / 2) || count == GUIDES {
             return 0;
         }
+        let mut recent = std::mem::take(recent);
         if let Some(guide) = self.newest() {
             recent.extend(guide.coordinates.iter().copied().zip(guide.nodes.iter().copied()));
         }
         // The older part is in order, so sorting is little more than merging.
         recent.sort();
-        let bytes = self.guides[count].get_or_init(|| Guide::new(recent)).memory_bytes();
+        let bytes = self.guides[count].get_or_init(|| Guide::new(&recent)).memory_bytes();
         self.count.store(count + 1, Release);
-        recent.clear();
         bytes
     }
 }

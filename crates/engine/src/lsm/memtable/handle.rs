@@ -3,21 +3,22 @@
 use super::coordinate::telling_prefix;
 use super::cursor::MemtableCursor;
 use super::insert::Inserter;
-use super::list::List;
+use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::io::sync::{Mutex, Published};
-use crate::lsm::entry::{Action, Entry, Kind, MAX_SEQUENCE, Operation, Sequence};
+use crate::lsm::entry::{Action, Entry, Kind, Operation, Sequence};
 use crate::lsm::removals::Removals;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock};
 
 /// Entries and range removals of one keyspace, in memory. One thread inserts at a time, others wait for it; readers wait for nobody. A reader
 /// sees all that was inserted before it came; of what comes meanwhile it may see a part, whose sequence numbers are newer than
 /// those it asks for.
 pub(crate) struct Memtable {
-    list: List,
+    /// There from the first entry on: a store has a memtable for each keyspace, and most may be idle.
+    list: OnceLock<Box<List>>,
     inserter: Mutex<Inserter>,
     removals: Published<Removals>,
     has_removals: AtomicBool,
@@ -35,16 +36,18 @@ impl Memtable {
 
     /// An empty one that follows on `older`, whose keys tell what the next ones have in common.
     pub(crate) fn after(older: &Self) -> Self {
-        let (first, last) = (older.list.behind(super::list::HEAD), older.list.last());
-        let ends = older.list.entry(first).zip(older.list.entry(last)).filter(|(first, last)| first.key != last.key);
-        let prefix = ends.map(|(first, last)| telling_prefix(first.key, std::iter::once(last.key)).to_vec());
+        let prefix = older.list().and_then(|list| {
+            let (first, last) = (list.entry(list.behind(HEAD))?, list.entry(list.last())?);
+            let is_telling = first.key != last.key;
+            is_telling.then(|| telling_prefix(first.key, std::iter::once(last.key)).to_vec())
+        });
         Self::with_prefix(prefix)
     }
 
     fn with_prefix(prefix: Option<Vec<u8>>) -> Self {
         let inserter = Inserter::new(prefix);
         Self {
-            list: List::new(),
+            list: OnceLock::new(),
             room: AtomicUsize::new(inserter.room()),
             inserter: Mutex::new(inserter),
             removals: Published::new(Removals::new()),
@@ -62,15 +65,22 @@ impl Memtable {
         if operations.len() > inserter.room() {
             return false;
         }
-        let mut taken = inserter.insert(&self.list, bytes, operations);
         let removals = operations.iter().filter(|operation| operation.action == Action::RemoveRange);
-        let count = removals.clone().count();
-        if count > 0 {
+        let (removed, mut taken) = (removals.clone().count(), 0);
+        if removed < operations.len() {
+            let list = self.list.get_or_init(|| {
+                let (list, begun) = inserter.begin(bytes, operations);
+                taken += begun;
+                Box::new(list)
+            });
+            taken += inserter.insert(list, bytes, operations);
+        }
+        if removed > 0 {
             taken += self.remove_ranges(bytes, removals);
         }
         self.memory_bytes.fetch_add(taken, Relaxed);
         self.room.store(inserter.room(), Relaxed);
-        self.entries.fetch_add(operations.len() - count, Relaxed);
+        self.entries.fetch_add(operations.len() - removed, Relaxed);
         true
     }
 
@@ -90,18 +100,16 @@ impl Memtable {
 
     /// The newest entry of `key` that is not newer than `at`. Range removals are not regarded.
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Entry<'_>> {
-        self.list.entry(self.node_of(key, at)).filter(|entry| entry.key == key)
+        let list = self.list()?;
+        list.entry(list.find(&list.target(key, at)).1).filter(|entry| entry.key == key)
     }
 
     /// As [`get`](Self::get): kind, sequence number and value.
     pub(crate) fn get_slice(&self, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, Slice)> {
-        let node = self.node_of(key, at);
-        let entry = self.list.entry(node).filter(|entry| entry.key == key)?;
-        Some((entry.kind, entry.sequence, self.list.value_slice(node)?))
-    }
-
-    fn node_of(&self, key: &[u8], at: Sequence) -> u32 {
-        self.list.find(&self.list.target(key, at)).1
+        let list = self.list()?;
+        let node = list.find(&list.target(key, at)).1;
+        let entry = list.entry(node).filter(|entry| entry.key == key)?;
+        Some((entry.kind, entry.sequence, list.value_slice(node)?))
     }
 
     /// The newest range removal that is not newer than `at` and has `key` in its range; 0 if there is none.
@@ -142,13 +150,8 @@ impl Memtable {
         MemtableCursor::new(Arc::clone(self))
     }
 
-    pub(super) fn list(&self) -> &List {
-        &self.list
-    }
-
-    /// The node ahead of all entries of `key` and behind all of lesser keys.
-    pub(super) fn node_before(&self, key: &[u8]) -> u32 {
-        self.list.find(&self.list.target(key, MAX_SEQUENCE)).0
+    pub(super) fn list(&self) -> Option<&List> {
+        self.list.get().map(|list| &**list)
     }
 }
 

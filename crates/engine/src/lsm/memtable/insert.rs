@@ -2,7 +2,7 @@
 
 use super::arena::{Arena, End};
 use super::coordinate::telling_prefix;
-use super::list::{END, FIRST_LINK, GUIDE_LEVEL, HEAD, LEVELS, List, Record, Target, link_to};
+use super::list::{FIRST_LINK, GUIDE_LEVEL, HEAD, LEVELS, List, NOWHERE, Record, Target, link_to};
 #[cfg(test)]
 use crate::io::schedule;
 use crate::lsm::entry::{Action, GROUP_HEAD_BYTES, Operation};
@@ -44,7 +44,16 @@ impl Inserter {
     /// One for an empty list, of keys that are expected to have a prefix.
     pub(super) fn new(prefix: Option<Vec<u8>>) -> Self {
         let (words, groups, before) = (End::default(), End::default(), [HEAD; LEVELS]);
-        Self { words, groups, random: FIRST_RANDOM, before, last: END, prefix, recent: Vec::new(), order: Vec::new() }
+        Self {
+            words,
+            groups,
+            random: FIRST_RANDOM,
+            before,
+            last: NOWHERE,
+            prefix,
+            recent: Vec::new(),
+            order: Vec::new(),
+        }
     }
 
     /// How many operations fit for certain.
@@ -53,10 +62,17 @@ impl Inserter {
         if Arena::<u64>::room(&self.groups) == 0 { 0 } else { nodes }
     }
 
+    /// Makes the list that the operations are the first of, and the bytes that it takes.
+    pub(super) fn begin(&mut self, buffer: &[u8], operations: &[Operation]) -> (List, u64) {
+        let expected = self.prefix.take();
+        let (list, words, bytes) = List::new(expected.as_deref().unwrap_or_else(|| shared_prefix(buffer, operations)));
+        self.words = words;
+        (list, bytes)
+    }
+
     /// Inserts the entries among `operations`; returns the bytes that this took. There must be room.
     pub(super) fn insert(&mut self, list: &List, buffer: &Arc<Vec<u8>>, operations: &[Operation]) -> u64 {
         let Some((group, mut bytes)) = self.add_group(list, buffer, operations) else { return 0 };
-        bytes += self.begin(list, buffer, operations);
         self.sort(list, buffer, operations);
         let order = std::mem::take(&mut self.order);
         for &(coordinate, index) in &order {
@@ -84,22 +100,6 @@ impl Inserter {
         let all = (buffer.len() as u64).saturating_sub(GROUP_HEAD_BYTES as u64).max(here).max(1);
         let whole = (buffer.capacity() + BUFFER_BYTES) as u128;
         Some((group, grown + (whole * u128::from(here)).div_ceil(u128::from(all)) as u64))
-    }
-
-    /// Makes the head, and chooses the prefix of coordinates, ahead of the first node.
-    fn begin(&mut self, list: &List, buffer: &[u8], operations: &[Operation]) -> u64 {
-        if self.words.is_used() {
-            return 0;
-        }
-        let Some((_, grown)) = list.words.take(&mut self.words, FIRST_LINK + LEVELS) else { return 0 };
-        for link in &list.words.from(HEAD)[FIRST_LINK..FIRST_LINK + LEVELS] {
-            link.store(END, Relaxed);
-        }
-        match self.prefix.take() {
-            Some(prefix) => list.set_prefix(&prefix),
-            None => list.set_prefix(shared_prefix(buffer, operations)),
-        }
-        grown
     }
 
     fn sort(&mut self, list: &List, buffer: &[u8], operations: &[Operation]) {
@@ -141,8 +141,9 @@ impl Inserter {
         self.last = link_to(node, record.coordinate);
         if height > GUIDE_LEVEL {
             self.recent.push((record.coordinate, node));
+            return Some(grown + list.guides.renew(&mut self.recent));
         }
-        Some(grown + list.guides.renew(&mut self.recent))
+        Some(grown)
     }
 
     /// Where to begin the search for a place: a node ahead of it, and a level that it has. Levels above are not searched, so they

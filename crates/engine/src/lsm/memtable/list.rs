@@ -1,6 +1,6 @@
 //! The nodes of the skiplist, and how one is found.
 
-use super::arena::Arena;
+use super::arena::{Arena, End};
 use super::coordinate::Coordinates;
 use super::guide::Guides;
 use crate::block::Slice;
@@ -25,7 +25,7 @@ const GUIDED_STEPS: u32 = 8;
 pub(super) const HEAD: u32 = 0;
 
 /// The link behind the last node of a level. Nothing leads to the head, so its number is free for this.
-pub(super) const END: u64 = (u32::MAX as u64) << 32;
+pub(super) const NOWHERE: u64 = (u32::MAX as u64) << 32;
 
 /// Words of a node ahead of its links.
 pub(super) const FIRST_LINK: usize = 3;
@@ -78,45 +78,34 @@ pub(super) struct List {
     pub(super) guides: Guides,
     /// Levels in use, at least one.
     pub(super) height: AtomicU32,
-    coordinates: OnceLock<Coordinates>,
+    pub(super) coordinates: Coordinates,
 }
 
 impl List {
-    pub(super) fn new() -> Self {
-        Self {
-            words: Arena::new(),
+    /// An empty list of keys that have a prefix, most of them; where its next node goes, and the bytes that it takes.
+    pub(super) fn new(prefix: &[u8]) -> (Self, End, u64) {
+        let (words, mut end) = (Arena::<AtomicU64>::new(), End::default());
+        // The first node of an arena has number 0, and there is room for it.
+        let grown = words.take(&mut end, FIRST_LINK + LEVELS).map_or(0, |(_, grown)| grown);
+        for link in words.from(HEAD).iter().skip(FIRST_LINK).take(LEVELS) {
+            link.store(NOWHERE, Relaxed);
+        }
+        let list = Self {
+            words,
             groups: Arena::new(),
             guides: Guides::new(),
             height: AtomicU32::new(1),
-            coordinates: OnceLock::new(),
-        }
-    }
-
-    /// States the prefix of keys; it must be before the first node is there.
-    pub(super) fn set_prefix(&self, prefix: &[u8]) {
-        self.coordinates.get_or_init(|| Coordinates::behind(prefix));
-    }
-
-    /// Whether there can be nodes yet.
-    pub(super) fn is_begun(&self) -> bool {
-        self.coordinates.get().is_some()
-    }
-
-    #[cfg(test)]
-    pub(super) fn prefix(&self) -> &[u8] {
-        self.coordinates.get().map_or(&[], Coordinates::prefix)
+            coordinates: Coordinates::behind(prefix),
+        };
+        (list, end, grown + size_of::<Self>() as u64)
     }
 
     pub(super) fn target<'a>(&self, key: &'a [u8], sequence: Sequence) -> Target<'a> {
-        let coordinate = self.coordinates.get().map_or(0, |coordinates| coordinates.of(key));
-        Target { coordinate, key, sequence }
+        Target { coordinate: self.coordinates.of(key), key, sequence }
     }
 
     /// The node before a place, or the head, and the node behind it, or [`HEAD`] where there is none.
     pub(super) fn find(&self, target: &Target<'_>) -> (u32, u32) {
-        if !self.is_begun() {
-            return (HEAD, HEAD);
-        }
         let guided = self.guided(target).map(|at| self.descend(at, GUIDE_LEVEL, target, |_, _| ()));
         guided.unwrap_or_else(|| self.descend(HEAD, self.height.load(Relaxed) as usize - 1, target, |_, _| ()))
     }
@@ -143,7 +132,7 @@ impl List {
         mut show: impl FnMut(usize, u32),
     ) -> (u32, u32) {
         let (mut at, mut node, mut level) = (from, self.words.from(from), level);
-        let mut bound = END;
+        let mut bound = NOWHERE;
         loop {
             #[cfg(test)]
             schedule::pass();
@@ -166,14 +155,11 @@ impl List {
     pub(super) fn behind(&self, node: u32) -> u32 {
         #[cfg(test)]
         schedule::pass();
-        if self.is_begun() { self.words.from(node)[FIRST_LINK].load(Acquire) as u32 } else { HEAD }
+        self.words.from(node)[FIRST_LINK].load(Acquire) as u32
     }
 
     /// The last node, or the head.
     pub(super) fn last(&self) -> u32 {
-        if !self.is_begun() {
-            return HEAD;
-        }
         let mut at = HEAD;
         for level in (0..self.height.load(Relaxed) as usize).rev() {
             while let link = self.words.from(at)[FIRST_LINK + level].load(Acquire)

@@ -107,6 +107,7 @@ fn try_schedule(seed: u64) -> u64 {
     let look = |reader: u64| {
         let mut random = Random::new(seed * 8 + reader);
         while inserting.load(Ordering::Acquire) > 0 {
+            schedule::pass();
             read(&memtable, visible.load(Ordering::Acquire), &mut random, 4);
             walk(&memtable, visible.load(Ordering::Acquire));
         }
