@@ -4,7 +4,6 @@
 use super::chunk::{CHUNK_BYTES, Frame, Head, KEY_BYTES_MAX, Part, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, HEADER};
 use super::walk::Walked;
-use super::walk::Walked;
 use super::*;
 use crate::block::checksum::identity;
 use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
