@@ -12,6 +12,7 @@ mod input;
 pub mod manifest;
 pub mod nodes;
 pub mod profile;
+pub mod store;
 pub mod table;
 pub mod text;
 pub mod value;
@@ -42,6 +43,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "manifest", run: manifest::open, seeds: manifest::open_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
     Target { name: "steps", run: nodes::steps, seeds: nodes::step_seeds },
+    Target { name: "store", run: store::open, seeds: store::open_seeds },
     Target { name: "table", run: table::open, seeds: table::open_seeds },
     Target { name: "value", run: value::stream, seeds: value::stream_seeds },
 ];

@@ -4,15 +4,21 @@
 //! answered; a search as that of J. M. Wing and C. Gong ("Testing and verifying concurrent objects", 1993) looks for the order. Then accounts
 //! between which money is moved: their sum is the same in every snapshot.
 
+#![expect(clippy::disallowed_methods, reason = "a sync that takes its time is simulated by sleeping")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
-use ogive::io::MemoryStorage;
+use ogive::Result;
+use ogive::io::{
+    MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
+    UpdaterWrapper, WritableFile, WriterWrapper,
+};
 use ogive::lsm::{Db, DbOptions, Durability};
 use ogive_testkit::Random;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 /// Keys of a history.
 const KEYS: usize = 3;
@@ -116,6 +122,109 @@ fn the_search_tells_histories_apart() {
     assert!(!is_explained(&[event(1, 2, write(1))], [0; KEYS], [0; KEYS]));
 }
 
+/// How long a sync takes.
+const SYNC: Duration = Duration::from_micros(20);
+
+/// A storage that lets other threads run now and then while a file is written or read: so threads meet in the midst of operations on a
+/// machine of one core, too.
+#[derive(Debug)]
+struct Yielding(MemoryStorage);
+
+impl Yielding {
+    fn shared() -> Arc<dyn Storage> {
+        Arc::new(Self(MemoryStorage::new()))
+    }
+}
+
+#[derive(Debug)]
+struct YieldingReader(Arc<dyn ReadableFile>);
+
+#[derive(Debug)]
+struct YieldingWriter(Box<dyn WritableFile>);
+
+#[derive(Debug)]
+struct YieldingUpdate(Arc<dyn UpdatableFile>);
+
+impl StorageWrapper for Yielding {
+    fn inner(&self) -> &dyn Storage {
+        &self.0
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(YieldingReader(self.0.open(name)?)))
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        Ok(Box::new(YieldingWriter(self.0.create(name)?)))
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Ok(Arc::new(YieldingUpdate(self.0.open_update(name)?)))
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        Ok(Arc::new(YieldingUpdate(self.0.create_update(name)?)))
+    }
+}
+
+impl ReaderWrapper for YieldingUpdate {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.0
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        self.0.read(request)
+    }
+}
+
+impl UpdaterWrapper for YieldingUpdate {
+    fn updatable(&self) -> &dyn UpdatableFile {
+        &*self.0
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
+        std::thread::yield_now();
+        self.0.write_at(offset, bytes, purpose)
+    }
+
+    fn sync(&self) -> Result<()> {
+        std::thread::sleep(SYNC);
+        self.0.sync()
+    }
+}
+
+impl ReaderWrapper for YieldingReader {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.0
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        std::thread::yield_now();
+        self.0.read(request)
+    }
+}
+
+impl WriterWrapper for YieldingWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.0
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        std::thread::yield_now();
+        self.0.append(bytes)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        // As a device does, it takes so long that others write meanwhile.
+        std::thread::sleep(SYNC);
+        self.0.sync()
+    }
+}
+
 /// The bytes of a value: some are so long that they lie apart from their keys.
 fn bytes(value: u32) -> Vec<u8> {
     let mut bytes = value.to_be_bytes().to_vec();
@@ -213,11 +322,12 @@ fn scan(db: &Db, keys: &[Vec<u8>; KEYS], by_snapshot: bool) -> State {
 #[test]
 fn concurrent_histories_have_an_order_that_explains_them() {
     const THREADS: u64 = 4;
-    const ROUNDS: u64 = 1_500;
+    const ROUNDS: u64 = 3_000;
     const STEPS: usize = 5;
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options()).unwrap();
+    let db = Db::open_in(Yielding::shared(), &options()).unwrap();
     let (clock, next) = (AtomicU64::new(1), AtomicU64::new(1));
     let history = Mutex::new(Vec::new());
+    let mut overlapping = 0;
     let barrier = Barrier::new(THREADS as usize + 1);
     // Other keys between those of the history change, so that there is something to write out and to merge.
     let keys = |round: u64| std::array::from_fn(|index| format!("{:04}/{index}", round * 7_919 % 100).into_bytes());
@@ -250,11 +360,13 @@ fn concurrent_histories_have_an_order_that_explains_them() {
             barrier.wait();
             let events = std::mem::take(&mut *history.lock().unwrap());
             let after = scan(&db, &keys(round), true);
+            overlapping += events.iter().filter(|event| event.answered > event.began + 1).count();
             assert!(is_explained(&events, before, after), "round {round}: {before:?} to {after:?} by {events:#?}");
         }
     });
     let activity = db.activity();
     assert!(activity.flushes > 20 && activity.compactions > 0, "{activity:?}");
+    assert!(overlapping > ROUNDS as usize, "only {overlapping} operations met another");
 }
 
 /// Accounts: as many as the writers have each.
@@ -315,7 +427,7 @@ fn sum(db: &Db, writers: u64, way: u64) -> u64 {
 #[test]
 fn every_snapshot_of_accounts_has_the_same_sum() {
     const WRITERS: u64 = 3;
-    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options()).unwrap();
+    let db = Db::open_in(Yielding::shared(), &options()).unwrap();
     for writer in 0..WRITERS {
         for index in 0..ACCOUNTS {
             db.insert(account(writer, index), padded(1_000, 0)).unwrap();
@@ -329,7 +441,7 @@ fn every_snapshot_of_accounts_has_the_same_sum() {
             let (db, writing) = (&db, &writing);
             scope.spawn(move || {
                 let mut random = Random::new(writer);
-                (0..6_000).for_each(|_| transfer(db, writer, &mut random));
+                (0..8_000).for_each(|_| transfer(db, writer, &mut random));
                 writing.fetch_sub(1, Ordering::Release);
             });
         }

@@ -19,10 +19,11 @@ use std::sync::{Arc, OnceLock};
 pub(crate) const FRAME_OVERHEAD_BYTES: u64 = 128;
 /// Frames are made in chunks of so many.
 const CHUNK_FRAMES: usize = 1024;
-/// Blocks are rarely smaller than this; it bounds the number of frames.
+/// Blocks are rarely smaller than this; it bounds the number of frames. So does what the list of chunks takes at most: 400 KiB.
 const LEAST_BLOCK_BYTES: u64 = 512;
+const MOST_CHUNKS: usize = 1 << 14;
 /// Of the limit, one part in so many is left to blocks by what could do without memory.
-const LEAST_SHARE: u64 = 16;
+const LEAST_SHARE: u64 = 2;
 /// So many rounds of the hand a block outlives its last hits.
 const MARKS_MAX: u8 = 3;
 
@@ -88,8 +89,9 @@ fn charge(bytes: &[u8]) -> u64 {
 impl Frames {
     /// Frames for at most `budget_bytes` of blocks, what keeps track of them included.
     pub(crate) fn new(budget_bytes: u64) -> Self {
-        let most = (budget_bytes / (LEAST_BLOCK_BYTES + FRAME_OVERHEAD_BYTES)).min(u64::from(u32::MAX) - 1) as usize;
-        let chunks = (0..most.div_ceil(CHUNK_FRAMES)).map(|_| OnceLock::new()).collect();
+        let chunk_bytes = (LEAST_BLOCK_BYTES + FRAME_OVERHEAD_BYTES) * CHUNK_FRAMES as u64;
+        let count = usize::try_from(budget_bytes.div_ceil(chunk_bytes)).unwrap_or(MOST_CHUNKS).min(MOST_CHUNKS);
+        let chunks = (0..count).map(|_| OnceLock::new()).collect();
         Self {
             limit_bytes: budget_bytes,
             taken_bytes: AtomicU64::new(0),
@@ -151,7 +153,8 @@ impl Frames {
         self.chunks.get(number as usize / CHUNK_FRAMES)?.get()?.get(number as usize % CHUNK_FRAMES)
     }
 
-    /// Hands a block and its note to `visit`, if it is in memory; the frame stays locked for reading meanwhile.
+    /// Hands a block and its note to `visit`, if it is in memory; the frame stays locked for reading meanwhile, so `visit` must not come
+    /// back here.
     pub(crate) fn visit<R>(
         &self,
         directory: &Directory,
@@ -314,10 +317,10 @@ mod tests {
         let directory = frames.directory(1000);
         let fill = || (0..1000).for_each(|number| frames.insert(&directory, number, block(4096, number), [0; 5]));
         fill();
-        assert!(frames.take(600 << 10) && frames.held_bytes() <= 424 << 10);
+        assert!(frames.take(500 << 10) && frames.held_bytes() <= 524 << 10);
         fill();
-        assert!(!frames.take(400 << 10) && frames.held_bytes() <= 424 << 10);
-        frames.reserve(400 << 10);
+        assert!(!frames.take(400 << 10) && frames.held_bytes() <= 524 << 10);
+        frames.reserve(500 << 10);
         assert!(frames.held_bytes() <= 24 << 10);
         frames.reserve(400 << 10);
         fill();

@@ -6,7 +6,9 @@ use super::salvage::Evidence;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::compact::Below;
+use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::KeyspaceId;
+use crate::lsm::merge::MergeCursor;
 use crate::lsm::table_file::{Origin, TableFile};
 use crate::lsm::version::{
     ClosedLengths, Edit, FileKind, LEVELS, Levels, Manifest, Recovered, State, TableMeta, file_name, parse_file_name,
@@ -89,25 +91,24 @@ fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
             copying.collected.insert(number, Arc::clone(file));
         }
     }
-    let mut last_sequence = state.last_sequence;
+    // All logs together: what a later one removes, an earlier one may have put.
+    let mut memtables = Memtables::default();
     for &number in &state.logs {
-        let mut memtables = Memtables::default();
         bench.read_log(number, &BTreeMap::new(), &mut memtables)?;
-        last_sequence = last_sequence.max(memtables.last_sequence);
-        bench.shown.add(memtables.entries);
-        for (keyspace, list) in memtables.by_keyspace {
-            let Some(levels) = state.levels(keyspace) else { continue };
-            for memtable in list {
-                let outcome = copying.write(
-                    Box::new(memtable.cursor()),
-                    vec![memtable.removals()],
-                    (Origin { keyspace, newest: 0 }, 0),
-                    Below::memtable(levels),
-                )?;
-                edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, 0, Arc::new(meta))));
-                edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
-            }
-        }
+    }
+    let last_sequence = state.last_sequence.max(memtables.last_sequence);
+    bench.shown.add(memtables.entries);
+    for (keyspace, list) in memtables.by_keyspace {
+        let Some(levels) = state.levels(keyspace) else { continue };
+        let sources = list.iter().rev().map(|memtable| Box::new(memtable.cursor()) as Box<dyn Cursor>);
+        let outcome = copying.write(
+            Box::new(MergeCursor::new(sources.collect())),
+            list.iter().map(|memtable| memtable.removals()).collect(),
+            (Origin { keyspace, newest: 0 }, 0),
+            Below::memtable(levels),
+        )?;
+        edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, 0, Arc::new(meta))));
+        edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
     bench.next_file.store(copying.next_file(), Ordering::Relaxed);
     edit.last_sequence = Some(last_sequence);

@@ -23,7 +23,7 @@ mod update;
 mod worker;
 mod wrapper;
 
-pub use clock::{ModelledClock, Timer, available_threads, random_u64};
+pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64};
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;

@@ -105,6 +105,16 @@ impl Condvar {
     }
 }
 
+/// Lets other threads run for a moment; `false` where a schedule decides who runs.
+pub(crate) fn give_way() -> bool {
+    #[cfg(test)]
+    if schedule::is_scheduled() {
+        return false;
+    }
+    std::thread::yield_now();
+    true
+}
+
 /// A value that is read without a lock and replaced as a whole: who has read it keeps what was there.
 #[derive(Debug)]
 pub(crate) struct Published<T>(ArcSwap<T>);

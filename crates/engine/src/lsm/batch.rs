@@ -59,7 +59,12 @@ impl Default for Operations {
 impl Operations {
     /// Adds an operation, unless the key or the value is too long.
     pub(super) fn push(&mut self, keyspace: &Keyspace, action: Action, key: &[u8], value: &[u8]) {
-        let checked = check_key(keyspace, key).and_then(|()| match value.len() as u64 {
+        self.push_checked(keyspace, check_key(keyspace, key), action, key, value);
+    }
+
+    /// As [`Self::push`], of a key that was checked already.
+    fn push_checked(&mut self, keyspace: &Keyspace, checked: Result<()>, action: Action, key: &[u8], value: &[u8]) {
+        let checked = checked.and_then(|()| match value.len() as u64 {
             length if length > MAX_VALUE_BYTES => {
                 Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: MAX_VALUE_BYTES })
             }
@@ -89,9 +94,14 @@ impl Operations {
 
     /// Adds the removal of a range.
     pub(super) fn push_range<K: AsRef<[u8]>>(&mut self, keyspace: &Keyspace, range: &impl RangeBounds<K>) {
+        let ends = [range.start_bound(), range.end_bound()];
+        let checked = ends.into_iter().try_for_each(|end| match end {
+            Bound::Included(key) | Bound::Excluded(key) => check_key(keyspace, key.as_ref()),
+            Bound::Unbounded => Ok(()),
+        });
         let (start, end) = half_open(range);
-        if start < end {
-            self.push(keyspace, Action::RemoveRange, &start, &end);
+        if start < end || checked.is_err() {
+            self.push_checked(keyspace, checked, Action::RemoveRange, &start, &end);
         }
     }
 

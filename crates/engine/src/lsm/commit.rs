@@ -5,30 +5,32 @@
 //! all, and so is each batch in it.
 
 use super::batch::Operations;
+use super::compact::VALUE_FILE_BYTES;
 use super::core::{Change, Core, Shared};
 use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Kind, MAX_SEQUENCE, Operation, Sequence};
 use super::entry::{decode_group, encode_operation};
 use super::generation::{Generation, LogPart};
 use super::memtable::Memtable;
-use super::options::Durability;
+use super::options::{Durability, MAX_INLINE_BYTES};
 use super::values::ValueHandle;
 use super::version::Edit;
 use super::wal::Wal;
 use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use crate::io::Timer;
-use crate::io::sync::Mutex;
+use crate::io::sync::{Mutex, MutexGuard, give_way};
 use crate::vlog::{ValuePlace, ValueWriter};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::Arc;
 
-/// A value file is not written further from this size on, in bytes, so that the dead ones among its values can be collected.
-const VALUE_FILE_BYTES: u64 = 256 << 20;
-/// Longer values go to the value log, whatever the threshold: a group is held in memory.
-const MAX_INLINE_BYTES: u64 = 1 << 20;
+/// A group waits for writers to join it for one part in so many of the time that the last one took.
+const GATHER_SHARE: f64 = 4.0;
 /// A memtable grows in steps: when it is found to be full, it may be larger by one part in so many.
 const MEMTABLE_SLACK: u64 = 8;
+/// Of two to the power of this many values that are written, one is looked up before: often enough for an estimate of those that are
+/// hidden, and seldom enough not to show.
+const SAMPLED_BITS: u32 = 5;
 /// A memtable without room for so many operations is full.
 const OPERATIONS_MAX: usize = 1 << 20;
 /// Writes wait while level 0 has this many tables: each costs every reader a look.
@@ -53,6 +55,9 @@ pub(super) struct Queue {
     waiting: Vec<Arc<Request>>,
     /// Somebody writes a group; the others wait until they are done, or it is their turn.
     is_led: bool,
+    /// How many writers there were when the last group was done, and how long that took in microseconds.
+    writers: usize,
+    group_us: f64,
 }
 
 impl Queue {
@@ -83,11 +88,13 @@ pub(super) struct Writer {
     unsynced_bytes: u64,
     pub(super) active: Generation,
     pub(super) next_sequence: Sequence,
+    /// Values that were written to value files.
+    separated: u64,
 }
 
 impl Writer {
     pub(super) fn new(log: Option<Wal>, active: Generation, next_sequence: Sequence) -> Self {
-        Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence }
+        Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence, separated: 0 }
     }
 
     /// Gives log and value file up: what has reached them is not known.
@@ -146,16 +153,37 @@ impl Core {
                 continue;
             }
             queue.is_led = true;
+            if durability == Durability::Synced {
+                queue = self.gather(queue);
+            }
             let group = queue.take_group(self.options.group_bytes_max());
             drop(queue);
+            let timer = Timer::start();
             self.write_requests(&mut self.writer.lock(), &group);
             queue = self.queue.lock();
             queue.is_led = false;
+            (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
             self.written.notify_all();
         };
         drop(queue);
         self.work_after_write();
         outcome
+    }
+
+    /// Waits a little for writers that the last group has let go and that are likely to come back: a sync takes as long for one batch
+    /// as for all of theirs.
+    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+        let most_us = queue.group_us / GATHER_SHARE;
+        let timer = Timer::start();
+        while queue.waiting.len() < queue.writers && timer.elapsed_us() < most_us {
+            drop(queue);
+            let has_passed = give_way();
+            queue = self.queue.lock();
+            if !has_passed {
+                break;
+            }
+        }
+        queue
     }
 
     /// Does what a write has made due. What fails there closes the store; the write itself has happened.
@@ -211,7 +239,8 @@ impl Core {
         let mut work = request.work.lock();
         let keyspaces = &work.operations.keyspaces;
         let dropped = keyspaces.iter().find(|(id, _)| !writer.active.memtables.contains_key(id));
-        let Some((_, name)) = dropped else { return true };
+        // A store that is only read has no memtables to write to; it is refused for that later.
+        let Some((_, name)) = dropped.filter(|_| !self.read_only) else { return true };
         let error = Error::KeyspaceDropped { path: self.path(), name: name.clone() };
         work.outcome = Some(Err(error));
         false
@@ -251,7 +280,9 @@ impl Core {
         self.counters.batches.add(requests.len() as u64);
         self.counters.groups.add(1);
         self.counters.operations.add(count);
-        insert(&writer.active.memtables, group.bytes, group.operations);
+        // There is room: that was asked before.
+        let is_taken = insert(&writer.active.memtables, group.bytes, group.operations);
+        debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
         self.visible.store(last, std::sync::atomic::Ordering::Release);
         Ok(())
@@ -324,6 +355,7 @@ impl Core {
             if is_long {
                 let place = self.values(writer)?.append(key, value)?;
                 writer.values_unsynced = true;
+                self.estimate_hidden(writer, operation.keyspace, key);
                 self.counters.value_bytes.add(place.stored_bytes);
                 encode_operation(out, Action::Put(Kind::Pointer), operation.keyspace, key, &encoded(&place));
             } else {
@@ -331,6 +363,23 @@ impl Core {
             }
         }
         Ok(())
+    }
+
+    /// Counts the value that one written now hides, for one in some and as so many: how much is dead without being known to be.
+    fn estimate_hidden(&self, writer: &mut Writer, keyspace: KeyspaceId, key: &[u8]) {
+        writer.separated += 1;
+        // Mixed, lest the choice fall in with the rhythm of the keys: by the golden ratio, whose high bits are spread evenly.
+        if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SAMPLED_BITS) != 0 {
+            return;
+        }
+        let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
+        let view = tree.view.get();
+        // What cannot be read is told to who reads it; here it is an estimate.
+        if let Ok(Some((Kind::Pointer, place))) = view.find(key, self.visible())
+            && let Some(place) = ValuePlace::decode(&place)
+        {
+            writer.active.hidden_bytes += place.stored_bytes << SAMPLED_BITS;
+        }
     }
 
     /// The value file that grows; a new one where there is none yet, or it has its size.
@@ -366,7 +415,15 @@ impl Core {
         if !writer.active.memtables.contains_key(&keyspace.0) {
             return Err(Error::KeyspaceDropped { path: self.path(), name: keyspace.1.to_owned() });
         }
-        let place = self.values(&mut writer)?.append_stream(key, source);
+        // A value file that cannot be ended or begun closes the store: what it holds may not be durable.
+        let place = match self.values(&mut writer) {
+            Ok(values) => values.append_stream(key, source),
+            Err(error) => {
+                writer.abandon();
+                self.fail(&mut self.shared.lock(), &error);
+                return Err(error);
+            }
+        };
         writer.values_unsynced = true;
         let outcome = match &place {
             Ok(place) => self.commit_place(&mut writer, keyspace.0, key, place, durability),
@@ -391,13 +448,22 @@ impl Core {
         durability: Option<Durability>,
     ) -> Result<()> {
         self.counters.value_bytes.add(place.stored_bytes);
+        self.counters.user_bytes.add(key.len() as u64 + place.length);
         let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
         encode_operation(&mut bytes, Action::Put(Kind::Pointer), keyspace, key, &encoded(place));
         let last = writer.next_sequence;
+        if last > MAX_SEQUENCE {
+            return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
+        }
         writer.next_sequence += 1;
         self.log_group(writer, &bytes, last, durability.unwrap_or(self.options.durability))?;
         let operations = decode_group(&bytes).unwrap_or_default();
-        insert(&writer.active.memtables, bytes, operations);
+        self.counters.batches.add(1);
+        self.counters.groups.add(1);
+        self.counters.operations.add(1);
+        // There is room: that was asked before.
+        let is_taken = insert(&writer.active.memtables, bytes, operations);
+        debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
         self.visible.store(last, std::sync::atomic::Ordering::Release);
         Ok(())
@@ -407,7 +473,8 @@ impl Core {
     /// compactions catch up.
     pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
         let is_full = !writer.active.has_room(OPERATIONS_MAX)
-            || writer.active.memory_bytes() >= self.options.memtable_limit_bytes();
+            || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
+            || writer.active.hidden_bytes >= self.hidden_limit.load(std::sync::atomic::Ordering::Relaxed);
         self.check_writable()?;
         if !is_full {
             return Ok(());
@@ -517,8 +584,13 @@ pub(super) fn fresh_memtables(shared: &Shared) -> BTreeMap<KeyspaceId, Arc<Memta
     shared.trees.keys().map(|id| (*id, Arc::new(next(id)))).collect()
 }
 
-/// Adds a group to the memtables.
-pub(super) fn insert(memtables: &BTreeMap<KeyspaceId, Arc<Memtable>>, bytes: Vec<u8>, mut operations: Vec<Operation>) {
+/// Adds a group to the memtables; `false` where one of them has no room for its part.
+pub(super) fn insert(
+    memtables: &BTreeMap<KeyspaceId, Arc<Memtable>>,
+    bytes: Vec<u8>,
+    mut operations: Vec<Operation>,
+) -> bool {
+    let mut is_taken = true;
     let bytes = Arc::new(bytes);
     // Most groups are of one keyspace; the order within each is kept.
     if !operations.is_sorted_by_key(|operation| operation.keyspace) {
@@ -526,9 +598,8 @@ pub(super) fn insert(memtables: &BTreeMap<KeyspaceId, Arc<Memtable>>, bytes: Vec
     }
     for part in operations.chunk_by(|one, next| one.keyspace == next.keyspace) {
         if let Some(memtable) = part.first().and_then(|operation| memtables.get(&operation.keyspace)) {
-            // There is room: that was asked before.
-            let is_taken = memtable.add(&bytes, part);
-            debug_assert!(is_taken, "a memtable without room");
+            is_taken &= memtable.add(&bytes, part);
         }
     }
+    is_taken
 }

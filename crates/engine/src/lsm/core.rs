@@ -27,6 +27,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// The keyspace that every store has.
 pub(super) const DEFAULT_KEYSPACE: KeyspaceId = 0;
 
+/// Memtables may hide this part of all live values. A level may hide three times as much before it is merged.
+const HIDDEN_PART: u64 = 48;
+
+/// And so many bytes in any case, lest small stores write tiny tables.
+pub(super) const HIDDEN_BYTES_MIN: u64 = 1 << 20;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -48,6 +54,8 @@ pub(crate) struct Core {
     pub(super) changed: Condvar,
     pub(super) visible: AtomicU64,
     pub(super) next_file: AtomicU64,
+    /// Memtables are switched when they hide more bytes of older values than this.
+    pub(super) hidden_limit: AtomicU64,
     pub(super) read_only: bool,
     /// Set when the store is closed to writes; why, is in the shared state.
     pub(super) has_failed: AtomicBool,
@@ -74,6 +82,9 @@ pub(super) struct Shared {
     pub(super) running: Vec<Arc<Job>>,
     /// Value files of generations that are not written out yet, or are being written: no table may lead to them.
     pub(super) young_values: HashSet<u64>,
+    /// Bytes of older values in tables below that tables are estimated to hide, by the number of the table. Tables that were there when
+    /// the store was opened are not among them.
+    pub(super) hidden: BTreeMap<u64, u64>,
     pub(super) is_flushing: bool,
     /// Logs that are needed no more, to be written anew.
     pub(super) recyclable: Vec<u64>,
@@ -156,6 +167,8 @@ impl Core {
         manifest.sync()?;
         let is_long = manifest.is_long();
         shared.state = after;
+        let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
+        self.hidden_limit.store((live / HIDDEN_PART).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
         shared.adopt(change, &self.learner);
         self.publish(shared);
         if is_long {
@@ -198,6 +211,7 @@ impl Shared {
             if moved.contains(number) {
                 continue;
             }
+            self.hidden.remove(number);
             if let Some(table) = self.tables.remove(number) {
                 learner.note_gone(*level, &table);
                 table.mark_obsolete();

@@ -25,8 +25,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    #[inline]
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
-        [Self::Remove, Self::Value, Self::Pointer].into_iter().find(|&kind| kind as u8 == tag)
+        match tag {
+            0 => Some(Self::Remove),
+            1 => Some(Self::Value),
+            2 => Some(Self::Pointer),
+            _ => None,
+        }
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Generation {
     pub(crate) values: Vec<Arc<ValueHandle>>,
     /// Value files among them that a write or a sync has failed on: what is in them is copied before a table points to it.
     pub(crate) doubtful: Vec<u64>,
+    /// Bytes of older values that its entries are estimated to hide.
+    pub(crate) hidden_bytes: u64,
     /// The newest operation in it.
     pub(crate) last_sequence: Sequence,
     /// What of the store's memory is kept for the memtables.

@@ -8,6 +8,7 @@
 use super::core::{Change, Core, Shared};
 use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
 use super::keyspace::Keyspace;
+use super::options::MAX_INLINE_BYTES;
 use super::version::{Edit, FileKind, LEVELS, Levels, TableMeta, file_name};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
@@ -16,9 +17,6 @@ use crate::table::{MAX_KEY_BYTES, SharedOptions, Table};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Longest value that an ingested table may hold, in bytes: values of tables are read whole.
-const MAX_INLINE_BYTES: u64 = 1 << 20;
 
 /// What was taken in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,9 +142,15 @@ impl Core {
         let (id, name) = keyspace;
         let mut writer = self.writer.lock();
         self.check_writable()?;
-        let Some(memtable) = writer.active.memtables.get(&id) else {
+        let Some(memtable) = writer.active.memtables.get(&id).cloned() else {
             return Err(Error::KeyspaceDropped { path: self.path(), name: name.to_owned() });
         };
+        // The edit is durable at once; what was written before must be so, too.
+        if let Err(error) = writer.sync() {
+            writer.abandon();
+            self.fail(&mut self.shared.lock(), &error);
+            return Err(error);
+        }
         // What is in memory is older, and may not lie above. Nobody writes meanwhile: the writer is held.
         if !memtable.is_empty() {
             self.switch(&mut writer)?;

@@ -96,7 +96,8 @@ impl Keyspace {
         self.write(operations)
     }
 
-    /// Sets the value of a key to what a stream gives until its end: never held in memory as a whole.
+    /// Sets the value of a key to what a stream gives until its end: never held in memory as a whole. Other writes wait meanwhile, so
+    /// the stream must not write to the same store.
     ///
     /// # Errors
     /// As [`Self::insert`]; what the stream reports.

@@ -3,6 +3,7 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
+use super::removals::Removals;
 use super::table_file::{Ahead, TableFile, TableFileCursor};
 use crate::block::Slice;
 use crate::block::cache::Held;
@@ -20,6 +21,8 @@ pub(crate) struct LevelTables {
     shared: Vec<u8>,
     /// Of each table the eight bytes of the largest key behind that.
     numbers: Vec<u64>,
+    /// The range removals of those that have any.
+    removals: Vec<Arc<Removals>>,
     /// The model of the level, once it was learned.
     model: OnceLock<(LevelModel, Held)>,
 }
@@ -44,11 +47,18 @@ impl LevelTables {
         let length = first.iter().zip(&last).take_while(|(one, other)| one == other).count();
         let shared = first.get(..length).unwrap_or_default().to_vec();
         let numbers = tables.iter().map(|table| number_of(table.meta.largest.get(length..).unwrap_or_default()));
-        Self { numbers: numbers.collect(), shared, tables, model: OnceLock::new() }
+        let with_removals = tables.iter().filter(|table| table.meta.has_range_removals);
+        let removals = with_removals.map(|table| Arc::clone(&table.removals)).collect();
+        Self { numbers: numbers.collect(), shared, removals, tables, model: OnceLock::new() }
     }
 
     pub(crate) fn tables(&self) -> &[Arc<TableFile>] {
         &self.tables
+    }
+
+    /// The range removals of all tables that have any.
+    pub(crate) fn removals(&self) -> &[Arc<Removals>] {
+        &self.removals
     }
 
     /// The first table that does not end before `key`; the number of tables where all do.
@@ -88,7 +98,7 @@ impl LevelTables {
     /// What the storage reports, and damage.
     pub(crate) fn learn(&self, go_on: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
         let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
-        let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest);
+        let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest, first.model_error);
         for table in &self.tables {
             if !table.teach(&mut builder, go_on)? {
                 return Ok(None);
@@ -173,7 +183,7 @@ impl LevelCursor {
 
     #[inline]
     fn has_entry(&self) -> bool {
-        self.cursor.as_ref().is_some_and(|cursor| cursor.entry().is_some())
+        self.cursor.as_ref().is_some_and(TableFileCursor::is_placed)
     }
 
     /// Where the cursor is behind the end of its table: to the first entry of those that follow.
@@ -202,6 +212,7 @@ impl Cursor for LevelCursor {
         self.cursor.as_ref()?.entry()
     }
 
+    #[inline]
     fn value_slice(&self) -> Option<Slice> {
         self.cursor.as_ref()?.value_slice()
     }
@@ -239,12 +250,17 @@ impl Cursor for LevelCursor {
 
     #[inline]
     fn next(&mut self) -> Result<()> {
-        self.moves(|this| {
-            if let Some(cursor) = &mut this.cursor {
-                cursor.next()?;
+        if let Some(cursor) = &mut self.cursor {
+            match cursor.next() {
+                Ok(()) if cursor.is_placed() => return Ok(()),
+                Ok(()) => {}
+                Err(error) => {
+                    (self.failed, self.cursor) = (true, None);
+                    return Err(error);
+                }
             }
-            if this.has_entry() { Ok(()) } else { this.go_on() }
-        })
+        }
+        self.moves(Self::go_on)
     }
 
     fn prev(&mut self) -> Result<()> {

@@ -160,7 +160,9 @@ impl Core {
     }
 
     fn try_resume(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
-        // What an edit that failed has left in the old manifest is not known; the new one says all.
+        // What an edit that failed has left in the old manifest is not known; the new one says all. From here on the old one takes
+        // nothing more, whether the new one becomes whole or not.
+        shared.manifest = None;
         let number = self.new_number();
         let mut state = shared.state.clone();
         state.next_file = state.next_file.max(self.next_file.load(Ordering::Relaxed));

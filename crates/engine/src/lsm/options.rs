@@ -3,6 +3,7 @@
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::{Profile, available_threads};
+use crate::table::BLOCK_BYTES;
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,7 +104,7 @@ pub struct DbOptions {
     pub level_factor: u32,
     /// Size of data blocks, in bytes.
     pub block_bytes: u32,
-    /// A value file is rewritten when more of it than this is dead; between 0 and 1.
+    /// Values are moved out of value files, those first of which most is dead, while more of the value log than this is dead; between 0 and 1.
     pub dead_share: f64,
     /// Which tables get models.
     pub learning: Learning,
@@ -111,6 +112,8 @@ pub struct DbOptions {
     pub level_models: bool,
     /// What a look-up by a model reads.
     pub model_reads: ModelReads,
+    /// Error of the models' lines, in records: smaller ones take more lines, larger ones longer searches (Section 5.8).
+    pub model_error: u64,
     /// Threads for flushes, compaction and learning; 0: they happen inside the calls that make them due.
     pub threads: usize,
     /// The storage that the store lies on: decides what is read ahead.
@@ -132,15 +135,19 @@ impl Default for DbOptions {
             level_bytes: 256 << 20,
             level_factor: 10,
             block_bytes: 4096,
-            dead_share: 0.3,
+            dead_share: 0.2,
             learning: Learning::default(),
             level_models: false,
             model_reads: ModelReads::default(),
+            model_error: 8,
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
         }
     }
 }
+
+/// Longer values go to the value log, whatever the threshold: those in tables are read, and groups held, as a whole.
+pub(crate) const MAX_INLINE_BYTES: u64 = 1 << 20;
 
 /// With less memory than this a store does not work, in bytes.
 const LEAST_MEMORY_BYTES: u64 = 1 << 20;
@@ -189,6 +196,16 @@ impl DbOptions {
             return refuse(
                 "sizes of memtables, tables and levels are not 0, and a level is at least twice the one above".into(),
             );
+        }
+        if !BLOCK_BYTES.contains(&self.block_bytes) || !self.block_bytes.is_power_of_two() {
+            let (least, most) = (BLOCK_BYTES.start(), BLOCK_BYTES.end());
+            return refuse(format!(
+                "blocks have a power of two of bytes from {least} to {most}, not {}",
+                self.block_bytes
+            ));
+        }
+        if self.filter_bits_per_key.is_some_and(|bits| !(1..=32).contains(&bits)) {
+            return refuse("a filter has 1 to 32 bits a key".into());
         }
         if !(self.dead_share > 0.0 && self.dead_share < 1.0) {
             return refuse(format!("the share of dead values is between 0 and 1, not {}", self.dead_share));

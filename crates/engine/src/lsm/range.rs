@@ -2,12 +2,12 @@
 
 use super::cursor::Cursor;
 use super::db::Open;
-use super::entry::{Kind, Sequence};
+use super::entry::{Entry, Sequence};
 use super::keyspace::Keyspace;
-use super::level::LevelCursor;
+use super::level::{LevelCursor, LevelTables};
 use super::merge::MergeCursor;
 use super::view::{Found, View};
-use super::visible::Visible;
+use super::visible::{Source, Visible};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::ops::Bound;
@@ -78,10 +78,11 @@ impl Range {
     }
 
     /// Moves one end by one record, and shows it to `read`.
+    #[inline]
     fn step<T>(
         &mut self,
         forward: bool,
-        read: impl FnOnce(&Keyspace, &Arc<View>, &Visible) -> Result<T>,
+        read: impl FnOnce(&Keyspace, &Arc<View>, &Entry<'_>, &Visible) -> Result<T>,
     ) -> Option<Result<T>> {
         if self.is_done {
             return None;
@@ -91,10 +92,11 @@ impl Range {
         step.transpose()
     }
 
+    #[inline]
     fn try_step<T>(
         &mut self,
         forward: bool,
-        read: impl FnOnce(&Keyspace, &Arc<View>, &Visible) -> Result<T>,
+        read: impl FnOnce(&Keyspace, &Arc<View>, &Entry<'_>, &Visible) -> Result<T>,
     ) -> Result<Option<T>> {
         if let Some(error) = self.refused.take() {
             return Err(error);
@@ -111,20 +113,21 @@ impl Range {
         }
         let (here, other) = if forward { (&self.front, &self.back) } else { (&self.back, &self.front) };
         let Some(visible) = here else { return Ok(None) };
-        let Some(key) = visible.key() else { return Ok(None) };
+        let Some(entry) = visible.entry() else { return Ok(None) };
         // The two ends have met where one would pass what the other has given.
         let is_passed = other.as_ref().and_then(Visible::key).is_some_and(|given| match forward {
-            true => key >= given,
-            false => key <= given,
+            true => entry.key >= given,
+            false => entry.key <= given,
         });
-        if is_passed || !is_within(key, &self.bounds, forward) {
+        if is_passed || !is_within(entry.key, &self.bounds, forward) {
             return Ok(None);
         }
-        read(&self.keyspace, &self.view, visible).map(Some)
+        read(&self.keyspace, &self.view, &entry, visible).map(Some)
     }
 }
 
 /// Whether a key has not passed the far bound.
+#[inline]
 fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: bool) -> bool {
     match (forward, if forward { &bounds.1 } else { &bounds.0 }) {
         (_, Bound::Unbounded) => true,
@@ -155,7 +158,7 @@ fn behind(key: &[u8]) -> Vec<u8> {
 }
 
 /// All that a view has, newest first.
-fn sources(view: &View) -> Box<dyn Cursor> {
+fn sources(view: &View) -> Source {
     let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
     for memtable in std::iter::once(&view.active).chain(&view.sealed).filter(|memtable| !memtable.is_empty()) {
         sources.push(Box::new(memtable.cursor()));
@@ -163,29 +166,33 @@ fn sources(view: &View) -> Box<dyn Cursor> {
     for table in &view.levels.newest {
         sources.push(table.cursor(None));
     }
-    for (_, level) in &view.levels.deeper {
-        sources.push(Box::new(LevelCursor::new(Arc::clone(level), None)));
+    let level = |level: &Arc<LevelTables>| LevelCursor::new(Arc::clone(level), None);
+    if let ([], [(_, only)]) = (&sources[..], &view.levels.deeper[..]) {
+        return Source::Level(level(only));
     }
-    match sources.len() {
+    for (_, deeper) in &view.levels.deeper {
+        sources.push(Box::new(level(deeper)));
+    }
+    Source::Any(match sources.len() {
         1 => sources.remove(0),
         _ => Box::new(MergeCursor::new(sources)),
-    }
+    })
 }
 
-/// The key here, and what was found of it.
-fn entry(visible: &Visible) -> Option<(Slice, Found)> {
-    let entry = visible.entry()?;
-    Some((entry.key.into(), (entry.kind, visible.value_slice()?)))
+/// The value here, or where it is.
+#[inline]
+fn found(entry: &Entry<'_>, visible: &Visible) -> Found {
+    (entry.kind, visible.value_slice().unwrap_or_else(|| entry.value.into()))
 }
 
-fn pair(keyspace: &Keyspace, view: &Arc<View>, visible: &Visible) -> Result<Pair> {
-    let (key, found) = entry(visible).unwrap_or_else(|| (Slice::from(&[][..]), (Kind::Value, Slice::from(&[][..]))));
+fn pair(keyspace: &Keyspace, view: &Arc<View>, entry: &Entry<'_>, visible: &Visible) -> Result<Pair> {
+    let (key, found) = (entry.key.into(), found(entry, visible));
     Ok(Pair { key, found, keyspace: keyspace.clone(), view: Arc::clone(view) })
 }
 
-fn record(keyspace: &Keyspace, view: &Arc<View>, visible: &Visible) -> Result<(Slice, Slice)> {
-    let (key, found) = entry(visible).unwrap_or_else(|| (Slice::from(&[][..]), (Kind::Value, Slice::from(&[][..]))));
-    Ok((key, keyspace.value(found, &view.values)?))
+#[inline]
+fn record(keyspace: &Keyspace, view: &Arc<View>, entry: &Entry<'_>, visible: &Visible) -> Result<(Slice, Slice)> {
+    Ok((entry.key.into(), keyspace.value(found(entry, visible), &view.values)?))
 }
 
 impl Iterator for Range {
@@ -204,8 +211,8 @@ impl DoubleEndedIterator for Range {
 
 struct Keys(Range);
 
-fn key(_: &Keyspace, _: &Arc<View>, visible: &Visible) -> Result<Slice> {
-    Ok(visible.key().unwrap_or_default().into())
+fn key(_: &Keyspace, _: &Arc<View>, entry: &Entry<'_>, _: &Visible) -> Result<Slice> {
+    Ok(entry.key.into())
 }
 
 impl Iterator for Keys {

@@ -1,7 +1,7 @@
 //! Opening a store: what the manifest says, and what the logs have beyond it.
 
 use super::commit::{Writer, fresh_memtables};
-use super::core::{Change, Core, Shared};
+use super::core::{Change, Core, HIDDEN_BYTES_MIN, Shared};
 use super::counters::Counters;
 use super::entry::{Action, Kind, Operation, decode_group};
 use super::generation::{Generation, LogPart};
@@ -28,8 +28,30 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 /// The file that a store holds locked while it is open for writing.
 pub(crate) const LOCK_NAME: &str = "LOCK";
 
-/// Opens a store. Nothing is written with `read_only`.
+/// A reader beside a writer tries so often to find a store that does not change while it is opened.
+const READ_ONLY_TRIES: u32 = 8;
+
+/// Opens a store. Nothing is written with `read_only`; then the store may be another process's, so what was found counts only if the
+/// manifest still says the same afterwards: files may have been removed, or logs written anew, in between.
 pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
+    if !read_only {
+        return open_once(storage, options, false);
+    }
+    let manifest = || Ok::<_, Error>(recover(&*storage)?.map(|found| (found.number, found.state)));
+    for tries in 1..=READ_ONLY_TRIES {
+        let before = manifest();
+        let opened = open_once(Arc::clone(&storage), options, true);
+        match (before, manifest()) {
+            (Ok(before), Ok(after)) if before == after => return opened,
+            (Err(error), _) | (_, Err(error)) if tries == READ_ONLY_TRIES => return Err(error),
+            _ => {}
+        }
+    }
+    let changed = std::io::Error::new(std::io::ErrorKind::NotFound, "it changes faster than it can be read");
+    Err(Error::io("open", storage.path(""), changed))
+}
+
+fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
     options.check()?;
     if read_only || !options.create {
         refuse_what_is_no_store(&*storage)?;
@@ -62,6 +84,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         values: Arc::new(values),
         running: Vec::new(),
         young_values: young,
+        hidden: BTreeMap::new(),
         is_flushing: false,
         recyclable: Vec::new(),
         failure: None,
@@ -78,6 +101,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
         written: Condvar::default(),
         writer: Mutex::new(Writer::new(None, Generation::default(), visible + 1)),
         next_file: AtomicU64::new(shared.state.next_file),
+        hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
         shared: Mutex::new(shared),
         changed: Condvar::default(),
         visible: AtomicU64::new(visible),
@@ -279,7 +303,11 @@ impl<'a> Replayed<'a> {
         self.note_ends(&operations, group);
         let last = operations.last().map_or(0, |operation| operation.sequence);
         self.generation.last_sequence = self.generation.last_sequence.max(last);
-        super::commit::insert(&self.generation.memtables, group.to_vec(), operations);
+        if !super::commit::insert(&self.generation.memtables, group.to_vec(), operations) {
+            let path = self.storage.path(&log_name(log));
+            let detail = format!("{} holds more than memtables take; open the store with smaller ones", path.display());
+            return Err(Error::InvalidArgument(detail));
+        }
         Ok(true)
     }
 

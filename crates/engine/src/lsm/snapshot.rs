@@ -24,14 +24,18 @@ impl Moments {
         sequence
     }
 
-    fn release(&self, sequence: Sequence) {
+    /// Lets a moment go; whether it was the oldest one, which others waited for.
+    fn release(&self, sequence: Sequence) -> bool {
         let mut moments = self.0.lock();
+        let is_oldest = moments.keys().next() == Some(&sequence);
         if let Some(holders) = moments.get_mut(&sequence) {
             *holders -= 1;
             if *holders == 0 {
                 moments.remove(&sequence);
+                return is_oldest;
             }
         }
+        false
     }
 
     /// The moments that are held, oldest first.
@@ -55,7 +59,12 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.db.core().moments.release(self.sequence);
+        let core = self.db.core();
+        if core.moments.release(self.sequence) {
+            // What it kept may be dropped now: background work looks again.
+            drop(core.shared.lock());
+            core.changed.notify_all();
+        }
     }
 }
 

@@ -135,7 +135,6 @@ impl Core {
         stats.memtable_bytes = shared.active.values().map(|memtable| memtable.memory_bytes()).sum::<u64>()
             + shared.sealed.iter().map(|generation| generation.memory_bytes()).sum::<u64>();
         stats.resident_bytes = shared.tables.values().map(|file| file.table.resident_bytes()).sum();
-        stats.learning = self.learner.stats(shared.tables.values());
         let by_model = stats.learning.model_lookups;
         stats.model_share = ratio(by_model, by_model + stats.learning.baseline_lookups);
         let live_value_bytes = stats.value_file_bytes - stats.dead_value_bytes;

@@ -3,15 +3,15 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, KeyspaceId, Kind, Sequence};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
-use super::options::{DbOptions, Learning, ModelReads};
+use super::options::{DbOptions, Learning, MAX_INLINE_BYTES, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::{BlockCache, Held};
 use crate::error::{Error, Result};
 use crate::io::sync::Published;
-use crate::io::{Storage, Timer};
-use crate::table::{SearchPath, SharedOptions, Table, TableCursor};
+use crate::io::{StepClock, Storage, Timer};
+use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TableSteps};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -52,9 +52,6 @@ impl Origin {
     }
 }
 
-/// The longest value of a table that is read whole, in bytes; longer ones are separated whatever the options say.
-const MAX_INLINE_BYTES: u64 = 1 << 20;
-
 /// The value of [`PLACE_PROPERTY`].
 pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
@@ -78,6 +75,8 @@ pub(crate) struct TableFile {
     /// How keys are found without a model.
     baseline: SearchPath,
     model_reads: ModelReads,
+    /// Error of models that are learned, in records.
+    pub(crate) model_error: u64,
     /// Whether there is a model, so that look-ups without one need not look.
     has_model: AtomicBool,
     model: Published<Option<Kept>>,
@@ -140,6 +139,7 @@ impl TableFile {
                     _ => SearchPath::Plain,
                 },
                 model_reads: options.model_reads,
+                model_error: options.model_error,
                 has_model: AtomicBool::new(model.is_some()),
                 model: Published::new(model.map(|model| Kept::new(model, cache))),
                 cache: Arc::clone(cache),
@@ -161,11 +161,25 @@ impl TableFile {
     /// The newest entry of a key that is not newer than `at`.
     #[inline]
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(Kind, Sequence, Slice)>> {
-        let window = match self.has_model.load(Ordering::Relaxed) {
+        self.get_in(key, at, self.window(key))
+    }
+
+    /// The positions that the model, if there is one, says the key lies between.
+    #[inline]
+    fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
+        match self.has_model.load(Ordering::Relaxed) {
             true => self.model.peek().as_ref().as_ref().and_then(|kept| kept.model.window(key)),
             false => None,
-        };
-        self.get_in(key, at, window)
+        }
+    }
+
+    #[inline]
+    fn path_of(&self, window: Option<(u64, u64)>) -> SearchPath {
+        match (window, self.model_reads) {
+            (Some((low, high)), ModelReads::Block) => SearchPath::Window(low, high),
+            (Some((low, high)), ModelReads::Window) => SearchPath::WindowAlone(low, high),
+            (None, _) => self.baseline,
+        }
     }
 
     /// As [`Self::get`], with the positions that a model says the key lies between.
@@ -177,13 +191,24 @@ impl TableFile {
         window: Option<(u64, u64)>,
     ) -> Result<Option<(Kind, Sequence, Slice)>> {
         let sample = Sample::begin();
-        let path = match (window, self.model_reads) {
-            (Some((low, high)), ModelReads::Block) => SearchPath::Window(low, high),
-            (Some((low, high)), ModelReads::Window) => SearchPath::WindowAlone(low, high),
-            (None, _) => self.baseline,
-        };
-        let found = self.table.find_version(key, at, path)?;
+        let found = self.table.find_version(key, at, self.path_of(window))?;
         self.times.end(sample, window.is_some(), found.is_some());
+        let Some((tag, sequence, value)) = found else { return Ok(None) };
+        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        Ok(Some((kind, sequence, value)))
+    }
+
+    /// As [`Self::get_in`], or [`Self::get`] without a window; adds what the steps take.
+    pub(crate) fn get_timed(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        window: Option<(u64, u64)>,
+        clock: &mut StepClock,
+        steps: &mut TableSteps,
+    ) -> Result<Option<(Kind, Sequence, Slice)>> {
+        let window = window.or_else(|| self.window(key));
+        let found = self.table.find_version_timed(key, at, self.path_of(window), clock, steps)?;
         let Some((tag, sequence, value)) = found else { return Ok(None) };
         let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
         Ok(Some((kind, sequence, value)))
@@ -194,7 +219,7 @@ impl TableFile {
     /// # Errors
     /// What the storage reports, and damage.
     pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
-        let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest);
+        let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest, self.model_error);
         let is_whole = self.teach(&mut builder, go_on)?;
         // What look-ups by positions need is better read now than by the first of them.
         self.table.prepare_windows()?;
@@ -293,11 +318,15 @@ impl TableFileCursor {
     /// Takes the entry's kind, which a damaged table may not have.
     #[inline]
     fn settle(&mut self) -> Result<()> {
-        self.kind = match self.cursor.entry() {
-            Some(entry) => Some(Kind::from_tag(entry.tag).ok_or_else(|| self.file.nonsense())?),
-            None => None,
-        };
-        Ok(())
+        self.kind = self.cursor.tag().and_then(Kind::from_tag);
+        if self.kind.is_none() && self.cursor.tag().is_some() { Err(self.file.nonsense()) } else { Ok(()) }
+    }
+}
+
+impl TableFileCursor {
+    #[inline]
+    pub(super) fn is_placed(&self) -> bool {
+        self.kind.is_some()
     }
 }
 
@@ -308,6 +337,7 @@ impl Cursor for TableFileCursor {
         self.cursor.entry().map(|entry| Entry { key: entry.key, sequence: entry.sequence, kind, value: entry.value })
     }
 
+    #[inline]
     fn value_slice(&self) -> Option<Slice> {
         self.cursor.value_slice()
     }

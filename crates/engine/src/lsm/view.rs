@@ -80,9 +80,9 @@ impl Levels {
 pub(crate) type Found = (Kind, Slice);
 
 /// The newest range removal that hides older entries, and what was found in one source.
-struct Source {
-    hidden: Sequence,
-    entry: Option<(Kind, Sequence, Slice)>,
+pub(super) struct Source {
+    pub(super) hidden: Sequence,
+    pub(super) entry: Option<(Kind, Sequence, Slice)>,
 }
 
 impl View {
@@ -124,9 +124,10 @@ impl View {
     /// The range removals of all sources that have any.
     pub(crate) fn removals(&self) -> Vec<Arc<Removals>> {
         let memtables = std::iter::once(&self.active).chain(&self.sealed).map(|memtable| memtable.removals());
-        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.tables());
-        let tables = self.levels.newest.iter().chain(deeper).map(|table| Arc::clone(&table.removals));
-        memtables.chain(tables).filter(|removals| !removals.is_empty()).collect()
+        let newest = self.levels.newest.iter().map(|table| &table.removals);
+        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.removals());
+        let with_any = newest.chain(deeper).filter(|removals| !removals.is_empty()).map(Arc::clone);
+        memtables.filter(|removals| !removals.is_empty()).chain(with_any).collect()
     }
 }
 
@@ -137,7 +138,7 @@ fn ask(table: &TableFile, key: &[u8], at: Sequence) -> Result<Option<Option<Foun
 
 impl Source {
     /// What the source says: `None` that it knows nothing of the key.
-    fn decide(self) -> Option<Option<Found>> {
+    pub(super) fn decide(self) -> Option<Option<Found>> {
         match self.entry {
             Some((kind, sequence, value)) if kind != Kind::Remove && sequence >= self.hidden => {
                 Some(Some((kind, value)))

@@ -2,6 +2,7 @@
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};
+use super::level::LevelCursor;
 use super::removals::Removals;
 use crate::block::Slice;
 use crate::error::{Error, Result};
@@ -22,7 +23,9 @@ const STEPS: usize = 8;
 /// is newer than the entry and not newer than the reader. After an error it stays failed.
 #[derive(Debug)]
 pub(crate) struct Visible {
-    cursor: Box<dyn Cursor>,
+    cursor: Source,
+    /// Whether the entry here is the last of its key.
+    is_settled: bool,
     removals: Vec<Arc<Removals>>,
     at: Sequence,
     place: Place,
@@ -30,6 +33,61 @@ pub(crate) struct Visible {
     key: Vec<u8>,
     /// With `key`, what is shown where the cursor is not at it.
     found: Found,
+}
+
+/// What is looked through. A store that was compacted is one level, which is worth a way without virtual calls.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one in each range, and a box would cost each step")]
+pub(crate) enum Source {
+    Level(LevelCursor),
+    Any(Box<dyn Cursor>),
+}
+
+/// Calls a method of the cursor in a source.
+macro_rules! of_source {
+    ($source:expr, $cursor:ident => $call:expr) => {
+        match $source {
+            Source::Level($cursor) => $call,
+            Source::Any($cursor) => $call,
+        }
+    };
+}
+
+impl Source {
+    #[inline]
+    fn entry(&self) -> Option<Entry<'_>> {
+        of_source!(self, cursor => cursor.entry())
+    }
+
+    #[inline]
+    fn value_slice(&self) -> Option<Slice> {
+        of_source!(self, cursor => cursor.value_slice())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.next())
+    }
+
+    fn prev(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.prev())
+    }
+
+    fn first(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.first())
+    }
+
+    fn last(&mut self) -> Result<()> {
+        of_source!(self, cursor => cursor.last())
+    }
+
+    fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
+        of_source!(self, cursor => cursor.seek(key, sequence))
+    }
+
+    fn seek_before(&mut self, key: &[u8]) -> Result<()> {
+        of_source!(self, cursor => cursor.seek_before(key))
+    }
 }
 
 /// Where the cursor stands.
@@ -60,9 +118,9 @@ impl Found {
 
 impl Visible {
     /// What a reader at `at` sees; `removals` are those of all sources of the cursor.
-    pub(crate) fn new(cursor: Box<dyn Cursor>, mut removals: Vec<Arc<Removals>>, at: Sequence) -> Self {
+    pub(crate) fn new(cursor: Source, mut removals: Vec<Arc<Removals>>, at: Sequence) -> Self {
         removals.retain(|removals| !removals.is_empty());
-        Self { cursor, removals, at, place: Place::Nowhere, key: Vec::new(), found: Found::new() }
+        Self { cursor, is_settled: false, removals, at, place: Place::Nowhere, key: Vec::new(), found: Found::new() }
     }
 
     /// The entry here; `None` behind either end, and before the first move.
@@ -86,6 +144,7 @@ impl Visible {
     }
 
     /// The value of the entry here, shared.
+    #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         match self.place {
             Place::Here => self.cursor.value_slice(),
@@ -131,6 +190,8 @@ impl Visible {
     pub(crate) fn next(&mut self) -> Result<()> {
         self.moves(|this| {
             match this.place {
+                // What is settled at the bottom is the last of its key.
+                Place::Here if this.is_settled => this.cursor.next()?,
                 Place::Here => this.skip_key()?,
                 Place::Before => {
                     this.key.push(0);
@@ -191,6 +252,7 @@ impl Visible {
             if entry.sequence > self.at {
                 too_new = self.pass_too_new(too_new)?;
             } else if entry.kind != Kind::Remove && !self.is_hidden(entry.key, entry.sequence) {
+                self.is_settled = entry.sequence == 0;
                 self.place = Place::Here;
                 return Ok(());
             } else {
@@ -218,9 +280,7 @@ impl Visible {
     }
 
     /// From an entry to the first of the next key.
-    #[inline]
     fn skip_key(&mut self) -> Result<()> {
-        // What is settled at the bottom is the last of its key.
         if self.cursor.entry().is_none_or(|entry| entry.sequence == 0) {
             return self.cursor.next();
         }

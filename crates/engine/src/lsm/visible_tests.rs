@@ -3,7 +3,7 @@
 use super::entry::Kind;
 use super::entry::{MAX_SEQUENCE, Sequence};
 use super::model::{History, Step, keys, steps};
-use super::visible::Visible;
+use super::visible::{Source, Visible};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 }
 
 fn visible(history: &History, at: Sequence) -> Visible {
-    Visible::new(history.cursor(), vec![Arc::new(history.removals.clone())], at)
+    Visible::new(Source::Any(history.cursor()), vec![Arc::new(history.removals.clone())], at)
 }
 
 proptest! {
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn after_an_error_every_move_fails_and_nothing_is_shown(operations in steps(60), good in 0..40_usize, forward: bool) {
         let history = History::of(&operations, 1);
-        let mut visible = Visible::new(history.failing_cursor(good), Vec::new(), MAX_SEQUENCE);
+        let mut visible = Visible::new(Source::Any(history.failing_cursor(good)), Vec::new(), MAX_SEQUENCE);
         let mut moved = if forward { visible.first() } else { visible.last() };
         while moved.is_ok() && visible.entry().is_some() {
             moved = if forward { visible.next() } else { visible.prev() };

@@ -31,6 +31,28 @@ enum Task {
     Learn(LearnTask),
 }
 
+/// A task under way. Its end, by a panic too, is known to those who wait for it.
+struct UnderWay<'a> {
+    core: &'a Core,
+    task: &'a Task,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        let mut shared = self.core.shared.lock();
+        match self.task {
+            Task::Flush(_) => shared.is_flushing = false,
+            Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
+            Task::Learn(_) => self.core.learner.end(),
+        }
+        if std::thread::panicking() {
+            let detail = "background work has panicked, which is a fault of this program";
+            self.core.fail(&mut shared, &Error::InvalidArgument(detail.to_owned()));
+        }
+        self.core.changed.notify_all();
+    }
+}
+
 impl Core {
     /// A background thread's life. The first one leaves compactions to others if there are any, so that a flush never waits.
     pub(super) fn work(&self, number: usize) {
@@ -101,9 +123,9 @@ impl Core {
         Ok(self.changed.wait(&self.shared, shared))
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self, shared: &Shared) -> Limits {
         let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
-        Limits::of(&self.options, oldest)
+        Limits::of(&self.options, oldest, shared.hidden.clone())
     }
 
     fn next_task(&self, shared: &mut Shared, compacts: bool) -> Option<Task> {
@@ -121,23 +143,20 @@ impl Core {
         if let Some(task) = self.learner.next() {
             return Some(Task::Learn(task));
         }
-        let limits = self.limits();
+        let limits = self.limits(shared);
         let job = Picker { state: &shared.state, limits: &limits, running: &shared.running }.pick()?;
         Some(Task::Compact(shared.start(job)))
     }
 
     fn run(&self, task: Task) -> Result<()> {
+        let under_way = UnderWay { core: self, task: &task };
         let outcome = match &task {
             Task::Flush(generation) => self.flush_generation(generation),
             Task::Compact(job) => self.compact_job(job),
             Task::Learn(task) => self.learn_one(task),
         };
+        drop(under_way);
         let mut shared = self.shared.lock();
-        match &task {
-            Task::Flush(_) => shared.is_flushing = false,
-            Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
-            Task::Learn(_) => self.learner.end(),
-        }
         if let Err(error) = &outcome
             && !matches!(error, Error::Interrupted)
         {
@@ -193,6 +212,7 @@ impl Core {
         for handle in &generation.values {
             shared.young_values.remove(&handle.number);
         }
+        let hides = fresh.hides(generation.hidden_bytes);
         let front = shared.sealed.pop_front();
         let outcome = self.install(&mut shared, edit, fresh, 0);
         if outcome.is_err() {
@@ -202,6 +222,7 @@ impl Core {
             }
             return outcome;
         }
+        shared.hidden.extend(hides);
         for part in &generation.logs {
             shared.recyclable.push(part.number);
         }
@@ -338,7 +359,14 @@ impl Core {
         if !is_there(&shared, job.keyspace) {
             return Ok(());
         }
-        self.install(&mut shared, job.edit(), fresh, job.output_level)
+        // What the inputs hid and the job has met is known to be dead now; at the bottom nothing is hidden.
+        let hidden = job.inputs.iter().filter_map(|(_, table)| shared.hidden.get(&table.number)).sum::<u64>();
+        let found = job.inputs.iter().map(|(_, table)| table.value_bytes()).sum::<u64>();
+        let freed = found.saturating_sub(fresh.tables.iter().map(|(_, table)| table.meta.value_bytes()).sum());
+        let hides = fresh.hides(if job.is_bottom { 0 } else { hidden.saturating_sub(freed) });
+        self.install(&mut shared, job.edit(), fresh, job.output_level)?;
+        shared.hidden.extend(hides.into_iter().filter(|(_, bytes)| *bytes > 0));
+        Ok(())
     }
 
     fn learn_one(&self, task: &LearnTask) -> Result<()> {
@@ -423,7 +451,9 @@ impl Core {
     pub(super) fn compact(&self) -> Result<()> {
         self.flush()?;
         let ids: Vec<KeyspaceId> = self.shared.lock().trees.keys().copied().collect();
-        ids.into_iter().try_for_each(|id| self.compact_keyspace(id))
+        ids.into_iter().try_for_each(|id| self.compact_keyspace(id))?;
+        // What this has freed of value files is collected.
+        self.work_inline()
     }
 
     fn compact_keyspace(&self, id: KeyspaceId) -> Result<()> {
@@ -432,7 +462,7 @@ impl Core {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
             }
-            let limits = self.limits();
+            let limits = self.limits(&shared);
             let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
             match picker.pick_range(id, (Bound::Unbounded, Bound::Unbounded)) {
                 RangeStep::Done => return Ok(()),
@@ -461,6 +491,16 @@ impl Shared {
 struct Fresh {
     tables: Vec<(KeyspaceId, Arc<TableFile>)>,
     values: Vec<Arc<ValueHandle>>,
+}
+
+impl Fresh {
+    /// What each of the tables hides of older values, if all of them hide so many bytes.
+    fn hides(&self, bytes: u64) -> Vec<(u64, u64)> {
+        let pointed = |table: &TableFile| u128::from(table.meta.value_bytes());
+        let all: u128 = self.tables.iter().map(|(_, table)| pointed(table)).sum();
+        let part = |table: &TableFile| u128::from(bytes) * pointed(table) / all.max(1);
+        self.tables.iter().map(|(_, table)| (table.meta.number, part(table) as u64)).collect()
+    }
 }
 
 /// What a compaction reads.

@@ -179,8 +179,18 @@ pub(super) struct BlockHead {
 }
 
 impl BlockHead {
+    #[inline]
     pub(super) fn count(&self) -> usize {
         self.count
+    }
+
+    /// The columns, where the block has such and its records have tags.
+    #[inline]
+    pub(super) fn tagged_columns(&self) -> Option<&Columns> {
+        match &self.form {
+            Form::Columns(columns) if self.tagged => Some(columns),
+            _ => None,
+        }
     }
 }
 

@@ -172,6 +172,7 @@ impl Columns {
         (end <= body_end).then_some(columns)
     }
 
+    #[inline]
     fn end_at(&self, raw: &[u8], ends_at: usize, row: usize) -> Option<usize> {
         let at = ends_at + row * self.end_bytes;
         match self.end_bytes {
@@ -180,6 +181,7 @@ impl Columns {
         }
     }
 
+    #[inline]
     fn cell(
         &self,
         raw: &[u8],
@@ -208,15 +210,18 @@ impl Columns {
     }
 
     /// What a key has behind the prefix.
+    #[inline]
     pub(super) fn key_rest<'a>(&self, raw: &'a [u8], row: usize) -> Option<&'a [u8]> {
         raw.get(self.cell(raw, row, self.key, self.key_ends_at, self.keys_at..self.values_at)?)
     }
 
     /// Where a value lies in the block.
+    #[inline]
     pub(super) fn value(&self, raw: &[u8], row: usize) -> Option<Range<usize>> {
         self.cell(raw, row, self.value, self.value_ends_at, self.values_at..self.end)
     }
 
+    #[inline]
     pub(super) fn tag(&self, raw: &[u8], row: usize) -> Option<Tag> {
         if row >= self.count {
             return None;

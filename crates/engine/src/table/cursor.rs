@@ -85,7 +85,14 @@ impl TableCursor {
         Self { table, mode, at: None, key: Vec::new(), ahead: VecDeque::new(), reach: 1, failed: None }
     }
 
+    /// Tag of the record here; `None` behind either end, and nowhere.
+    #[inline]
+    pub(crate) fn tag(&self) -> Option<u8> {
+        self.at.as_ref().map(|here| here.tag)
+    }
+
     /// The record here; `None` behind either end, and nowhere.
+    #[inline]
     pub(crate) fn entry(&self) -> Option<TableEntry<'_>> {
         let here = self.at.as_ref()?;
         let value = match &here.value {
@@ -96,6 +103,7 @@ impl TableCursor {
     }
 
     /// The value of the record here, shared.
+    #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         let here = self.at.as_ref()?;
         match &here.value {
@@ -166,7 +174,19 @@ impl TableCursor {
     ///
     /// # Errors
     /// As [`Self::seek`].
+    #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
+        // The next record of a block, as stores have them, is shown without much ado.
+        if let Some(here) = &mut self.at
+            && here.index + 1 < here.head.count()
+            && here.show_column(&mut self.key)
+        {
+            return Ok(());
+        }
+        self.next_anyhow()
+    }
+
+    fn next_anyhow(&mut self) -> Result<()> {
         self.moved(|cursor| match &cursor.at {
             None => Ok(()),
             Some(here) if here.index + 1 < here.head.count() => cursor.show(here.index + 1),
@@ -292,6 +312,24 @@ impl TableCursor {
             }
         }
         self.ahead.front().map(|(_, bytes)| bytes.clone()).ok_or_else(|| inner.malformed(block))
+    }
+}
+
+impl Here {
+    /// Shows the next record, where the block is of columns; `false`, and nothing shown, where it is not, or is damaged. `key` holds
+    /// the key of the record here.
+    #[inline]
+    fn show_column(&mut self, key: &mut Vec<u8>) -> bool {
+        let Some(columns) = self.head.tagged_columns() else { return false };
+        let next = self.index + 1;
+        let (Some(rest), Some(tag)) = (columns.key_rest(&self.bytes, next), columns.tag(&self.bytes, next)) else {
+            return false;
+        };
+        let Some(value) = columns.value(&self.bytes, next) else { return false };
+        key.truncate(columns.prefix);
+        key.extend_from_slice(rest);
+        (self.tag, self.sequence, self.value, self.index) = (tag.kind, tag.suffix, Value::Inline(value), next);
+        true
     }
 }
 

@@ -47,8 +47,7 @@ mod wire;
 mod writer;
 
 pub use block::BLOCK_BYTES;
-#[expect(unused_imports, reason = "the store that uses them follows")]
-pub(crate) use cursor::{TableCursor, TableEntry};
+pub(crate) use cursor::TableCursor;
 pub use format::{FORMAT_VERSION, opening_bytes};
 pub use key::{KeyType, MAX_KEY_BYTES, encode_f64, encode_i64};
 pub use operations::{Record, Traced, Version};
@@ -60,5 +59,5 @@ pub use report::{LayerSummary, ReadsPerGet, TableReport};
 pub use sorting::SortingWriter;
 pub use verify::{Finding, VerifyReport};
 #[expect(unused_imports, reason = "the store that uses them follows")]
-pub(crate) use versions::{FoundVersion, SearchPath, SharedOptions};
+pub(crate) use versions::{FoundVersion, SearchPath, SharedOptions, TableSteps};
 pub use writer::TableWriter;

@@ -2,7 +2,7 @@
 
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::counts::{self, Counts};
-use super::filter::ResidentFilter;
+use super::filter::{ResidentFilter, UNIT_BYTES};
 use super::format::{self, Meta, NodeKind, Section, Source, Tail};
 use super::key::KeyType;
 use super::locations::Locations;
@@ -64,7 +64,7 @@ pub(super) struct Inner {
     pub(super) locations: Locations,
     pub(super) layout: Layout,
     pub(super) cache: Arc<BlockCache>,
-    /// Where the blocks are in a cache for tables.
+    /// Where the blocks are in a cache for tables, and behind them the units of the filter.
     pub(super) directory: Option<Directory>,
     /// What the look-ups of a store need beside.
     pub(super) resident: Resident,
@@ -121,15 +121,7 @@ impl Table {
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
-        let locations = match &meta.source {
-            Source::Foreign { header_bytes, file_bytes, .. } => {
-                Locations::foreign(*header_bytes, meta.block_bytes, *file_bytes, record_bytes(&meta))
-            }
-            _ if meta.location_bytes > 0 => {
-                Locations::parse(locations, meta.location_groups, meta.blocks, meta.data_bytes)
-            }
-            _ => Some(Locations::Even { begin: 0, block_bytes: meta.block_bytes, end: meta.data_bytes }),
-        };
+        let locations = locations_of(&meta, locations);
         let locations = locations.ok_or_else(|| damaged("a location index that makes no sense"))?;
         let layout = match (meta.key_type.width(), meta.value_width) {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
@@ -144,7 +136,10 @@ impl Table {
         let own_cache = || Arc::new(BlockCache::new(free_bytes - working_bytes));
         let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
         let frames = shared.and_then(|(cache, _)| cache.frames());
-        let directory = frames.map(|frames| frames.directory(usize::try_from(meta.blocks).unwrap_or(0)));
+        // Behind the blocks, units of the filter.
+        let units = meta.filter.map_or(0, |filter| filter.section.bytes / UNIT_BYTES as u64);
+        let numbered = usize::try_from(meta.blocks.saturating_add(units)).unwrap_or(0);
+        let directory = frames.map(|frames| frames.directory(numbered));
         let resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
         let inner = Inner {
             data,
@@ -262,6 +257,17 @@ pub(super) fn read_tail(
     file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
     let tail = format::decode_tail(file.path(), file.len(), &read)?;
     Ok((file, opening, tail))
+}
+
+/// Where the blocks lie; `None` where `stored` makes no sense.
+fn locations_of(meta: &Meta, stored: Vec<u8>) -> Option<Locations> {
+    match &meta.source {
+        Source::Foreign { header_bytes, file_bytes, .. } => {
+            Locations::foreign(*header_bytes, meta.block_bytes, *file_bytes, record_bytes(meta))
+        }
+        _ if meta.location_bytes > 0 => Locations::parse(stored, meta.location_groups, meta.blocks, meta.data_bytes),
+        _ => Some(Locations::Even { begin: 0, block_bytes: meta.block_bytes, end: meta.data_bytes }),
+    }
 }
 
 /// Bytes of a dense record.

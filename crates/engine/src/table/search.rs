@@ -2,7 +2,7 @@
 
 use super::block::BlockView;
 use super::filter;
-use super::format::FilterMeta;
+use super::format::{FilterMeta, Section};
 use super::key::Probe;
 use super::reader::{Inner, Reads};
 use super::unit::{Nodes, Target, Unit, Window};
@@ -242,10 +242,58 @@ impl Inner {
         if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
             return Ok(true);
         }
-        let Some(filter) = self.resident_filter(&meta, reads)? else { return Ok(true) };
         let hash = filter::hash_key(key);
-        let mut groups = meta.layout.groups_of_blocks(window.first..=window.last);
-        Ok(groups.any(|group| filter.may_contain(meta.layout.unit_in_group(group, hash), hash)))
+        for group in meta.layout.groups_of_blocks(window.first..=window.last) {
+            if self.unit_may_contain(&meta, meta.layout.unit_in_group(group, hash), hash, reads)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What a unit of the filter says.
+    #[inline]
+    pub(super) fn unit_may_contain(
+        &self,
+        meta: &FilterMeta,
+        unit: u64,
+        hash: u64,
+        reads: &mut Reads<'_>,
+    ) -> Result<bool> {
+        let resident = match self.filter.get() {
+            Some(filter) => Some(filter),
+            None => self.resident_filter(meta, reads)?,
+        };
+        match resident {
+            Some(filter) => Ok(filter.may_contain(unit, hash)),
+            None => self.cached_unit_may_contain(meta, unit, hash, reads),
+        }
+    }
+
+    /// The same of a filter that memory has no room for: its units go through the cache.
+    fn cached_unit_may_contain(&self, meta: &FilterMeta, unit: u64, hash: u64, reads: &mut Reads<'_>) -> Result<bool> {
+        let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) else { return Ok(true) };
+        let number = self.meta.blocks.saturating_add(unit);
+        if let Some(found) = frames.visit(directory, number, |bytes, _| filter::may_contain(bytes, hash)) {
+            return Ok(found);
+        }
+        let unit_bytes = filter::UNIT_BYTES as u64;
+        let Some(at) = unit.checked_mul(unit_bytes).filter(|at| at + unit_bytes <= meta.section.bytes) else {
+            return Ok(true);
+        };
+        let section = Section { offset: meta.section.offset + at, bytes: unit_bytes };
+        let bytes = self.whole(section, Purpose::Filter, reads)?;
+        self.check_filter_unit(section.offset, &bytes)?;
+        let found = filter::may_contain(&bytes, hash);
+        frames.insert(directory, number, bytes.into(), [0; 5]);
+        Ok(found)
+    }
+
+    fn check_filter_unit(&self, offset: u64, unit: &[u8]) -> Result<()> {
+        match checksum::check(self.file_id, offset, unit) {
+            true => Ok(()),
+            false => Err(self.damaged(offset, "the checksum of a filter unit does not match")),
+        }
     }
 
     /// The filter, read at its first use; `None` where memory has no room for it now.
@@ -261,7 +309,7 @@ impl Inner {
             let is_ours = self.read_filter(meta, reads);
             if self.directory.is_some() {
                 match is_ours {
-                    Ok(true) => _ = self.note_reserved(meta.section.bytes),
+                    Ok(true) => self.note_reserved(meta.section.bytes),
                     _ => self.cache.give(meta.section.bytes),
                 }
             }
@@ -275,9 +323,7 @@ impl Inner {
         let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
         for (unit, offset) in bytes.chunks(filter::UNIT_BYTES).zip((meta.section.offset..).step_by(filter::UNIT_BYTES))
         {
-            if !checksum::check(self.file_id, offset, unit) {
-                return Err(self.damaged(offset, "the checksum of a filter unit does not match"));
-            }
+            self.check_filter_unit(offset, unit)?;
         }
         Ok(self.filter.set(filter::ResidentFilter::new(&bytes)).is_ok())
     }

@@ -1,5 +1,9 @@
 //! The look-ups of a store: a version of a key, from tables that share one cache.
 
+mod steps;
+
+pub(crate) use steps::TableSteps;
+
 use super::block::{BlockView, Place};
 use super::filter::{ResidentFilter, hash_key};
 use super::format::{Meta, NodeKind, Source};
@@ -72,11 +76,6 @@ impl Table {
         self.inner.meta.source == Source::Own
     }
 
-    /// Number that tells this table's file from all others.
-    pub(crate) fn file_id(&self) -> u64 {
-        self.inner.file_id
-    }
-
     /// The newest version of a key whose sequence is at most `at`.
     ///
     /// # Errors
@@ -85,16 +84,21 @@ impl Table {
     #[inline]
     pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
         self.inner.look_up(key, at, path, |tag, sequence, value| match value {
-            Found::InBlock(block, place) => Slice::of_block(block, place).map(|value| (tag, sequence, value)),
+            Found::InBlock(block, place) => {
+                // The value's first byte is asked for before the block's counter is: the processor fetches both at once.
+                std::hint::black_box(block.get(place.start));
+                Slice::of_block(block, place).map(|value| (tag, sequence, value))
+            }
             Found::Read(value) => Some((tag, sequence, value.into())),
         })
     }
 
     /// Hands the newest version of a key whose sequence is at most `at` to `visit` (tag, sequence, value), without sharing the block.
+    /// `visit` must not look anything up: the block's frame is locked meanwhile.
     ///
     /// # Errors
     /// As [`Self::find_version`].
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn visit_version<R>(
         &self,
         key: &[u8],
@@ -112,6 +116,7 @@ impl Table {
     ///
     /// # Errors
     /// What the storage reports, and damage.
+    #[cfg(test)]
     pub(crate) fn prepare_plain(&self) -> Result<()> {
         self.inner.last_keys().map(|_| ())
     }
@@ -124,6 +129,9 @@ impl Table {
         self.inner.block_starts().map(|_| ())
     }
 }
+
+/// Where a version lies: its block, its index there, and the number of the block.
+type Located = (Arc<[u8]>, usize, u64);
 
 /// A value that was found.
 enum Found<'a> {
@@ -315,15 +323,8 @@ impl Inner {
     #[inline]
     fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
         let Some(meta) = &self.meta.filter else { return Ok(true) };
-        let Some(filter) = (match self.filter.get() {
-            Some(filter) => Some(filter),
-            None if self.keeps_filter => self.resident_filter(meta, &mut Reads::default())?,
-            None => None,
-        }) else {
-            return Ok(true);
-        };
         let hash = hash_key(key);
-        Ok(filter.may_contain(meta.layout.unit_of(block, hash), hash))
+        self.unit_may_contain(meta, meta.layout.unit_of(block, hash), hash, &mut Reads::default())
     }
 
     /// What one block says of a version; `None` where it is not of the kind that is searched quickly.
@@ -395,8 +396,8 @@ impl Inner {
         show(tag, sequence, value).ok_or_else(malformed).map(Some)
     }
 
-    /// Block, index in it, and number of the block of the newest version of a key at or before `at`.
-    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<(Arc<[u8]>, usize, u64)>> {
+    /// The newest version of a key at or before `at`.
+    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<Located>> {
         let Some(position) = self.find(key, &mut Reads::default())? else { return Ok(None) };
         let (mut block, mut bytes) = (position.block, position.bytes);
         while block < self.meta.blocks {

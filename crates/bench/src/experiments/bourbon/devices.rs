@@ -58,8 +58,12 @@ pub(super) fn sata() -> Result<Profile> {
     Ok(Profile::affine("sata", 100.0, 500.0, 8)?)
 }
 
+fn memory_bytes(records: &Records, share: f64) -> u64 {
+    ((records.raw_bytes() as f64 * share) as u64).max(LEAST_BYTES)
+}
+
 fn little_memory(options: DbOptions, records: &Records, share: f64) -> DbOptions {
-    let memory_bytes = ((records.raw_bytes() as f64 * share) as u64).max(LEAST_BYTES);
+    let memory_bytes = memory_bytes(records, share);
     DbOptions { memory_bytes, memtable_bytes: options.memtable_bytes.min(memory_bytes / 8), ..options }
 }
 
@@ -111,7 +115,7 @@ fn lookups_on(
                 for (place, (requests, (processor_us, device_us))) in requests.iter().zip(times).enumerate() {
                     let mut row =
                         on_device(record(name, &records, subject), profile, requests, *processor_us, *device_us)
-                            .figure("memory_share", share);
+                            .figure("memory_bytes", memory_bytes(&records, share));
                     if let Some(baseline) = baseline {
                         let (processor, device) = rows[baseline][place];
                         row = row.figure("speedup", (processor + device) / (processor_us + device_us));

@@ -4,8 +4,10 @@
 //! levels as the paper's. Times are those of the processor. Where time is spent is told apart by running everything in one thread, flushes, compaction and
 //! learning included. Devices are priced by a profile.
 
+mod breakdown;
 mod datasets;
 mod devices;
+mod error_bound;
 mod internal_lookups;
 mod learned;
 mod levels;
@@ -22,8 +24,10 @@ mod turns;
 mod watched;
 mod ycsb;
 
+pub(super) use breakdown::{FIG2, FIG8};
 pub(super) use datasets::{FIG9, FIG15};
 pub(super) use devices::{FIG16, TABLE2, TABLE3};
+pub(super) use error_bound::FIG17;
 pub(super) use internal_lookups::FIG4;
 pub(super) use levels::FIG5;
 pub(super) use lifetimes::FIG3;

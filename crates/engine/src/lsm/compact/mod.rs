@@ -17,6 +17,6 @@ pub(crate) mod world;
 
 pub(crate) use below::Below;
 pub(crate) use context::JobContext;
-pub(crate) use relocate::Collected;
+pub(crate) use relocate::{Collected, VALUE_FILE_BYTES};
 pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};
 pub(crate) use split::run_split;

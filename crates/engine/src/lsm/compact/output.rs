@@ -184,7 +184,7 @@ impl Growing {
         writer.limit_memory(context.memory_bytes / 2);
         let meta =
             TableMeta { number, smallest: first.to_vec(), smallest_sequence: Sequence::MAX, ..TableMeta::default() };
-        let model = ends.map(|(first, last)| ModelBuilder::new(first, last));
+        let model = ends.map(|(first, last)| ModelBuilder::new(first, last, context.options.model_error));
         Ok(Self { writer, meta, last: Vec::new(), values: Vec::new(), model })
     }
 

@@ -34,7 +34,8 @@ pub(crate) fn run_split<'a>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(parts.len()) {
-            scope.spawn(work);
+            // Where the system gives no thread, the others do its part.
+            _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

@@ -251,6 +251,10 @@ impl Learner {
     /// Whether something waits for its time; how long until the next, in microseconds.
     pub(crate) fn wait_us(&self) -> Option<f64> {
         let state = self.state.lock();
+        if state.running > 0 {
+            // Its end wakes whoever waits.
+            return None;
+        }
         let wait_us = state.analyzer.wait_us();
         let tables = state.tables.iter().filter_map(|(_, table)| table.upgrade()).map(|table| table.born);
         let levels = state.levels.iter().filter(|level| level.level.strong_count() > 0).map(|level| level.since);

@@ -59,7 +59,7 @@ mod tests {
         let keys: Vec<[u8; 8]> = (0..30_000_u64).map(|i| (i * i).to_be_bytes()).collect();
         // Each table is longer than a window; keys of shorter ones are found without the model.
         let counts = [1000, 100, 14_000, 500, 14_400];
-        let mut builder = ModelBuilder::new(&keys[0], keys.last().unwrap());
+        let mut builder = ModelBuilder::new(&keys[0], keys.last().unwrap(), 8);
         keys.iter().for_each(|key| builder.add(key));
         let model = LevelModel::new(builder, counts).unwrap();
         let mut position = 0;
@@ -71,6 +71,6 @@ mod tests {
                 position += 1;
             }
         }
-        assert!(LevelModel::new(ModelBuilder::new(b"", b""), [1]).is_none());
+        assert!(LevelModel::new(ModelBuilder::new(b"", b"", 8), [1]).is_none());
     }
 }

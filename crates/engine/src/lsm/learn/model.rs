@@ -4,9 +4,6 @@ use crate::io::Timer;
 use crate::lsm::entry::{put_varint, take_varint};
 use ogive_model::{Fence, FenceRun, line, plr};
 
-/// The error of the regression, in records: what the paper found best (Section 5.8).
-pub(crate) const ERROR_RECORDS: u64 = 8;
-
 /// Lines are fitted to so many records at a time, so that learning a table of any size takes little memory.
 const RECORDS_AT_ONCE: usize = 1 << 14;
 
@@ -87,6 +84,8 @@ impl PositionModel {
 #[derive(Debug)]
 pub(crate) struct ModelBuilder {
     prefix: Vec<u8>,
+    /// Error of the regression, in records.
+    error: u64,
     fences: Vec<Fence>,
     /// The number of the first record that no line leads to yet, and where its line may begin.
     first: u64,
@@ -100,10 +99,11 @@ pub(crate) struct ModelBuilder {
 
 impl ModelBuilder {
     /// For keys from `smallest` to `largest`: what these have in common all have.
-    pub(crate) fn new(smallest: &[u8], largest: &[u8]) -> Self {
+    pub(crate) fn new(smallest: &[u8], largest: &[u8], error: u64) -> Self {
         let shared = smallest.iter().zip(largest).take_while(|(one, other)| one == other).count();
         Self {
             prefix: smallest[..shared].to_vec(),
+            error,
             fences: Vec::new(),
             first: 0,
             start: 0,
@@ -144,7 +144,7 @@ impl ModelBuilder {
         // A long run of equal coordinates has no border; it is waited out.
         let Some((cut, start)) = cut else { return };
         let part = FenceRun { fences: &self.fences[..=cut], ..run };
-        let nodes = plr::greedy(&part, ERROR_RECORDS);
+        let nodes = plr::greedy(&part, self.error);
         line::encode(&nodes, &mut self.lines);
         self.count += nodes.len();
         self.first += cut as u64 + 1;
@@ -158,7 +158,7 @@ impl ModelBuilder {
             return None;
         }
         let run = FenceRun { start: self.start, first_child: self.first, fences: &self.fences, at_end: true };
-        let nodes = plr::greedy(&run, ERROR_RECORDS);
+        let nodes = plr::greedy(&run, self.error);
         line::encode(&nodes, &mut self.lines);
         self.count += nodes.len();
         self.lines.shrink_to_fit();
@@ -174,7 +174,7 @@ mod tests {
 
     fn learn(keys: &[Vec<u8>]) -> PositionModel {
         let (first, last) = (keys.first().unwrap(), keys.last().unwrap());
-        let mut builder = ModelBuilder::new(first, last);
+        let mut builder = ModelBuilder::new(first, last, 8);
         keys.iter().for_each(|key| builder.add(key));
         builder.finish().unwrap()
     }

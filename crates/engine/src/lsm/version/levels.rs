@@ -56,12 +56,6 @@ impl Levels {
         (0..LEVELS).map(|level| self.bytes(level)).sum()
     }
 
-    /// Whether there is no table.
-    #[cfg(test)]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.levels.iter().all(Vec::is_empty)
-    }
-
     /// The first level from 1 on that has tables.
     pub(crate) fn first_filled(&self) -> Option<usize> {
         (1..LEVELS).find(|&level| !self.level(level).is_empty())

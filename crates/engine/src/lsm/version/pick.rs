@@ -8,7 +8,7 @@ use super::table::TableMeta;
 use super::targets::Targets;
 use crate::lsm::entry::{KeyspaceId, Sequence};
 use crate::lsm::options::DbOptions;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The last level.
@@ -36,7 +36,14 @@ const LEVEL0_TABLES_MAX: usize = 12;
 const DROPPED_PERCENT: u64 = 50;
 
 /// Value files with less that is dead are left alone, in bytes: their own head and foot are more of them than what could be gained.
-const DEAD_BYTES_MIN: u64 = 4096;
+const DEAD_BYTES_MIN: u64 = 512;
+
+/// A level is merged into the next when it hides more than this part of all live values: until then nobody knows which of them are
+/// dead, and at most so much space is lost to that.
+const HIDDEN_PART: u64 = 16;
+
+/// A table is rewritten for the sake of collection alone when so many percent of what may be dead are.
+const LATE_PERCENT: u64 = 125;
 
 /// A compaction that was asked for takes more than this in parts: until it ends, its outputs lie beside its inputs.
 const JOB_BYTES: u64 = 4 << 30;
@@ -58,15 +65,17 @@ pub(crate) struct Limits {
     pub(crate) job_bytes: u64,
     /// A table is rewritten when so much of it, in percent, can be dropped.
     pub(crate) dropped_percent: u64,
-    /// Values are collected from files of which so much is dead, in percent.
+    /// Values are collected when so much of all value files is dead, in percent.
     pub(crate) dead_percent: u64,
+    /// Of tables, by number: bytes of older values in tables below that their entries are estimated to hide.
+    pub(crate) hidden: BTreeMap<u64, u64>,
     /// No snapshot is older: of a key, one entry of this number or less is needed.
     pub(crate) oldest_snapshot: Sequence,
 }
 
 impl Limits {
     /// As the options of a store have it.
-    pub(crate) fn of(options: &DbOptions, oldest_snapshot: Sequence) -> Self {
+    pub(crate) fn of(options: &DbOptions, oldest_snapshot: Sequence, hidden: BTreeMap<u64, u64>) -> Self {
         Self {
             level0_tables: LEVEL0_TABLES,
             level0_tables_max: LEVEL0_TABLES_MAX,
@@ -76,6 +85,7 @@ impl Limits {
             job_bytes: JOB_BYTES,
             dropped_percent: DROPPED_PERCENT,
             dead_percent: (options.dead_share * 100.0) as u64,
+            hidden,
             oldest_snapshot,
         }
     }
@@ -124,19 +134,57 @@ impl<'a> Picker<'a> {
         scores[0] = self.score_of_level0(levels, targets.base);
         for (level, score) in scores.iter_mut().enumerate().take(LAST).skip(1) {
             let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
-            *score = per_mille(idle.map(|table| table.bytes).sum(), targets.bytes[level]);
+            let is_hiding = self.is_hiding(levels, level);
+            *score = per_mille(idle.map(|table| table.bytes).sum(), targets.bytes[level]).max(if is_hiding {
+                DUE
+            } else {
+                0
+            });
         }
         scores
     }
 
-    /// Value files that so much of is dead that they are to be collected. What is dead only grows, so a file stays among them.
+    /// Value files that are to be collected: those of which most is dead, until no more of all files is dead than the limit.
+    ///
+    /// Which files are taken decides what collection costs: to free a byte of a file of which the part *d* is dead, `(1 - d) / d` bytes
+    /// are moved. So how much is dead of all of them says when, and how much of each says which.
     pub(crate) fn collectable(&self) -> BTreeSet<u64> {
-        let files = self.state.value_files.iter();
-        let is_due = |bytes: u64, dead: u64| {
-            dead >= DEAD_BYTES_MIN
-                && u128::from(dead) * 100 >= u128::from(bytes) * u128::from(self.limits.dead_percent.max(1))
-        };
-        files.filter(|(_, file)| is_due(file.bytes, file.dead_bytes())).map(|(&number, _)| number).collect()
+        let mut files: Vec<(u64, u64, u64)> = self
+            .state
+            .value_files
+            .iter()
+            .map(|(&number, file)| (number, file.bytes, file.dead_bytes()))
+            .filter(|&(_, _, dead)| dead >= DEAD_BYTES_MIN)
+            .collect();
+        files.sort_unstable_by(|one, other| {
+            (u128::from(other.2) * u128::from(one.1)).cmp(&(u128::from(one.2) * u128::from(other.1)))
+        });
+        let (mut bytes, mut dead) = self.value_bytes();
+        let mut chosen = BTreeSet::new();
+        for (number, file_bytes, file_dead) in files {
+            if !is_share(dead, bytes, self.limits.dead_percent) {
+                break;
+            }
+            chosen.insert(number);
+            dead = dead.saturating_sub(file_dead);
+            // What is alive of it lies in another file then.
+            bytes = bytes.saturating_sub(file_dead.min(file_bytes));
+        }
+        chosen
+    }
+
+    /// Bytes of all value files, and how many of them are dead.
+    fn value_bytes(&self) -> (u64, u64) {
+        let files = self.state.value_files.values();
+        files.fold((0, 0), |(bytes, dead), file| (bytes + file.bytes, dead + file.dead_bytes()))
+    }
+
+    /// Whether the tables of a level hide too many bytes of older values from readers, while the tables below still lead to them.
+    fn is_hiding(&self, levels: &Levels, level: usize) -> bool {
+        let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
+        let hidden: u64 = idle.filter_map(|table| self.limits.hidden.get(&table.number)).sum();
+        let (bytes, dead) = self.value_bytes();
+        hidden > bytes.saturating_sub(dead) / HIDDEN_PART
     }
 
     fn keyspaces(&self) -> impl Iterator<Item = (KeyspaceId, &'a Levels)> + use<'a> {
@@ -171,13 +219,17 @@ impl<'a> Picker<'a> {
 
     fn score_of_level0(&self, levels: &Levels, base: usize) -> u64 {
         let tables = levels.level(0);
-        if tables.len() < self.limits.level0_tables.max(1) || tables.iter().any(|table| self.is_busy(table)) {
+        if tables.is_empty() || tables.iter().any(|table| self.is_busy(table)) {
             return 0;
+        }
+        let is_hiding = self.is_hiding(levels, 0);
+        if tables.len() < self.limits.level0_tables.max(1) {
+            return if is_hiding { DUE } else { 0 };
         }
         // Tables that wait for more of them are merged with the base for less in all, and cost look-ups a filter each.
         let merged: u64 = Span::of(tables.iter().map(AsRef::as_ref))
             .map_or(0, |span| levels.overlapping(base, span.bounds()).map(|table| table.bytes).sum());
-        let is_due = tables.len() >= self.limits.level0_tables_max || levels.bytes(0) >= merged;
+        let is_due = is_hiding || tables.len() >= self.limits.level0_tables_max || levels.bytes(0) >= merged;
         if is_due { per_mille(tables.len() as u64, self.limits.level0_tables as u64) } else { 0 }
     }
 
@@ -304,7 +356,14 @@ impl<'a> Picker<'a> {
     }
 
     /// Rewrites the table that points at most bytes of files that are to be collected.
+    ///
+    /// Merges that are due anyway collect along their way, for nothing more than the values that they move; so one for its own sake waits
+    /// until they have not kept up.
     fn collection_job(&self) -> Option<Job> {
+        let (bytes, dead) = self.value_bytes();
+        if !is_share(dead, bytes, self.limits.dead_percent.saturating_mul(LATE_PERCENT) / 100) {
+            return None;
+        }
         let collectable = self.collectable();
         let pointed = |table: &TableMeta| -> u64 { collectable.iter().map(|&file| table.bytes_in(file)).sum() };
         let mut tables: Vec<_> = self
@@ -374,6 +433,11 @@ impl<'a> Picker<'a> {
         let mut tables = group.iter().filter(|(found, _)| *found == level);
         tables.find_map(|(_, table)| self.table_job(keyspace, levels, Reason::Asked, level, table))
     }
+}
+
+/// Whether more than so many percent of `whole` are `part`.
+fn is_share(part: u64, whole: u64, percent: u64) -> bool {
+    u128::from(part) * 100 > u128::from(whole) * u128::from(percent)
 }
 
 fn per_mille(part: u64, whole: u64) -> u64 {

@@ -65,6 +65,11 @@ impl TableMeta {
         self.removals > 0 || self.shadowed > 0 || self.has_range_removals
     }
 
+    /// Bytes of all value files that it points at.
+    pub(crate) fn value_bytes(&self) -> u64 {
+        self.values.iter().map(|(_, bytes)| bytes).sum()
+    }
+
     /// Bytes of `file` that it points at.
     pub(crate) fn bytes_in(&self, file: u64) -> u64 {
         self.values.iter().filter(|(number, _)| *number == file).map(|(_, bytes)| bytes).sum()

@@ -1,0 +1,140 @@
+//! Figures 2 and 8: a look-up by the paper's steps.
+//!
+//! Look-ups are run with a clock between their steps; what reading the clock takes is left out. Each step is the mean over all but the
+//! slowest look-ups, into which other work of the machine falls.
+
+use anyhow::Result;
+use ogive::io::{Profile, StepClock};
+use ogive::lsm::LookupSteps;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::devices::sata;
+use super::setting::{SETS, lookups, records, requests};
+use super::store::{Order, Store};
+use super::subjects::{BASELINE, READ_ONLY, chosen};
+use super::turns::{Stores, record};
+use crate::output::Record;
+use crate::workload::{Asked, Population, Requests};
+
+pub(in crate::experiments) const FIG2: Experiment = Experiment {
+    name: "bourbon/fig2",
+    about: "a look-up without models by its steps, in memory and with data on devices, by profiles (Bourbon, Figure 2)",
+    run: fig2,
+};
+
+pub(in crate::experiments) const FIG8: Experiment = Experiment {
+    name: "bourbon/fig8",
+    about: "a look-up by its steps, without models, by models, by exact separators (Bourbon, Figure 8)",
+    run: fig8,
+};
+
+/// Of the look-ups, the slowest are left out: one in so many.
+const LEFT_OUT: usize = 50;
+
+/// The mean steps of the look-ups, but for the slowest.
+fn steps_of(store: &Store<'_>, asked: &Asked) -> Result<LookupSteps> {
+    let mut clock = StepClock::new();
+    let mut all = Vec::with_capacity(asked.len());
+    for key in asked.iter() {
+        let mut steps = LookupSteps::default();
+        store.db.get_timed(key, &mut clock, &mut steps)?;
+        all.push(steps);
+    }
+    all.sort_by(|one, other| one.total_ns().total_cmp(&other.total_ns()));
+    all.truncate((all.len() - all.len() / LEFT_OUT).max(1));
+    let count = all.len() as f64;
+    let mean = |figure: fn(&LookupSteps) -> f64| all.iter().map(figure).sum::<f64>() / count;
+    let mut steps = LookupSteps::default();
+    steps.find_files_ns = mean(|steps| steps.find_files_ns);
+    steps.search_index_ns = mean(|steps| steps.search_index_ns);
+    steps.search_filter_ns = mean(|steps| steps.search_filter_ns);
+    steps.load_block_ns = mean(|steps| steps.load_block_ns);
+    steps.search_block_ns = mean(|steps| steps.search_block_ns);
+    steps.read_value_ns = mean(|steps| steps.read_value_ns);
+    steps.other_ns = mean(|steps| steps.other_ns);
+    Ok(steps)
+}
+
+fn figures(row: Record, steps: &LookupSteps) -> Record {
+    row.figure("find_files_ns", steps.find_files_ns)
+        .figure("search_index_ns", steps.search_index_ns)
+        .figure("search_filter_ns", steps.search_filter_ns)
+        .figure("load_block_ns", steps.load_block_ns)
+        .figure("search_block_ns", steps.search_block_ns)
+        .figure("read_value_ns", steps.read_value_ns)
+        .figure("other_ns", steps.other_ns)
+}
+
+/// What searching takes: what a model can make less.
+fn indexing_ns(steps: &LookupSteps) -> f64 {
+    steps.find_files_ns + steps.search_index_ns + steps.search_filter_ns + steps.search_block_ns
+}
+
+fn fig8(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let subjects = chosen(context, &READ_ONLY)?;
+    for spec in context.specs(&SETS) {
+        let records = records(context, &spec)?;
+        let population = Population::whole((0..records.len() as u64).collect());
+        let progress = Progress::new(subjects.len())?;
+        let stores = Stores::load(context, &records, &population, Order::Random, &subjects, |options| options)?;
+        let requests = requests(context, Requests::Uniform);
+        let mut baseline = LookupSteps::default();
+        for (subject, store) in subjects.iter().zip(&stores.stores) {
+            progress.on(format!("{} on {spec}", subject.name));
+            let asked = store.asked(&requests, lookups(context), true, context.seed)?;
+            store.warm(&asked)?;
+            let steps = steps_of(store, &asked)?;
+            if *subject == BASELINE {
+                baseline = steps;
+            }
+            let search = |steps: &LookupSteps| steps.search_index_ns + steps.search_block_ns;
+            output.report(
+                figures(record(FIG8.name, &records, subject), &steps)
+                    .figure("total_ns", steps.total_ns())
+                    .figure("search_speedup", search(&baseline) / search(&steps))
+                    .figure("load_speedup", baseline.load_block_ns / steps.load_block_ns),
+            )?;
+            progress.step();
+        }
+    }
+    Ok(())
+}
+
+fn fig2(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let devices = if context.profiles.is_empty() {
+        vec![sata()?, Profile::named("nvme")?, Profile::named("optane")?]
+    } else {
+        context.profiles_or(&[])?
+    };
+    for spec in context.specs(&SETS[..1]) {
+        let records = records(context, &spec)?;
+        let population = Population::whole((0..records.len() as u64).collect());
+        let stores = Stores::load(context, &records, &population, Order::Random, &[BASELINE], |options| options)?;
+        for store in &stores.stores {
+            let asked = store.asked(&requests(context, Requests::Uniform), lookups(context), true, context.seed)?;
+            store.warm(&asked)?;
+            let steps = steps_of(store, &asked)?;
+            let row = |device: &str, steps: &LookupSteps| {
+                figures(record(FIG2.name, &records, &BASELINE).profile(device), steps)
+                    .figure("total_ns", steps.total_ns())
+                    .figure("indexing_share", indexing_ns(steps) / steps.total_ns())
+            };
+            output.report(row("memory", &steps))?;
+            for device in &devices {
+                // On a device, a block is read for each look-up, and the value in the value log.
+                let mut on_device = steps;
+                on_device.load_block_ns += 1e3 * device.time_us(BLOCK_BYTES);
+                if !context.inline_values {
+                    on_device.read_value_ns += 1e3 * device.time_us(VALUE_READ_BYTES);
+                }
+                output.report(row(device.name(), &on_device))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is read of a table, and of a value file.
+const BLOCK_BYTES: u64 = 4096;
+const VALUE_READ_BYTES: u64 = 512;

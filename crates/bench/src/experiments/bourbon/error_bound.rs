@@ -1,0 +1,56 @@
+//! Figure 17: the error of models against the time of look-ups and the memory of models; what models take by key set.
+
+use anyhow::Result;
+use ogive::lsm::DbOptions;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::setting::{lookups, records, requests};
+use super::store::Order;
+use super::subjects::{BASELINE, FILE, FILE_IN_BLOCK};
+use super::turns::{Stores, record, rounds};
+use crate::workload::{Population, Requests};
+
+pub(in crate::experiments) const FIG17: Experiment = Experiment {
+    name: "bourbon/fig17",
+    about: "look-ups and memory of models by the error of the models, and by key set (Bourbon, Figure 17)",
+    run,
+};
+
+/// Errors in records, of which the paper found 8 to be best.
+const ERRORS: [u64; 6] = [2, 4, 8, 16, 32, 64];
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let specs = context.specs(&["linear", "seg1", "seg10", "normal", "lognormal", "uniform"]);
+    let progress = Progress::new(specs.len() * ERRORS.len())?;
+    for spec in specs {
+        let records = records(context, &spec)?;
+        let population = Population::whole((0..records.len() as u64).collect());
+        for error in ERRORS {
+            progress.on(format!("error {error} on {spec}"));
+            let with_error = |options| DbOptions { model_error: error, ..options };
+            let subjects = [BASELINE, FILE, FILE_IN_BLOCK];
+            let mut stores = Stores::load(context, &records, &population, Order::Random, &subjects, with_error)?;
+            let requests = requests(context, Requests::Uniform);
+            let asked = |round| stores.stores[0].asked(&requests, lookups(context), true, context.seed + round);
+            let asked = (0..rounds(context)).map(asked).collect::<Result<Vec<_>>>()?;
+            stores.stores.iter().try_for_each(|store| store.warm(&asked[0]))?;
+            let all = stores.in_turn(context, |store, round| store.get_ns(&asked[round as usize]))?;
+            for (subject, store, values, speedup) in stores.compared(&all).filter(|(subject, ..)| **subject != BASELINE)
+            {
+                let models = store.db.learning_stats();
+                output.report(
+                    record(FIG17.name, &records, subject)
+                        .figure("error_records", error)
+                        .spread("processor_ns_per_get", values)
+                        .figure("speedup", speedup)
+                        .figure("segments", models.segments)
+                        .figure("model_bytes", models.model_bytes)
+                        .figure("model_bytes_of_raw", models.model_bytes as f64 / records.raw_bytes() as f64),
+                )?;
+            }
+            progress.step();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! Look-ups with a clock between their steps, for breakdowns (Bourbon, Figures 2 and 8). Look-ups at large are not slowed by it.
+
+use super::db::Db;
+use super::entry::Sequence;
+use super::keyspace::Keyspace;
+use super::table_file::TableFile;
+use super::view::{Found, Source, View};
+use crate::block::Slice;
+use crate::error::Result;
+use crate::io::StepClock;
+use crate::table::TableSteps;
+use std::sync::Arc;
+
+/// Where the time of a look-up went, in nanoseconds. The steps are the paper's (Section 2.1); those of all tables that were asked are
+/// added up. Indexes and filters are in memory, so that nothing is spent on loading them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct LookupSteps {
+    /// From the key to the tables that may hold it.
+    pub find_files_ns: f64,
+    /// From the key to the block, by full keys, separators or a model.
+    pub search_index_ns: f64,
+    /// Asking the filter.
+    pub search_filter_ns: f64,
+    /// From the block's number to its bytes in memory.
+    pub load_block_ns: f64,
+    /// From the block to the record.
+    pub search_block_ns: f64,
+    /// From the entry to the value, which may lie in the value log.
+    pub read_value_ns: f64,
+    /// All else: the view, and memtables.
+    pub other_ns: f64,
+    /// Tables that were asked.
+    pub tables: u64,
+}
+
+impl LookupSteps {
+    /// All steps together.
+    #[must_use]
+    pub fn total_ns(&self) -> f64 {
+        let search = self.search_index_ns + self.search_filter_ns + self.search_block_ns;
+        self.find_files_ns + search + self.load_block_ns + self.read_value_ns + self.other_ns
+    }
+
+    fn add(&mut self, steps: &TableSteps) {
+        self.search_index_ns += steps.search_index_ns;
+        self.search_filter_ns += steps.search_filter_ns;
+        self.load_block_ns += steps.load_block_ns;
+        self.search_block_ns += steps.search_block_ns;
+        self.tables += 1;
+    }
+}
+
+impl Db {
+    /// As [`Keyspace::get`], in the default keyspace; adds where the time went to `steps`.
+    ///
+    /// # Errors
+    /// As [`Keyspace::get`].
+    pub fn get_timed(
+        &self,
+        key: impl AsRef<[u8]>,
+        clock: &mut StepClock,
+        steps: &mut LookupSteps,
+    ) -> Result<Option<Slice>> {
+        let keyspace: &Keyspace = self;
+        clock.begin();
+        let view = keyspace.tree().view.get();
+        let found = view.find_timed(key.as_ref(), self.core().visible(), clock, steps)?;
+        let value = found.map(|found| keyspace.value(found, &view.values)).transpose()?;
+        steps.read_value_ns += clock.lap_ns();
+        Ok(value)
+    }
+}
+
+impl View {
+    /// As [`View::find`].
+    fn find_timed(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        clock: &mut StepClock,
+        steps: &mut LookupSteps,
+    ) -> Result<Option<Found>> {
+        for memtable in std::iter::once(&self.active).chain(&self.sealed) {
+            let source = Source { hidden: memtable.covering(key, at), entry: memtable.get_slice(key, at) };
+            if let Some(found) = source.decide() {
+                steps.other_ns += clock.lap_ns();
+                return Ok(found);
+            }
+        }
+        steps.other_ns += clock.lap_ns();
+        for table in self.levels.newest.iter().filter(|table| table.may_hold(key)) {
+            steps.find_files_ns += clock.lap_ns();
+            if let Some(found) = ask(table, key, at, None, clock, steps)? {
+                return Ok(found);
+            }
+        }
+        for (_, level) in &self.levels.deeper {
+            let asked = level.ask(key);
+            // A level's model finds table and place at once.
+            let step = if level.model().is_some() { &mut steps.search_index_ns } else { &mut steps.find_files_ns };
+            *step += clock.lap_ns();
+            if let Some((table, window)) = asked
+                && let Some(found) = ask(table, key, at, window, clock, steps)?
+            {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn ask(
+    table: &Arc<TableFile>,
+    key: &[u8],
+    at: Sequence,
+    window: Option<(u64, u64)>,
+    clock: &mut StepClock,
+    steps: &mut LookupSteps,
+) -> Result<Option<Option<Found>>> {
+    let mut inner = TableSteps::default();
+    let entry = table.get_timed(key, at, window, clock, &mut inner)?;
+    steps.add(&inner);
+    Ok(Source { hidden: table.covering(key, at), entry }.decide())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::MemoryStorage;
+    use crate::lsm::{DbOptions, Learning};
+
+    #[test]
+    fn timed_look_ups_find_what_others_find_and_fill_every_step() -> Result<()> {
+        for learning in [Learning::Never, Learning::Offline, Learning::Coded] {
+            let options = DbOptions { threads: 0, learning, separation_threshold: 0, ..DbOptions::default() };
+            let db = Db::open_in(Arc::new(MemoryStorage::new()), &options)?;
+            for round in 0..3_u32 {
+                for key in (round..3_000).step_by(1 + round as usize) {
+                    db.insert(key.to_be_bytes(), [key.to_le_bytes(), round.to_le_bytes()].concat())?;
+                }
+                db.flush()?;
+            }
+            db.learn()?;
+            let mut steps = LookupSteps::default();
+            let mut clock = StepClock::new();
+            for key in 0..3_010_u32 {
+                let timed = db.get_timed(key.to_be_bytes(), &mut clock, &mut steps)?;
+                assert_eq!(timed, db.get(key.to_be_bytes())?, "{key}");
+            }
+            assert!(steps.tables >= 3_000 && steps.search_index_ns > 0.0 && steps.search_block_ns > 0.0, "{steps:?}");
+            assert!(steps.total_ns() >= steps.read_value_ns && steps.read_value_ns > 0.0, "{steps:?}");
+        }
+        Ok(())
+    }
+}
