@@ -100,10 +100,10 @@ impl View {
             // A level's model finds table and place at once.
             let step = if level.model().is_some() { &mut steps.search_index_ns } else { &mut steps.find_files_ns };
             *step += clock.lap_ns();
-            if let Some((table, window)) = asked {
-                if let Some(found) = ask(table, key, at, window, clock, steps)? {
-                    return Ok(found);
-                }
+            if let Some((table, window)) = asked
+                && let Some(found) = ask(table, key, at, window, clock, steps)?
+            {
+                return Ok(found);
             }
         }
         Ok(None)
