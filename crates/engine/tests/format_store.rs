@@ -23,7 +23,7 @@ fn default_records() -> Records {
 
 /// Every tenth value is long enough to be separated.
 fn value(i: u32) -> Vec<u8> {
-    vec![i as u8; if i % 10 == 0 { 300 } else { 20 }]
+    vec![i as u8; if i.is_multiple_of(10) { 300 } else { 20 }]
 }
 
 fn other_records() -> Records {
