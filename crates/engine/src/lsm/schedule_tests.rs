@@ -185,7 +185,10 @@ fn read(db: &Db, snapshot: Option<&Snapshot>, writer: u8, way: u64) -> u64 {
     };
     assert_eq!(found.len(), usize::from(KEYS), "keys are missing: {found:?}");
     // Look-ups one by one are of different moments, the later ones not of earlier ones.
-    assert!(found.is_sorted() && (found.iter().all(|&batch| batch == found[0]) || snapshot.is_none() && way % 4 == 0));
+    assert!(
+        found.is_sorted()
+            && (found.iter().all(|&batch| batch == found[0]) || snapshot.is_none() && way.is_multiple_of(4))
+    );
     found[0]
 }
 
@@ -270,7 +273,7 @@ fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u
         let _part = maintainer;
         for round in 0..2 {
             db.flush().unwrap();
-            if (seed + round) % 3 == 0 {
+            if (seed + round).is_multiple_of(3) {
                 db.compact().unwrap();
             }
         }

@@ -2,7 +2,6 @@
 //! path finds what a sorted map finds, and a cursor stands where a position in that map stands. Method: tables of generated records in
 //! several shapes; every key, its neighbours and absent ones, at every sequence of interest; random walks of a cursor.
 
-use super::cursor::TableEntry;
 use super::*;
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
@@ -155,9 +154,10 @@ fn records(seed: u64, random: &mut Random) -> Model {
         let key: Vec<u8> = (0..length).map(|i| if i < 2 { 7 } else { random.below(4) as u8 * 60 }).collect();
         let versions = if random.below(5) == 0 { random.below(30) } else { 1 };
         for _ in 0..versions {
-            let sequence = if seed % 3 == 0 { 0 } else { random.below(12) };
-            let tag = if seed % 5 == 0 { random.below(3) as u8 } else { 1 };
-            let bytes = if seed % 4 < 2 { 16 } else { random.below(if seed % 7 == 0 { 900 } else { 40 }) as usize };
+            let sequence = if seed.is_multiple_of(3) { 0 } else { random.below(12) };
+            let tag = if seed.is_multiple_of(5) { random.below(3) as u8 } else { 1 };
+            let bytes =
+                if seed % 4 < 2 { 16 } else { random.below(if seed.is_multiple_of(7) { 900 } else { 40 }) as usize };
             model.insert((key.clone(), Reverse(sequence)), (tag, vec![random.below(256) as u8; bytes]));
         }
     }

@@ -220,10 +220,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_a_model_or_refused(bytes: Vec<u8>, key: Vec<u8>) {
-            if let Some(model) = PositionModel::decode(&bytes) {
-                if let Some((low, high)) = model.window(&key) {
-                    prop_assert!(low <= high);
-                }
+            if let Some((low, high)) = PositionModel::decode(&bytes).and_then(|model| model.window(&key)) {
+                prop_assert!(low <= high);
             }
         }
 

@@ -45,7 +45,10 @@ fn filled(groups: &[Vec<Put>]) -> Arc<Memtable> {
     memtable
 }
 
-pub(super) fn owned(entry: Option<Entry<'_>>) -> Option<((Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>))> {
+/// Key and number of an entry, and what they stand for.
+type Owned = ((Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>));
+
+pub(super) fn owned(entry: Option<Entry<'_>>) -> Option<Owned> {
     entry.map(|entry| ((entry.key.to_vec(), Reverse(entry.sequence)), (entry.kind, entry.value.to_vec())))
 }
 
@@ -104,7 +107,7 @@ proptest! {
                 (_, Some((at, _))) => model.range(..at).next_back(),
                 (_, None) => None,
             };
-            let expected = place.map(|(key, value): (&(Vec<u8>, Reverse<u64>), &(Kind, Vec<u8>))| (key.clone(), value.clone()));
+            let expected: Option<Owned> = place.map(|(key, value)| (key.clone(), value.clone()));
             prop_assert_eq!(owned(cursor.entry()), expected.clone());
             prop_assert_eq!(cursor.value_slice().map(|value| value.to_vec()), expected.map(|(_, (_, value))| value));
         }

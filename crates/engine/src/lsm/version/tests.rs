@@ -96,10 +96,8 @@ impl Model {
     /// Whether all that must hold does, by looking at each pair.
     fn is_consistent(&self) -> bool {
         let pairs = self.tables.iter().flat_map(|one| self.tables.iter().map(move |other| (one, other)));
-        let clash = |((place, one), (other_place, other)): (
-            (&(u32, usize, u64), &TableMeta),
-            (&(u32, usize, u64), &TableMeta),
-        )| {
+        type Placed<'a> = (&'a (u32, usize, u64), &'a TableMeta);
+        let clash = |((place, one), (other_place, other)): (Placed<'_>, Placed<'_>)| {
             if place == other_place || (place.0, place.1) != (other_place.0, other_place.1) || !shares_keys(one, other)
             {
                 return false;

@@ -36,7 +36,7 @@ struct Recorder {
 }
 
 impl Recorder {
-    fn new(files: &BTreeMap<String, Vec<u8>>) -> (Arc<dyn Storage>, Calls) {
+    fn over(files: &BTreeMap<String, Vec<u8>>) -> (Arc<dyn Storage>, Calls) {
         let (memory, calls) = (MemoryStorage::new(), Calls::default());
         files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
         let recorder = Self { memory, calls: Arc::clone(&calls), files: Mutex::new(files.len()) };
@@ -215,13 +215,13 @@ fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Op
 #[test]
 fn after_every_crash_the_last_acknowledged_state_or_the_next_is_there() {
     let nothing = BTreeMap::new();
-    let (storage, calls) = Recorder::new(&nothing);
+    let (storage, calls) = Recorder::over(&nothing);
     let states: Vec<State> = work(&storage, &calls).into_iter().map(|state| State { next_file: 0, ..state }).collect();
     let calls = calls.lock().unwrap().clone();
     let (mut tried, mut undecided) = (0, 0);
     images(&nothing, &calls, 12, |files, reached, point| {
         tried += 1;
-        let (storage, recovery) = Recorder::new(files);
+        let (storage, recovery) = Recorder::over(files);
         let found = reopened(files, &storage);
         let place = found.as_ref().map(|found| states.iter().position(|state| state == found).unwrap() + 1);
         let place = place.unwrap_or(0);
@@ -229,7 +229,7 @@ fn after_every_crash_the_last_acknowledged_state_or_the_next_is_there() {
         undecided += usize::from(place > reached);
         let recovery = recovery.lock().unwrap().clone();
         images(files, &recovery, 2, |files, _, again| {
-            let (storage, _) = Recorder::new(files);
+            let (storage, _) = Recorder::over(files);
             assert_eq!(reopened(files, &storage), found, "{point}, recovered, {again}");
         });
     });
