@@ -9,6 +9,7 @@ pub mod coded;
 pub mod filter;
 pub mod inner;
 mod input;
+pub mod manifest;
 pub mod nodes;
 pub mod profile;
 pub mod store;
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "inner_row", run: inner::row, seeds: inner::row_seeds },
     Target { name: "key", run: text::key, seeds: text::key_seeds },
     Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
+    Target { name: "manifest", run: manifest::open, seeds: manifest::open_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
     Target { name: "steps", run: nodes::steps, seeds: nodes::step_seeds },
     Target { name: "store", run: store::open, seeds: store::open_seeds },

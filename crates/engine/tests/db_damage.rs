@@ -134,7 +134,6 @@ fn a_flipped_bit_anywhere_is_told_or_does_no_harm() {
                 count.0 += u32::from(right_or_told(&damaged, &answers, &what));
             }
         }
-        println!("told, of tried: {told:?}");
         for ending in ["log", "manifest"] {
             let (told, tried) = told[ending];
             assert_eq!(told, tried, "every bit of a {ending} counts after a clean close");

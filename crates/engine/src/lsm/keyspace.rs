@@ -185,14 +185,20 @@ impl Keyspace {
     pub fn get_into(&self, key: impl AsRef<[u8]>, value: &mut Vec<u8>) -> Result<bool> {
         value.clear();
         let limit_bytes = self.core().options.memory_bytes;
-        let found = self.find(key.as_ref(), Sequence::MAX, |found, values| match found {
-            (Kind::Pointer, pointer) => values.get_into(&pointer, limit_bytes, value, &|| self.path()),
-            (_, found) => {
-                value.extend_from_slice(&found);
-                Ok(())
+        self.check_alive()?;
+        let view = self.tree.view.peek();
+        match view.find_into(key.as_ref(), self.core().visible(), value)? {
+            Some(Kind::Pointer) => {
+                let pointer = std::mem::take(value);
+                view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
+                Ok(true)
             }
-        })?;
-        Ok(found.is_some())
+            Some(_) => Ok(true),
+            None => {
+                value.clear();
+                Ok(false)
+            }
+        }
     }
 
     /// The value of a key as a stream, whatever its length.

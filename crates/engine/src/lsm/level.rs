@@ -37,7 +37,7 @@ fn number_of(key: &[u8]) -> u64 {
 }
 
 /// The first and the last position in a table that a model leads to.
-type Window = (u64, u64);
+pub(crate) type Window = (u64, u64);
 
 impl LevelTables {
     /// `tables` are disjoint and in order.

@@ -198,6 +198,28 @@ impl TableFile {
         Ok(Some((kind, sequence, value)))
     }
 
+    /// As [`Self::get_in`], or [`Self::get`] without a window, with the value copied into a buffer, whatever was there.
+    #[inline]
+    pub(crate) fn copy(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        window: Option<(u64, u64)>,
+        value: &mut Vec<u8>,
+    ) -> Result<Option<(Kind, Sequence, ())>> {
+        let window = window.or_else(|| self.window(key));
+        let sample = Sample::begin();
+        let found = self.table.visit_version(key, at, self.path_of(window), |tag, sequence, found| {
+            value.clear();
+            value.extend_from_slice(found);
+            (tag, sequence)
+        })?;
+        self.times.end(sample, window.is_some(), found.is_some());
+        let Some((tag, sequence)) = found else { return Ok(None) };
+        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        Ok(Some((kind, sequence, ())))
+    }
+
     /// As [`Self::get_in`], or [`Self::get`] without a window; adds what the steps take.
     pub(crate) fn get_timed(
         &self,

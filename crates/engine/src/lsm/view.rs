@@ -1,7 +1,7 @@
 //! What a keyspace consists of at one moment, and how a key is found in it.
 
 use super::entry::{KeyspaceId, Kind, Sequence};
-use super::level::LevelTables;
+use super::level::{LevelTables, Window};
 use super::memtable::Memtable;
 use super::removals::Removals;
 use super::table_file::TableFile;
@@ -80,9 +80,72 @@ impl Levels {
 pub(crate) type Found = (Kind, Slice);
 
 /// The newest range removal that hides older entries, and what was found in one source.
-pub(super) struct Source {
+pub(super) struct Source<T> {
     pub(super) hidden: Sequence,
-    pub(super) entry: Option<(Kind, Sequence, Slice)>,
+    pub(super) entry: Option<(Kind, Sequence, T)>,
+}
+
+/// How a look-up takes what it finds.
+trait Take {
+    type Taken;
+
+    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, Self::Taken)>;
+
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        key: &[u8],
+        at: Sequence,
+        place: Option<Window>,
+    ) -> Result<Option<(Kind, Sequence, Self::Taken)>>;
+}
+
+/// Shares the value with what holds it.
+struct Sharing;
+
+impl Take for Sharing {
+    type Taken = Slice;
+
+    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, Slice)> {
+        memtable.get_slice(key, at)
+    }
+
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        key: &[u8],
+        at: Sequence,
+        place: Option<Window>,
+    ) -> Result<Option<(Kind, Sequence, Slice)>> {
+        match place {
+            Some(_) => table.get_in(key, at, place),
+            None => table.get(key, at),
+        }
+    }
+}
+
+/// Copies the value, whatever was in the buffer before; so no count of a block's users is touched.
+struct Copying<'a>(&'a mut Vec<u8>);
+
+impl Take for Copying<'_> {
+    type Taken = ();
+
+    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, ())> {
+        let entry = memtable.get(key, at)?;
+        self.0.clear();
+        self.0.extend_from_slice(entry.value);
+        Some((entry.kind, entry.sequence, ()))
+    }
+
+    fn of_table(
+        &mut self,
+        table: &TableFile,
+        key: &[u8],
+        at: Sequence,
+        place: Option<Window>,
+    ) -> Result<Option<(Kind, Sequence, ())>> {
+        table.copy(key, at, place, self.0)
+    }
 }
 
 impl View {
@@ -91,28 +154,36 @@ impl View {
     /// Sources are asked newest first. All that an older source knows of a key is older than what a newer one does, so the
     /// first that knows anything decides.
     pub(crate) fn find(&self, key: &[u8], at: Sequence) -> Result<Option<Found>> {
+        self.find_by(key, at, &mut Sharing)
+    }
+
+    /// As [`Self::find`], with the value, or the place of it, copied into a buffer.
+    pub(crate) fn find_into(&self, key: &[u8], at: Sequence, value: &mut Vec<u8>) -> Result<Option<Kind>> {
+        Ok(self.find_by(key, at, &mut Copying(value))?.map(|(kind, ())| kind))
+    }
+
+    #[inline]
+    fn find_by<T: Take>(&self, key: &[u8], at: Sequence, take: &mut T) -> Result<Option<(Kind, T::Taken)>> {
         for memtable in std::iter::once(&self.active).chain(&self.sealed) {
             if memtable.is_empty() {
                 continue;
             }
-            let source = Source { hidden: memtable.covering(key, at), entry: memtable.get_slice(key, at) };
+            let source = Source { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, key, at) };
             if let Some(found) = source.decide() {
                 return Ok(found);
             }
         }
         for table in &self.levels.newest {
-            if table.may_hold(key)
-                && let Some(found) = ask(table, key, at)?
-            {
-                return Ok(found);
+            if table.may_hold(key) {
+                let entry = take.of_table(table, key, at, None)?;
+                if let Some(found) = (Source { hidden: table.covering(key, at), entry }).decide() {
+                    return Ok(found);
+                }
             }
         }
         for (_, level) in &self.levels.deeper {
             if let Some((table, window)) = level.ask(key) {
-                let entry = match window {
-                    Some(_) => table.get_in(key, at, window)?,
-                    None => table.get(key, at)?,
-                };
+                let entry = take.of_table(table, key, at, window)?;
                 if let Some(found) = (Source { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
                 }
@@ -131,14 +202,9 @@ impl View {
     }
 }
 
-fn ask(table: &TableFile, key: &[u8], at: Sequence) -> Result<Option<Option<Found>>> {
-    let source = Source { hidden: table.covering(key, at), entry: table.get(key, at)? };
-    Ok(source.decide())
-}
-
-impl Source {
+impl<T> Source<T> {
     /// What the source says: `None` that it knows nothing of the key.
-    pub(super) fn decide(self) -> Option<Option<Found>> {
+    pub(super) fn decide(self) -> Option<Option<(Kind, T)>> {
         match self.entry {
             Some((kind, sequence, value)) if kind != Kind::Remove && sequence >= self.hidden => {
                 Some(Some((kind, value)))

@@ -98,7 +98,7 @@ impl Table {
     ///
     /// # Errors
     /// As [`Self::find_version`].
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn visit_version<R>(
         &self,
         key: &[u8],

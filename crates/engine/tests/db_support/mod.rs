@@ -22,17 +22,18 @@ pub(crate) type Names = BTreeMap<String, usize>;
 
 /// A store in which everything happens soon: memtables, tables and levels of some KiB, values apart from 100 bytes on.
 pub(crate) fn small() -> DbOptions {
-    let mut options = DbOptions::default();
-    options.threads = 0;
-    options.memory_bytes = 1 << 20;
-    options.memtable_bytes = 1 << 10;
-    options.table_bytes = 2 << 10;
-    options.level_bytes = 4 << 10;
-    options.level_factor = 2;
-    options.block_bytes = 512;
-    options.group_bytes = 700;
-    options.separation_threshold = 100;
-    options
+    DbOptions {
+        threads: 0,
+        memory_bytes: 1 << 20,
+        memtable_bytes: 1 << 10,
+        table_bytes: 2 << 10,
+        level_bytes: 4 << 10,
+        level_factor: 2,
+        block_bytes: 512,
+        group_bytes: 700,
+        separation_threshold: 100,
+        ..DbOptions::default()
+    }
 }
 
 /// What a run has done to a store, as far as it knows.
@@ -372,9 +373,10 @@ pub(crate) fn matching(history: &History, db: &Db) -> std::result::Result<(usize
 
 /// The history of a store that was found after a crash.
 pub(crate) fn after(history: &History, (contents, names): (usize, usize)) -> History {
-    let mut after = History::default();
-    after.contents = vec![history.contents[contents].clone()];
-    after.names = vec![history.names[names].clone()];
-    after.is_made = true;
-    after
+    History {
+        contents: vec![history.contents[contents].clone()],
+        names: vec![history.names[names].clone()],
+        is_made: true,
+        ..History::default()
+    }
 }

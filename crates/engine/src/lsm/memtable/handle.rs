@@ -6,7 +6,7 @@ use super::insert::Inserter;
 use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::io::sync::{Mutex, Published};
-use crate::lsm::entry::{Action, Kind, Operation, Sequence};
+use crate::lsm::entry::{Action, Entry, Kind, Operation, Sequence};
 use crate::lsm::removals::Removals;
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -99,8 +99,7 @@ impl Memtable {
     }
 
     /// The newest entry of `key` that is not newer than `at`. Range removals are not regarded.
-    #[cfg(test)]
-    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<crate::lsm::entry::Entry<'_>> {
+    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Entry<'_>> {
         let list = self.list()?;
         list.entry(list.find(&list.target(key, at)).1).filter(|entry| entry.key == key)
     }

@@ -289,7 +289,8 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
         assert!(world.state.tables().all(|(_, level, table)| level == LEVELS - 1 && !table.is_dropped_at_the_bottom()));
         assert_eq!(world.compact((Bound::Unbounded, Bound::Unbounded)), 0, "nothing is left to do");
     }
-    for reason in ["Level0 false", "Level0 true", "Size false", "Removals false", "Collection false"] {
+    // Tables that are moved are seldom among these; a load in the order of keys has many.
+    for reason in ["Level0 false", "Size false", "Removals false", "Collection false"] {
         assert!(reasons.contains_key(reason), "{reason} never happened: {reasons:?}");
     }
 }
