@@ -441,7 +441,7 @@ fn every_snapshot_of_accounts_has_the_same_sum() {
             let (db, writing) = (&db, &writing);
             scope.spawn(move || {
                 let mut random = Random::new(writer);
-                (0..8_000).for_each(|_| transfer(db, writer, &mut random));
+                (0..3_000).for_each(|_| transfer(db, writer, &mut random));
                 writing.fetch_sub(1, Ordering::Release);
             });
         }
