@@ -1,5 +1,6 @@
 //! Ogive: by its default path, and by each of the paths on its own.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -110,12 +111,15 @@ impl Reader for OgiveReader<'_> {
     fn scan(&mut self, from: &[u8], entries: usize, out: &mut Vec<u8>) -> Result<usize> {
         out.clear();
         let mut count = 0;
-        for record in self.0.range(from..).take(entries) {
-            let (key, value) = record?;
-            out.extend_from_slice(&key);
-            out.extend_from_slice(&value);
-            count += 1;
+        if entries == 0 {
+            return Ok(0);
         }
+        self.0.range(from..).visit(|key, value| {
+            out.extend_from_slice(key);
+            out.extend_from_slice(value);
+            count += 1;
+            if count < entries { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
         Ok(count)
     }
 }
