@@ -134,7 +134,8 @@ fn an_index_that_keeps_more_than_asked_for_is_told() {
 #[test]
 fn compressed_and_filtered_tables_give_the_same_answers() {
     let folder = Folder::new();
-    let lines: String = (0..20_000).map(|number| format!("the same words again and again {number:08}\n")).collect();
+    // What all keys of a block begin with is stored once in either table; the rest is for the codec.
+    let lines: String = (0..20_000).map(|number| format!("{number:08} and the same words again and again\n")).collect();
     folder.write("lines.txt", &lines);
     folder.build("lines.txt", "plain.ogive", &["--block-size", "4KiB"]);
     folder.build("lines.txt", "packed.ogive", &["--block-size", "4KiB", "--compress", "lz4", "--filter", "10"]);
@@ -144,8 +145,8 @@ fn compressed_and_filtered_tables_give_the_same_answers() {
     assert!(packed["filter_bytes"].as_u64().unwrap() > 20_000);
     let expected = folder.run(&["scan", "plain.ogive"]).exits_with(0).stdout;
     folder.run(&["scan", "packed.ogive"]).exits_with(0).prints(&expected);
-    folder.run(&["get", "packed.ogive", "the same words again and again 00012345"]).exits_with(0);
-    folder.run(&["get", "packed.ogive", "the same words again and again 0001234"]).exits_with(1);
+    folder.run(&["get", "packed.ogive", "00012345 and the same words again and again"]).exits_with(0);
+    folder.run(&["get", "packed.ogive", "0001234 and the same words again and again"]).exits_with(1);
     folder.run(&["verify", "packed.ogive"]).exits_with(0);
 }
 
