@@ -82,6 +82,7 @@ impl Core {
         shared.active.remove(&tree.id);
         writer.active.memtables.remove(&tree.id);
         for number in numbers {
+            shared.hidden.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }

@@ -155,15 +155,13 @@ impl Core {
             Task::Compact(job) => self.compact_job(job),
             Task::Learn(task) => self.learn_one(task),
         };
-        drop(under_way);
-        let mut shared = self.shared.lock();
+        // Before the task counts as ended: nobody may take it up again that has just failed.
         if let Err(error) = &outcome
             && !matches!(error, Error::Interrupted)
         {
-            self.fail(&mut shared, error);
+            self.fail(&mut self.shared.lock(), error);
         }
-        drop(shared);
-        self.changed.notify_all();
+        drop(under_way);
         outcome
     }
 
