@@ -16,7 +16,7 @@ use crate::io::Storage;
 use crate::page::{PageFile, PageStatistics, Pages};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and all threads may use it at once.

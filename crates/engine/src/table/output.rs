@@ -79,12 +79,17 @@ impl Output {
         }
     }
 
+    /// Bytes of one buffer.
+    pub(super) fn buffer_capacity(&self) -> usize {
+        self.buffer_bytes + SPARE_BYTES
+    }
+
     /// Leaves writing to a worker, with at most so many buffers; it syncs every so many bytes.
     ///
     /// # Errors
     /// [`Error::Io`] when the system gives no further thread.
     pub(super) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) -> Result<()> {
-        let options = BehindOptions { buffer_bytes: self.buffer_bytes + SPARE_BYTES, buffers, sync_every_bytes };
+        let options = BehindOptions { buffer_bytes: self.buffer_capacity(), buffers, sync_every_bytes };
         if let Some(file) = self.file.take() {
             self.behind = Some(WriteBehind::start(file, options)?);
         }

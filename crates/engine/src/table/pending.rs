@@ -76,6 +76,13 @@ impl Pending {
         self.block_bytes = block_bytes;
     }
 
+    /// Makes room for so many bytes of records of one width, so that the buffer does not grow beyond.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        if self.width().is_some() {
+            self.values.reserve_exact(bytes.saturating_sub(self.values.len()));
+        }
+    }
+
     /// Mean bytes that a pending record takes of a block's room.
     pub(super) fn mean_record_bytes(&self) -> f64 {
         let ends = if self.layout == Layout::Slotted { self.len() * start_bytes(self.block_bytes) } else { 0 };
