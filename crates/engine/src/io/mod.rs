@@ -19,6 +19,7 @@ mod profile;
 #[cfg(test)]
 pub(crate) mod schedule;
 mod storage;
+mod stream;
 pub(crate) mod sync;
 mod update;
 mod worker;
