@@ -6,7 +6,13 @@
 
 #![expect(dead_code, reason = "the methods that use these follow")]
 
+mod emit;
+mod group;
+mod merge;
+#[cfg(test)]
+mod merge_tests;
 mod options;
+mod output;
 mod report;
 mod rows;
 mod scan;
@@ -15,5 +21,6 @@ mod stored;
 mod task;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use output::Output;
 pub use report::{JoinReport, Seconds};
 pub use source::Source;
