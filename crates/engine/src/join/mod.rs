@@ -7,6 +7,7 @@
 #![expect(dead_code, reason = "the methods that use these follow")]
 
 mod options;
+mod plan;
 mod report;
 mod rows;
 mod scan;
@@ -15,5 +16,6 @@ mod stored;
 mod task;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
 pub use report::{JoinReport, Seconds};
 pub use source::Source;
