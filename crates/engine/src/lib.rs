@@ -76,6 +76,7 @@ pub mod check;
 mod error;
 pub mod index;
 pub mod io;
+pub mod join;
 mod log;
 pub mod lsm;
 pub mod page;

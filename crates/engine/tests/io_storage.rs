@@ -10,10 +10,10 @@ use std::io::ErrorKind;
 fn on_each_storage(check: impl Fn(&dyn Storage)) {
     check(&MemoryStorage::new());
     // Next to the build's output rather than under /tmp, which may live in memory and refuse direct reads.
-    for direct in [false, true] {
+    for (direct, direct_writes) in [(false, false), (false, true), (true, false), (true, true)] {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let storage = if direct { LocalStorage::direct(folder.path()) } else { LocalStorage::new(folder.path()) };
-        check(&storage);
+        check(&if direct_writes { storage.with_direct_writes() } else { storage });
     }
 }
 
@@ -181,4 +181,35 @@ fn a_file_system_in_memory_is_read_buffered_and_says_so() {
     let file = storage.open("a").unwrap();
     assert_eq!(read(&*file, 1, 3).unwrap(), b"ont");
     assert!(storage.refused_direct() && !file.is_direct());
+}
+
+/// Lengths around the stretch in which direct writes go out, and writes behind, inside and across what has gone out.
+#[test]
+fn a_file_written_in_stretches_and_mended_reads_back_as_written() {
+    const STRETCH: usize = 1 << 20;
+    on_each_storage(|storage| {
+        for (round, length) in
+            [1, 4095, 4096, STRETCH - 1, STRETCH, STRETCH + 1, 2 * STRETCH + 5000].into_iter().enumerate()
+        {
+            let name = format!("stretch-{round}");
+            let mut content = pattern(length);
+            let mut file = storage.create(&name).unwrap();
+            for part in content.chunks(100_003) {
+                file.append(part).unwrap();
+            }
+            for at in [0, length / 3, length - 1] {
+                let mended: Vec<u8> = (0..5001).map(|i| (i % 7) as u8).collect();
+                file.write_at(at as u64, &mended).unwrap();
+                content.resize(content.len().max(at + mended.len()), 0);
+                content[at..at + mended.len()].copy_from_slice(&mended);
+                file.sync().unwrap();
+            }
+            file.append(b"end").unwrap();
+            content.extend_from_slice(b"end");
+            file.sync().unwrap();
+            assert_eq!(file.len(), content.len() as u64);
+            let read_back = read(&*storage.open(&name).unwrap(), 0, content.len()).unwrap();
+            assert!(read_back == content, "{length} bytes");
+        }
+    });
 }

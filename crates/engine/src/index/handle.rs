@@ -16,7 +16,7 @@ use crate::io::Storage;
 use crate::page::{PageFile, PageStatistics, Pages};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and all threads may use it at once.
@@ -86,6 +86,11 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// The type of its keys.
     pub fn key_type(&self) -> KeyType {
         self.shared.header.key_type
+    }
+
+    /// The file, for messages.
+    pub fn path(&self) -> &Path {
+        &self.shared.path
     }
 
     /// What it was told when it was made.

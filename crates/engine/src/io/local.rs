@@ -5,6 +5,7 @@ use super::storage::{
     FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
     copy_file,
 };
+use super::stream::StreamWriter;
 use super::update::LocalUpdater;
 use crate::error::{Error, Result};
 use std::cell::RefCell;
@@ -28,6 +29,7 @@ const KEPT_SCRATCH_BYTES: usize = 1 << 20;
 pub struct LocalStorage {
     root: PathBuf,
     direct: bool,
+    direct_writes: bool,
     refused_direct: Arc<AtomicBool>,
 }
 
@@ -36,13 +38,20 @@ impl LocalStorage {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
-        Self { root, direct: false, refused_direct: Arc::default() }
+        Self { root, direct: false, direct_writes: false, refused_direct: Arc::default() }
     }
 
     /// Files under the directory `root`, read past the page cache (O_DIRECT). Where the system or the file system
     /// refuses that, reads go through the page cache, and [`LocalStorage::refused_direct`] says so.
     pub fn direct(root: impl Into<PathBuf>) -> Self {
         Self { direct: true, ..Self::new(root) }
+    }
+
+    /// The same, with new files written past the page cache too, in long stretches: for large files that are written in sequence, whose sync
+    /// at the end would otherwise have everything left to do. Small files that are synced often are better written without.
+    #[must_use]
+    pub fn with_direct_writes(self) -> Self {
+        Self { direct_writes: true, ..self }
     }
 
     /// Makes the directory `path` durable under its name, with those above it, where they are not there.
@@ -133,6 +142,10 @@ impl Storage for LocalStorage {
             .create_new(true)
             .open(&path)
             .map_err(|source| Error::io("create", &path, source))?;
+        if self.direct_writes {
+            let direct = Self { direct: true, ..self.clone() };
+            return Ok(Box::new(StreamWriter::new(direct.open_file(path, true)?)));
+        }
         Ok(Box::new(LocalWriter { file, length_bytes: 0, poisoned: false, path }))
     }
 

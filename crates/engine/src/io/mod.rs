@@ -18,6 +18,7 @@ mod profile;
 #[cfg(test)]
 pub(crate) mod schedule;
 mod storage;
+mod stream;
 pub(crate) mod sync;
 mod update;
 mod worker;

@@ -28,6 +28,11 @@ impl LocalUpdater {
         Self { reader, poisoned: AtomicBool::new(false), edges: Mutex::new(()) }
     }
 
+    /// The file.
+    pub(super) fn reader(&self) -> &LocalReader {
+        &self.reader
+    }
+
     /// Runs `work` unless an earlier write or sync failed. A failed sync may have dropped the dirty pages and would succeed
     /// when tried again, so the first failure is final.
     fn guarded(&self, action: &'static str, work: impl FnOnce() -> io::Result<()>) -> Result<()> {

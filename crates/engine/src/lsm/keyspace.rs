@@ -59,6 +59,16 @@ impl Keyspace {
         &self.open.core
     }
 
+    /// About how many entries its tables and memtables hold, and bytes of the tables.
+    pub(crate) fn estimate(&self) -> (u64, u64) {
+        let view = self.tree().view.get();
+        let levels = view.levels.numbered().flat_map(|(_, level)| level.tables());
+        let tables = view.levels.newest.iter().chain(levels).map(|file| (file.meta.records, file.meta.bytes));
+        let memtables = view.sealed.iter().chain([&view.active]);
+        let memtables = memtables.map(|memtable| (memtable.len() as u64, memtable.memory_bytes()));
+        tables.chain(memtables).fold((0, 0), |(rows, bytes), (more, longer)| (rows + more, bytes + longer))
+    }
+
     /// The folder of the store, for messages.
     pub(super) fn path(&self) -> PathBuf {
         self.core().path()

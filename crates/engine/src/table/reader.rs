@@ -213,6 +213,18 @@ impl Table {
         self.len() == 0
     }
 
+    /// Whether no two records have the same key.
+    #[must_use]
+    pub fn is_distinct(&self) -> bool {
+        self.inner.meta.distinct
+    }
+
+    /// The file, for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.inner.file.path()
+    }
+
     /// A property that the writer stored.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&[u8]> {

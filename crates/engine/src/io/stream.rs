@@ -1,0 +1,148 @@
+//! Files that are written once, in sequence, past the page cache.
+
+use super::local::{LocalReader, Reader};
+use super::positional::{AlignedBuffer, write_exactly};
+use super::storage::{WritableFile, check_write};
+use super::update::LocalUpdater;
+use crate::error::{Error, Result};
+use crate::io::storage::{Purpose, ReadableFile, UpdatableFile};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Bytes that are collected before they are written: enough that the device's latency is a small share, and little memory.
+const STAGED_BYTES: usize = 1 << 20;
+
+/// A new file whose writes reach the device by themselves, in long stretches, so that a sync at the end has little left to do. Writes that follow
+/// each other are collected; others pass through [`LocalUpdater`].
+#[derive(Debug)]
+pub(super) struct StreamWriter {
+    updater: LocalUpdater,
+    staged: AlignedBuffer,
+    /// Where in the file the staged bytes begin, a multiple of the alignment, and how many there are.
+    staged_at: u64,
+    staged_bytes: usize,
+    poisoned: bool,
+}
+
+impl StreamWriter {
+    pub(super) fn new(file: LocalReader) -> Self {
+        let updater = LocalUpdater::new(file);
+        Self { updater, staged: AlignedBuffer::default(), staged_at: 0, staged_bytes: 0, poisoned: false }
+    }
+
+    /// Runs `work` unless an earlier call failed: the first failure is final.
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.poisoned {
+            return Err(Error::Poisoned { path: self.path().to_owned() });
+        }
+        let outcome = work(self);
+        self.poisoned |= outcome.is_err();
+        outcome
+    }
+
+    fn alignment(&self) -> usize {
+        match &self.updater.reader().reader {
+            Reader::Direct { alignment, .. } => *alignment,
+            Reader::Buffered(_) => 1,
+        }
+    }
+
+    /// The staged bytes' place in memory.
+    fn stage(&mut self) -> &mut [u8] {
+        let alignment = self.alignment();
+        self.staged.slice(STAGED_BYTES, alignment)
+    }
+
+    fn push(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while !bytes.is_empty() {
+            let begin = self.staged_bytes;
+            let taken = bytes.len().min(STAGED_BYTES - begin);
+            self.stage()[begin..begin + taken].copy_from_slice(&bytes[..taken]);
+            self.staged_bytes += taken;
+            bytes = &bytes[taken..];
+            if self.staged_bytes == STAGED_BYTES {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is staged, a multiple of the alignment.
+    fn flush(&mut self) -> Result<()> {
+        let (at, length) = (self.staged_at, self.staged_bytes);
+        let alignment = self.alignment();
+        let staged = &self.staged.slice(STAGED_BYTES, alignment)[..length];
+        let reader = self.updater.reader();
+        let written = match &reader.reader {
+            Reader::Buffered(file) => write_exactly(file, staged, at),
+            Reader::Direct { file, fallback, .. } => match fallback.get() {
+                Some(buffered) => write_exactly(buffered, staged, at),
+                None => match write_exactly(file, staged, at) {
+                    Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                        reader.fall_back(fallback).and_then(|buffered| write_exactly(buffered, staged, at))
+                    }
+                    outcome => outcome,
+                },
+            },
+        };
+        written.map_err(|source: io::Error| Error::io("write", reader.path(), source))?;
+        reader.length_bytes.fetch_max(at + length as u64, std::sync::atomic::Ordering::AcqRel);
+        self.staged_at += length as u64;
+        self.staged_bytes = 0;
+        Ok(())
+    }
+
+    /// Writes all that is staged: whole blocks, and the part of one, which stays staged, so that the next flush begins at a block.
+    fn flush_all(&mut self) -> Result<()> {
+        let part = self.staged_bytes % self.alignment();
+        let whole = self.staged_bytes - part;
+        let tail = self.stage()[whole..whole + part].to_vec();
+        self.staged_bytes = whole;
+        self.flush()?;
+        if part > 0 {
+            self.updater.write_at(self.staged_at, &tail, Purpose::Data)?;
+            self.stage()[..part].copy_from_slice(&tail);
+            self.staged_bytes = part;
+        }
+        Ok(())
+    }
+}
+
+impl WritableFile for StreamWriter {
+    fn len(&self) -> u64 {
+        self.staged_at + self.staged_bytes as u64
+    }
+
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
+        check_write(self.path(), self.len(), offset)?;
+        self.guarded(|writer| {
+            if offset == writer.len() {
+                return writer.push(bytes);
+            }
+            writer.flush_all()?;
+            let end = writer.len();
+            let inside = bytes.len().min((end - offset) as usize);
+            writer.updater.write_at(offset, &bytes[..inside], Purpose::Data)?;
+            // The part of a block that stays staged may have changed.
+            let staged = writer.staged_at.max(offset);
+            if staged < offset + inside as u64 {
+                let (at, from) = ((staged - writer.staged_at) as usize, (staged - offset) as usize);
+                writer.stage()[at..at + inside - from].copy_from_slice(&bytes[from..inside]);
+            }
+            writer.push(&bytes[inside..])
+        })
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.guarded(|writer| {
+            writer.flush_all()?;
+            // Whole blocks were written; the file ends where its bytes do.
+            writer.updater.set_len(writer.len())?;
+            writer.updater.sync()
+        })
+    }
+
+    fn path(&self) -> &Path {
+        self.updater.path()
+    }
+}

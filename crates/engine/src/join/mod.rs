@@ -1,0 +1,19 @@
+//! Joins of relations larger than memory, planned by cost.
+//!
+//! Two relations are joined on their keys by one kernel that walks two *row streams* in key order. The methods differ in how the
+//! streams come about: read from end to end, read where an index of the other relation says that partners may lie, or made
+//! of unsorted input by sorting, partitioning or hashing.
+
+#![expect(dead_code, reason = "the methods that use these follow")]
+
+mod options;
+mod report;
+mod rows;
+mod scan;
+mod source;
+mod stored;
+mod task;
+
+pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use report::{JoinReport, Seconds};
+pub use source::Source;

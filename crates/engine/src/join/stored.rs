@@ -1,0 +1,296 @@
+//! Indexes and stores as relations.
+
+use super::rows::{Chunk, RowStream, RowsView};
+use super::source::{Facts, KeyRange, Prober, Relation};
+use super::task::{Share, Task};
+use crate::error::{Error, Result};
+use crate::index::{self, Index, Key, Payload, Reader, Word};
+use crate::lsm::{self, Keyspace, Snapshot};
+use crate::table::KeyType;
+use std::ops::{Bound, ControlFlow, RangeBounds};
+use std::sync::Arc;
+
+/// Rows are copied in chunks of about so many bytes, or a quarter of the memory that there is: what the cache of a core holds.
+const CHUNK_BYTES: usize = 64 << 10;
+/// Longest key and payload of an index together, far beyond what a page holds.
+const KEY_BYTES_MAX: usize = 16;
+
+/// One snapshot of an index as a relation.
+#[derive(Debug)]
+pub(crate) struct IndexRelation<K: Key, V: Payload> {
+    reader: Reader<K, V>,
+    key_bytes: usize,
+    payload_bytes: usize,
+    facts: Facts,
+}
+
+impl<K: Key, V: Payload> IndexRelation<K, V> {
+    pub(crate) fn new(index: &Index<K, V>) -> Result<Self> {
+        let reader = index.reader()?;
+        let (layout, rows) = (index.layout(), reader.len()?);
+        let key_bytes = index.key_type().key_bytes();
+        let payload_bytes = layout.payload_bytes;
+        let facts = Facts {
+            name: index.path().display().to_string(),
+            rows,
+            is_exact: true,
+            bytes: rows.saturating_mul((key_bytes + payload_bytes) as u64),
+            key_type: key_type(index.key_type()),
+            key_bytes: Some(key_bytes),
+            value_bytes: Some(payload_bytes),
+            is_sorted: true,
+            is_distinct: !layout.duplicates,
+        };
+        Ok(Self { reader, key_bytes, payload_bytes, facts })
+    }
+
+    fn bounds(&self, range: &KeyRange) -> (Bound<K>, Bound<K>) {
+        let key = |bytes: &Option<Vec<u8>>, width| bytes.as_deref().map(|bytes| decode::<K>(bytes, width));
+        // A bound that is shorter than a key lies before all keys that begin with it; a longer one, behind the key that it begins with.
+        let bound = |bytes: &Option<Vec<u8>>, inside: fn(K) -> Bound<K>, outside: fn(K) -> Bound<K>| {
+            let is_longer = bytes.as_ref().is_some_and(|bytes| bytes.len() > self.key_bytes);
+            key(bytes, self.key_bytes)
+                .map_or(Bound::Unbounded, |key| if is_longer { outside(key) } else { inside(key) })
+        };
+        (bound(&range.from, Bound::Included, Bound::Excluded), bound(&range.to, Bound::Excluded, Bound::Included))
+    }
+}
+
+/// The type of keys in a table that orders as that of an index.
+fn key_type(of: index::KeyType) -> KeyType {
+    match of {
+        index::KeyType::U64 => KeyType::U64,
+        index::KeyType::I64 => KeyType::I64,
+        index::KeyType::U128 => KeyType::U128,
+        _ => KeyType::Bytes,
+    }
+}
+
+/// The order-preserving bytes of a key, at the end of the buffer.
+fn encode<K: Key>(key: K, width: usize, buffer: &mut [u8; KEY_BYTES_MAX]) -> &[u8] {
+    *buffer = key.to_word().to_u128().to_be_bytes();
+    &buffer[KEY_BYTES_MAX - width.min(KEY_BYTES_MAX)..]
+}
+
+/// The key of order-preserving bytes, cut or filled up with zeros to its width.
+fn decode<K: Key>(bytes: &[u8], width: usize) -> K {
+    let width = width.min(KEY_BYTES_MAX);
+    let mut buffer = [0; KEY_BYTES_MAX];
+    let taken = bytes.len().min(width);
+    let start = KEY_BYTES_MAX - width;
+    buffer[start..start + taken].copy_from_slice(&bytes[..taken]);
+    K::from_word(K::Word::from_u128(u128::from_be_bytes(buffer)))
+}
+
+impl<K: Key, V: Payload> Relation for IndexRelation<K, V> {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+        let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES);
+        Ok(Box::new(IndexScan {
+            entries: self.reader.range(self.bounds(range)),
+            chunk: Chunk::new(Some(self.key_bytes), Some(self.payload_bytes), capacity),
+            rows: capacity / (self.key_bytes + self.payload_bytes).max(1),
+            widths: (self.key_bytes, self.payload_bytes),
+            task: task.clone(),
+            _memory: memory,
+        }))
+    }
+
+    fn prober(&self) -> Option<Result<Box<dyn Prober>>> {
+        let reader = self.reader.clone();
+        let payload = vec![0; self.payload_bytes];
+        Some(Ok(Box::new(IndexProber { reader, key_bytes: self.key_bytes, payload })))
+    }
+}
+
+struct IndexScan<K: Key, V: Payload> {
+    entries: index::Range<'static, K, V>,
+    chunk: Chunk,
+    /// Rows of a chunk.
+    rows: usize,
+    widths: (usize, usize),
+    task: Arc<Task>,
+    _memory: Share,
+}
+
+impl<K: Key, V: Payload> RowStream for IndexScan<K, V> {
+    fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        self.chunk.clear();
+        let (key_bytes, payload_bytes) = self.widths;
+        let mut payload = vec![0; payload_bytes];
+        let mut buffer = [0; KEY_BYTES_MAX];
+        let mut taken = 0;
+        while taken < self.rows.max(1) {
+            let Some(entry) = self.entries.next() else { break };
+            let (key, value) = entry?;
+            let key = encode(key, key_bytes, &mut buffer);
+            if from.is_none_or(|from| key >= from) {
+                value.store(&mut payload);
+                self.chunk.push(key, &payload);
+                taken += 1;
+            }
+        }
+        Ok(taken > 0)
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        self.chunk.rows()
+    }
+}
+
+struct IndexProber<K: Key, V: Payload> {
+    reader: Reader<K, V>,
+    key_bytes: usize,
+    payload: Vec<u8>,
+}
+
+impl<K: Key, V: Payload> Prober for IndexProber<K, V> {
+    fn probe(&mut self, key: &[u8], visit: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        if key.len() != self.key_bytes {
+            return Ok(());
+        }
+        let key = decode::<K>(key, self.key_bytes);
+        for entry in self.reader.range(key..=key) {
+            entry?.1.store(&mut self.payload);
+            if !visit(&self.payload)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A range of a keyspace at one moment.
+#[derive(Debug)]
+pub(crate) struct SnapshotRelation {
+    snapshot: Snapshot,
+    keyspace: Keyspace,
+    bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+    facts: Facts,
+}
+
+impl SnapshotRelation {
+    pub(crate) fn new<T: AsRef<[u8]>>(snapshot: Snapshot, keyspace: Keyspace, range: impl RangeBounds<T>) -> Self {
+        let own = |bound: Bound<&T>| bound.map(|key| key.as_ref().to_vec());
+        let bounds = (own(range.start_bound()), own(range.end_bound()));
+        let (rows, bytes) = keyspace.estimate();
+        let facts = Facts {
+            name: format!("the keyspace {:?}", keyspace.name()),
+            rows,
+            is_exact: false,
+            bytes,
+            key_type: KeyType::Bytes,
+            key_bytes: None,
+            value_bytes: None,
+            is_sorted: true,
+            is_distinct: true,
+        };
+        Self { snapshot, keyspace, bounds, facts }
+    }
+
+    /// The keys that lie in both ranges.
+    fn within<'a>(&'a self, range: &'a KeyRange) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+        let (from, to) = range.bounds();
+        let own = (self.bounds.0.as_ref().map(Vec::as_slice), self.bounds.1.as_ref().map(Vec::as_slice));
+        let low = match (own.0, from) {
+            (Bound::Included(own) | Bound::Excluded(own), Bound::Included(other)) if other > own => from,
+            (Bound::Unbounded, _) => from,
+            (kept, _) => kept,
+        };
+        let high = match (own.1, to) {
+            (Bound::Included(own), Bound::Excluded(other)) if other <= own => to,
+            (Bound::Excluded(own), Bound::Excluded(other)) if other < own => to,
+            (Bound::Unbounded, _) => to,
+            (kept, _) => kept,
+        };
+        (low, high)
+    }
+}
+
+impl Relation for SnapshotRelation {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+        let records = self.snapshot.range::<&[u8]>(&self.keyspace, self.within(range));
+        let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES);
+        Ok(Box::new(SnapshotScan {
+            records,
+            chunk: Chunk::new(None, None, capacity),
+            capacity,
+            record_bytes_max: memory.bytes() / 4,
+            name: self.facts.name.clone(),
+            task: task.clone(),
+            _memory: memory,
+        }))
+    }
+
+    fn prober(&self) -> Option<Result<Box<dyn Prober>>> {
+        let bounds = self.bounds.clone();
+        Some(Ok(Box::new(SnapshotProber { snapshot: self.snapshot.clone(), keyspace: self.keyspace.clone(), bounds })))
+    }
+}
+
+struct SnapshotScan {
+    records: lsm::Range,
+    chunk: Chunk,
+    capacity: usize,
+    record_bytes_max: u64,
+    name: String,
+    task: Arc<Task>,
+    _memory: Share,
+}
+
+impl RowStream for SnapshotScan {
+    fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        self.chunk.clear();
+        let (chunk, capacity) = (&mut self.chunk, self.capacity);
+        let mut too_large = None;
+        self.records.visit(|key, value| {
+            let bytes = (key.len() + value.len()) as u64;
+            if bytes > self.record_bytes_max {
+                too_large = Some(bytes);
+                return ControlFlow::Break(());
+            }
+            if from.is_none_or(|from| key >= from) {
+                chunk.push(key, value);
+            }
+            if chunk.taken_bytes() < capacity { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        if let Some(bytes) = too_large {
+            return Err(Error::InvalidArgument(format!(
+                "a record of {bytes} bytes in {} exceeds the {} bytes that this join has for one; raise its memory",
+                self.name, self.record_bytes_max
+            )));
+        }
+        Ok(!self.chunk.is_empty())
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        self.chunk.rows()
+    }
+}
+
+struct SnapshotProber {
+    snapshot: Snapshot,
+    keyspace: Keyspace,
+    bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+}
+
+impl Prober for SnapshotProber {
+    fn probe(&mut self, key: &[u8], visit: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        let bounds = (self.bounds.0.as_ref().map(Vec::as_slice), self.bounds.1.as_ref().map(Vec::as_slice));
+        if <(Bound<&[u8]>, Bound<&[u8]>) as RangeBounds<[u8]>>::contains(&bounds, key)
+            && let Some(value) = self.snapshot.get(&self.keyspace, key)?
+        {
+            visit(&value)?;
+        }
+        Ok(())
+    }
+}
