@@ -8,6 +8,7 @@
     reason = "this is the seam: files, clock and threads are reached here and nowhere else"
 )]
 
+mod behind;
 mod clock;
 mod local;
 mod measure;
@@ -24,6 +25,7 @@ mod update;
 mod worker;
 mod wrapper;
 
+pub(crate) use behind::{BehindOptions, WriteBehind};
 pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64};
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};

@@ -12,6 +12,7 @@ mod report;
 mod rows;
 mod scan;
 mod source;
+mod spill;
 mod stored;
 mod task;
 

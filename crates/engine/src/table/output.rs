@@ -3,7 +3,7 @@
 use super::options::OpenOptions;
 use super::reader::read_tail;
 use crate::error::{Error, Result};
-use crate::io::{FileLock, Storage, WritableFile, random_u64};
+use crate::io::{BehindOptions, FileLock, Storage, WritableFile, WriteBehind, random_u64};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -11,6 +11,8 @@ use std::sync::Arc;
 const WRITE_BYTES: usize = 1 << 20;
 /// And at least.
 const LEAST_WRITE_BYTES: usize = 64 << 10;
+/// A buffer has so much room behind what it is written at: what is put at once is mostly a block.
+const SPARE_BYTES: usize = 64 << 10;
 /// Ending of the names of files that are being written.
 const TEMPORARY: &str = ".ogive-tmp";
 
@@ -20,7 +22,9 @@ pub(super) struct Output {
     storage: Arc<dyn Storage>,
     name: String,
     temporary: String,
-    file: Box<dyn WritableFile>,
+    /// `None` as long as a worker has it, or when that has failed.
+    file: Option<Box<dyn WritableFile>>,
+    behind: Option<WriteBehind>,
     /// Tells other writers of the name that this file is no leftover.
     _lock: Box<dyn FileLock>,
     pub(super) file_id: u64,
@@ -45,12 +49,13 @@ impl Output {
         let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
         let file = storage.create(&temporary)?;
         let lock = storage.lock(&temporary)?;
-        let buffer = Vec::with_capacity(WRITE_BYTES + (64 << 10));
+        let buffer = Vec::with_capacity(WRITE_BYTES + SPARE_BYTES);
         Ok(Self {
             name: name.to_owned(),
             storage,
             temporary,
-            file,
+            file: Some(file),
+            behind: None,
             _lock: lock,
             file_id,
             buffer,
@@ -70,8 +75,25 @@ impl Output {
     pub(super) fn limit_buffer(&mut self, bytes: usize) {
         self.buffer_bytes = bytes.clamp(LEAST_WRITE_BYTES, WRITE_BYTES);
         if self.offset() == 0 {
-            self.buffer = Vec::with_capacity(self.buffer_bytes + (64 << 10));
+            self.buffer = Vec::with_capacity(self.buffer_bytes + SPARE_BYTES);
         }
+    }
+
+    /// Bytes of one buffer.
+    pub(super) fn buffer_capacity(&self) -> usize {
+        self.buffer_bytes + SPARE_BYTES
+    }
+
+    /// Leaves writing to a worker, with at most so many buffers; it syncs every so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the system gives no further thread.
+    pub(super) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) -> Result<()> {
+        let options = BehindOptions { buffer_bytes: self.buffer_capacity(), buffers, sync_every_bytes };
+        if let Some(file) = self.file.take() {
+            self.behind = Some(WriteBehind::start(file, options)?);
+        }
+        Ok(())
     }
 
     /// Refuses everything from now on: the file holds what does not belong there.
@@ -87,6 +109,16 @@ impl Output {
         self.check_poison()?;
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= self.buffer_bytes { self.flush() } else { Ok(()) }
+    }
+
+    /// Lets `fill` append to what is to be written; returns what it returns.
+    pub(super) fn put_with<T>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T> {
+        self.check_poison()?;
+        let filled = fill(&mut self.buffer);
+        if self.buffer.len() >= self.buffer_bytes {
+            self.flush()?;
+        }
+        Ok(filled)
     }
 
     pub(super) fn zeros(&mut self, count: u64) -> Result<()> {
@@ -106,12 +138,29 @@ impl Output {
 
     fn flush(&mut self) -> Result<()> {
         self.check_poison()?;
-        let written = self.file.append(&self.buffer);
+        let bytes = self.buffer.len() as u64;
+        let written = match (&mut self.behind, &mut self.file) {
+            (Some(behind), _) => behind.append(std::mem::take(&mut self.buffer)).map(|empty| self.buffer = empty),
+            (None, Some(file)) => file.append(&self.buffer),
+            (None, None) => Err(Error::Poisoned { path: self.storage.path(&self.name) }),
+        };
         self.poisoned = written.is_err();
         written?;
-        self.written += self.buffer.len() as u64;
+        self.written += bytes;
         self.buffer.clear();
         Ok(())
+    }
+
+    /// Makes everything durable that was written.
+    fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        if let Some(behind) = self.behind.take() {
+            self.file = Some(behind.finish()?);
+        }
+        match &mut self.file {
+            Some(file) => file.sync(),
+            None => Err(Error::Poisoned { path: self.storage.path(&self.name) }),
+        }
     }
 
     /// Makes the file durable and gives it its name, durably.
@@ -119,8 +168,7 @@ impl Output {
     /// # Errors
     /// Whatever the storage reports. Until the rename nothing stands under the name; after it the whole file does.
     pub(super) fn publish(&mut self) -> Result<()> {
-        self.flush()?;
-        self.file.sync()?;
+        self.sync()?;
         // Another writer may have taken the file for a leftover before it was locked; the lock has then made an empty one.
         match self.storage.open(&self.temporary) {
             Ok(found) if found.len() != self.written => {

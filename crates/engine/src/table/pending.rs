@@ -39,14 +39,16 @@ pub(super) struct Pending {
     layout: Layout,
     tagged: bool,
     block_bytes: usize,
+    /// Empty for records of one width.
     keys: Vec<u8>,
-    /// Values, without tags where records have no one width; of a long value the pointer.
+    /// Values, without tags where records have no one width; of a long value the pointer. Of records of one width all bytes, as
+    /// blocks hold them.
     values: Vec<u8>,
-    /// Where each key and each value ends.
+    /// Where each key and each value ends; empty for records of one width.
     ends: Vec<(u32, u32)>,
     /// Empty for records of one width.
     rows: Vec<Row>,
-    /// Coordinates of numeric keys; empty for byte strings.
+    /// Coordinates of numeric keys; empty for byte strings, and for records of one width.
     coordinates: Vec<u64>,
     numeric: bool,
     /// Bytes of records in blocks so far, and bytes of those blocks.
@@ -74,6 +76,13 @@ impl Pending {
         self.block_bytes = block_bytes;
     }
 
+    /// Makes room for so many bytes of records of one width, so that the buffer does not grow beyond.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        if self.width().is_some() {
+            self.values.reserve_exact(bytes.saturating_sub(self.values.len()));
+        }
+    }
+
     /// Mean bytes that a pending record takes of a block's room.
     pub(super) fn mean_record_bytes(&self) -> f64 {
         let ends = if self.layout == Layout::Slotted { self.len() * start_bytes(self.block_bytes) } else { 0 };
@@ -82,22 +91,39 @@ impl Pending {
 
     /// Appends a record; its tag is of use in a tagged table alone.
     pub(super) fn push(&mut self, key: &[u8], tag: Tag, value: Stored<'_>) {
-        let before = self.values.len();
-        match (self.layout, value) {
-            (Layout::Dense { .. }, _) if self.tagged => self.values.extend_from_slice(&tag.to_bytes()),
-            _ => {}
+        if self.width().is_some() {
+            self.values.extend_from_slice(key);
+            if self.tagged {
+                self.values.extend_from_slice(&tag.to_bytes());
+            }
         }
+        let before = self.values.len();
         match value {
             Stored::Inline(value) => self.values.extend_from_slice(value),
             Stored::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
         }
-        if self.layout == Layout::Slotted {
-            self.note(key.len(), tag, self.values.len() - before, matches!(value, Stored::Long(_)));
+        if self.width().is_some() {
+            return;
         }
+        self.note(key.len(), tag, self.values.len() - before, matches!(value, Stored::Long(_)));
         self.keys.extend_from_slice(key);
         self.ends.push((self.keys.len() as u32, self.values.len() as u32));
         if self.numeric {
             self.coordinates.push(coordinate(key));
+        }
+    }
+
+    /// Appends records of one width that follow each other as blocks hold them.
+    pub(super) fn push_dense(&mut self, records: &[u8]) {
+        self.values.extend_from_slice(records);
+    }
+
+    /// Bytes of a record, where all have as many.
+    #[inline]
+    fn width(&self) -> Option<usize> {
+        match self.layout {
+            Layout::Dense { key, value } => Some((key + value).max(1)),
+            Layout::Slotted => None,
         }
     }
 
@@ -124,7 +150,7 @@ impl Pending {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ends.len()
+        self.width().map_or(self.ends.len(), |width| self.values.len() / width)
     }
 
     pub(super) fn byte_len(&self) -> usize {
@@ -138,6 +164,9 @@ impl Pending {
 
     /// Bytes of keys and values in front of a record.
     pub(super) fn bytes_before(&self, record: usize) -> usize {
+        if let Some(width) = self.width() {
+            return record * width;
+        }
         let (keys, values) = self.ends_before(record);
         keys + values
     }
@@ -169,11 +198,25 @@ impl Pending {
     }
 
     pub(super) fn record_key(&self, record: usize) -> &[u8] {
-        &self.keys[self.key_range(record)]
+        match self.layout {
+            Layout::Dense { key, value } => &self.values[record * (key + value)..][..key],
+            Layout::Slotted => &self.keys[self.key_range(record)],
+        }
     }
 
-    pub(super) fn coordinates(&self) -> &[u64] {
-        &self.coordinates
+    /// Coordinate of a record with a numeric key.
+    #[inline]
+    pub(super) fn coordinate_of(&self, record: usize) -> u64 {
+        match self.layout {
+            Layout::Dense { .. } => coordinate(self.record_key(record)),
+            Layout::Slotted => self.coordinates[record],
+        }
+    }
+
+    /// Coordinates of all records, where keys are numeric.
+    pub(super) fn coordinates(&self) -> Vec<u64> {
+        let numbers = if self.numeric { self.len() } else { 0 };
+        (0..numbers).map(|record| self.coordinate_of(record)).collect()
     }
 
     /// The shape of a block of one record.
@@ -310,12 +353,7 @@ impl Pending {
         let start = raw.len();
         let (mut form, mut starts) = (0, Vec::new());
         match self.layout {
-            Layout::Dense { .. } => {
-                for record in begin..end {
-                    raw.extend_from_slice(self.record_key(record));
-                    raw.extend_from_slice(&self.values[self.value_range(record)]);
-                }
-            }
+            Layout::Dense { key, value } => raw.extend_from_slice(&self.values[begin * (key + value)..end * (key + value)]),
             Layout::Slotted if self.longs(begin, end) == 0 => {
                 form = COLUMNS_FLAG;
                 let mut shape = self.shape(begin);
@@ -352,19 +390,21 @@ impl Pending {
 
     /// Forgets the first `count` records.
     pub(super) fn discard(&mut self, count: usize) {
+        if let Some(width) = self.width() {
+            self.values.drain(..count * width);
+            return;
+        }
         let (keys, values) = self.ends_before(count);
         self.keys.drain(..keys);
         self.values.drain(..values);
         self.ends.drain(..count);
         self.ends.iter_mut().for_each(|(key, value)| (*key, *value) = (*key - keys as u32, *value - values as u32));
-        if self.layout == Layout::Slotted {
-            let longs = count.checked_sub(1).map_or(0, |last| self.rows[last].longs);
-            self.rows.drain(..count);
-            for row in &mut self.rows {
-                row.longs -= longs;
-                for from in [&mut row.same_key_from, &mut row.same_value_from, &mut row.same_tag_from] {
-                    *from = from.saturating_sub(count as u32);
-                }
+        let longs = count.checked_sub(1).map_or(0, |last| self.rows[last].longs);
+        self.rows.drain(..count);
+        for row in &mut self.rows {
+            row.longs -= longs;
+            for from in [&mut row.same_key_from, &mut row.same_value_from, &mut row.same_tag_from] {
+                *from = from.saturating_sub(count as u32);
             }
         }
         if self.numeric {
@@ -399,7 +439,7 @@ impl Cuts for Pending {
     }
 
     fn coordinate(&self, record: usize) -> u64 {
-        self.coordinates[record]
+        self.coordinate_of(record)
     }
 
     fn ahead(&self, begin: usize, children: usize) -> Option<usize> {

@@ -30,6 +30,11 @@ use std::sync::Arc;
 const LOOKAHEAD_BYTES: usize = 4 << 20;
 /// It is at least so many: blocks for a small group of separators.
 const LEAST_LOOKAHEAD_BYTES: usize = 256 << 10;
+/// Blocks beyond a group that are looked at when it is fitted.
+const SPARE_BLOCKS: usize = 4;
+/// Of records that come many at once, about so many bytes are taken at a time.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// Writes a table from records in key order.
 ///
 /// ```
@@ -63,8 +68,6 @@ pub struct TableWriter {
     pending: Pending,
     /// Key of the last record, and its suffix where there is one.
     last: Option<(Vec<u8>, u64)>,
-    /// A block that is being made.
-    raw: Vec<u8>,
     records: u64,
     distinct: bool,
     locations: LocationWriter,
@@ -110,7 +113,6 @@ impl TableWriter {
             plan,
             layout,
             last: None,
-            raw: Vec::new(),
             records: 0,
             distinct: true,
             counts: Vec::new(),
@@ -143,6 +145,46 @@ impl TableWriter {
             return self.accept(key, Tag::default(), Stored::Long(pointer));
         }
         self.accept(key, Tag::default(), Stored::Inline(value))
+    }
+
+    /// Appends records of one width and no tag that lie one behind the other, each a key and its value, in the order of their keys.
+    ///
+    /// # Errors
+    /// As [`Self::append`]; [`Error::InvalidArgument`] where records have no one width, or have tags, or where the last is cut off.
+    pub(crate) fn append_dense(&mut self, records: &[u8]) -> Result<()> {
+        let Layout::Dense { key, value } = self.layout else { return Err(self.not_dense()) };
+        let width = key + value;
+        if self.options.tagged || !records.len().is_multiple_of(width) {
+            return Err(self.not_dense());
+        }
+        for piece in records.chunks((PIECE_BYTES / width).max(1) * width) {
+            self.check_dense(piece, key, width)?;
+            self.pending.push_dense(piece);
+            self.note_accepted((piece.len() / width) as u64);
+            self.drain_some()?;
+        }
+        Ok(())
+    }
+
+    fn not_dense(&self) -> Error {
+        let path = self.path();
+        Error::InvalidArgument(format!("whole records of one width, without tags, are needed for {}", path.display()))
+    }
+
+    /// Refuses records whose keys fall; `key` bytes of each `width` are its key.
+    fn check_dense(&mut self, records: &[u8], key: usize, width: usize) -> Result<()> {
+        let (last, _) = self.last.get_or_insert_with(|| (records[..key].to_vec(), 0));
+        let first_ever = self.records == 0;
+        let order = if key == 8 { order_of_numbers(last, records, width) } else { order_of_any(last, records, key, width) };
+        if let Some(fallen) = order.falls_at {
+            let record = self.records + fallen as u64;
+            return Err(Error::Unsorted { path: self.storage.path(&self.name), record });
+        }
+        // The very first record was compared with itself.
+        self.distinct &= order.repeats == u64::from(first_ever);
+        last.clear();
+        last.extend_from_slice(&records[records.len() - width..][..key]);
+        Ok(())
     }
 
     fn append_with(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
@@ -255,15 +297,27 @@ impl TableWriter {
 
     fn accept(&mut self, key: &[u8], tag: Tag, value: Stored<'_>) -> Result<()> {
         self.pending.push(key, tag, value);
-        self.records += 1;
-        if self.records == 1 {
-            self.first_coordinate = self.pending.coordinates().first().copied().unwrap_or(0);
+        self.note_accepted(1);
+        self.drain_some()
+    }
+
+    /// Counts records that have just become pending.
+    fn note_accepted(&mut self, records: u64) {
+        if self.records == 0 && records > 0 && self.options.key_type.is_numeric() {
+            self.first_coordinate = self.pending.coordinate_of(0);
         }
+        self.records += records;
+    }
+
+    /// Writes blocks where more records wait than need be.
+    fn drain_some(&mut self) -> Result<()> {
         let lookahead = self.lookahead_bytes.max(4 * self.block_bytes);
-        if self.pending.byte_len() >= 2 * lookahead {
-            self.drain(lookahead)?;
+        if self.pending.byte_len() < 2 * lookahead {
+            return Ok(());
         }
-        Ok(())
+        // Records of one width are kept only for the group that comes next: moving them costs more than what is gained.
+        let group = (MAX_GROUP + SPARE_BLOCKS) * self.block_bytes;
+        self.drain(if self.layout == Layout::Slotted { lookahead } else { lookahead.min(group) })
     }
 
     /// Blocks that lie between values begin where a direct read may begin.
@@ -277,7 +331,7 @@ impl TableWriter {
         if self.plan.is_none() {
             let pending = &self.pending;
             let (mean, overhead) = (pending.mean_record_bytes(), pending.overhead());
-            let plan = Plan::from_beginning(pending.coordinates(), mean, overhead, all_seen, &self.options);
+            let plan = Plan::from_beginning(&pending.coordinates(), mean, overhead, all_seen, &self.options);
             self.block_bytes = plan.block_bytes as usize;
             self.pending.set_block_bytes(self.block_bytes);
             self.locations.set_block_bytes(u64::from(plan.block_bytes));
@@ -348,24 +402,29 @@ impl TableWriter {
     }
 
     fn write_block(&mut self, begin: usize, end: usize) -> Result<()> {
-        let mut raw = std::mem::take(&mut self.raw);
-        raw.clear();
-        self.pending.lay_out(begin, end, &mut raw);
-        self.largest_block_bytes = self.largest_block_bytes.max(raw.len());
-        if let Some(packed) = pack(&self.options.compression, &raw) {
-            raw = packed;
-        }
-        let offset = self.out.offset();
-        checksum::seal(self.out.file_id, offset, &mut raw);
-        self.out.put(&raw)?;
-        self.locations.push(offset, raw.len());
-        self.raw = raw;
+        let (file_id, offset) = (self.out.file_id, self.out.offset());
+        let (pending, compression) = (&mut self.pending, &self.options.compression);
+        let (raw_bytes, stored_bytes) = self.out.put_with(|out| {
+            let start = out.len();
+            pending.lay_out(begin, end, out);
+            let raw_bytes = out.len() - start;
+            if let Some(packed) = pack(compression, &out[start..]) {
+                out.truncate(start);
+                out.extend_from_slice(&packed);
+            }
+            checksum::seal(file_id, offset, &mut out[start..]);
+            (raw_bytes, out.len() - start)
+        })?;
+        self.largest_block_bytes = self.largest_block_bytes.max(raw_bytes);
+        self.locations.push(offset, stored_bytes);
         self.counts.push((end - begin) as u32);
         if self.options.key_type.is_numeric() && end < self.pending.len() {
-            let coordinates = self.pending.coordinates();
-            self.fences.push(Fence { low: coordinates[end - 1], high: coordinates[end] });
+            let coordinate = |record| self.pending.coordinate_of(record);
+            self.fences.push(Fence { low: coordinate(end - 1), high: coordinate(end) });
         }
-        (begin..end).for_each(|record| self.filter.add(self.pending.record_key(record)));
+        if self.options.filter_bits_per_key.is_some() {
+            (begin..end).for_each(|record| self.filter.add(self.pending.record_key(record)));
+        }
         self.filter.end_block()
     }
 
@@ -435,6 +494,45 @@ impl TableWriter {
     }
 }
 
+/// How the keys of records follow each other.
+#[derive(Debug, Default)]
+struct KeyOrder {
+    /// The first record whose key is less than the one before.
+    falls_at: Option<usize>,
+    /// Records with the key of the one before.
+    repeats: u64,
+}
+
+/// The order of keys of 8 bytes behind `last`.
+fn order_of_numbers(last: &[u8], records: &[u8], width: usize) -> KeyOrder {
+    let number = |key: &[u8]| key.first_chunk::<8>().map_or(0, |key| u64::from_be_bytes(*key));
+    let (mut before, mut falls, mut repeats) = (number(last), false, 0);
+    for record in records.chunks_exact(width) {
+        let key = number(record);
+        falls |= key < before;
+        repeats += u64::from(key == before);
+        before = key;
+    }
+    if falls { order_of_any(last, records, 8, width) } else { KeyOrder { falls_at: None, repeats } }
+}
+
+fn order_of_any(last: &[u8], records: &[u8], key: usize, width: usize) -> KeyOrder {
+    let (mut before, mut order) = (last, KeyOrder::default());
+    for (i, record) in records.chunks_exact(width).enumerate() {
+        let key = &record[..key];
+        match key.cmp(before) {
+            std::cmp::Ordering::Less => {
+                order.falls_at = Some(i);
+                return order;
+            }
+            std::cmp::Ordering::Equal => order.repeats += 1,
+            std::cmp::Ordering::Greater => {}
+        }
+        before = key;
+    }
+    order
+}
+
 /// The packed form of a block, if it is smaller: the body packed, its length before packing, and the trailer.
 fn pack(compression: &Compression, raw: &[u8]) -> Option<Vec<u8>> {
     let (body, trailer) = raw.split_at(raw.len() - super::block::TRAILER_BYTES);
@@ -498,6 +596,18 @@ impl TableWriter {
         // Up to twice as much waits, in records and in lists of them.
         self.lookahead_bytes = (bytes / 4).clamp(LEAST_LOOKAHEAD_BYTES, LOOKAHEAD_BYTES);
         self.out.limit_buffer(bytes / 8);
+    }
+
+    /// Makes do with about so much memory beside what grows with the number of blocks, and leaves writing to a worker that syncs every so
+    /// many bytes; if nothing was written yet.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the system gives no further thread.
+    pub(crate) fn write_behind(&mut self, bytes: u64, sync_every_bytes: u64) -> Result<()> {
+        self.limit_memory(bytes);
+        self.pending.reserve(2 * self.lookahead_bytes.max(4 * self.block_bytes) + PIECE_BYTES);
+        let left = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(2 * self.lookahead_bytes);
+        self.out.write_behind(left / self.out.buffer_capacity(), sync_every_bytes)
     }
 
     /// Adds a property that was not known when the table was begun.

@@ -1,0 +1,255 @@
+//! Writing behind: a worker appends to a file what others have filled, and makes it durable bit by bit.
+//!
+//! ```text
+//! caller: fill A | fill B | fill C | ...
+//! worker:        | write A | write B, sync | write C | ...
+//! ```
+//!
+//! A file that is synced only at its end leaves all of its pages to one flush. Synced every few MiB, the device writes while the
+//! caller still computes, and the last sync finds little to do.
+
+use super::storage::WritableFile;
+use super::sync::{Condvar, Mutex};
+use super::worker::Worker;
+use crate::error::{Error, Result};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// How much is written behind, and how often it is made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BehindOptions {
+    /// Capacity of a buffer in bytes.
+    pub(crate) buffer_bytes: usize,
+    /// Most buffers that there are: those that wait, the one that is written, and the one that the caller fills.
+    pub(crate) buffers: usize,
+    /// Bytes from one sync to the next; 0 for none before the end.
+    pub(crate) sync_every_bytes: u64,
+}
+
+/// A file that a worker of its own appends to.
+#[derive(Debug)]
+pub(crate) struct WriteBehind {
+    shared: Arc<Shared>,
+    options: BehindOptions,
+    /// Buffers that were made, the caller's included.
+    made: usize,
+    path: PathBuf,
+    worker: Option<Worker>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    full: VecDeque<Vec<u8>>,
+    free: Vec<Vec<u8>>,
+    /// Nothing more comes: the worker writes what waits, and ends.
+    closed: bool,
+    /// What waits is not to be written any more.
+    abandoned: bool,
+    failed: Option<Error>,
+    /// The file, once the worker has ended.
+    file: Option<Box<dyn WritableFile>>,
+}
+
+impl WriteBehind {
+    /// Starts the worker. The caller has one buffer already.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the system gives no further thread.
+    pub(crate) fn start(file: Box<dyn WritableFile>, options: BehindOptions) -> Result<Self> {
+        let path = file.path().to_owned();
+        let shared = Arc::new(Shared::default());
+        let theirs = shared.clone();
+        let worker = Worker::spawn("ogive-behind", &path, move || work(&theirs, file, options.sync_every_bytes))?;
+        Ok(Self { shared, options, made: 1, path, worker: Some(worker) })
+    }
+
+    /// Takes a buffer to be appended, and gives an empty one back.
+    ///
+    /// # Errors
+    /// What an earlier append or sync failed with; [`Error::Poisoned`] after that.
+    pub(crate) fn append(&mut self, full: Vec<u8>) -> Result<Vec<u8>> {
+        let mut state = self.shared.state.lock();
+        if let Some(error) = state.failed.take() {
+            state.abandoned = true;
+            return Err(error);
+        }
+        if state.abandoned {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        state.full.push_back(full);
+        self.shared.changed.notify_all();
+        loop {
+            if let Some(empty) = state.free.pop() {
+                return Ok(empty);
+            }
+            if self.made < self.options.buffers.max(2) {
+                self.made += 1;
+                return Ok(Vec::with_capacity(self.options.buffer_bytes));
+            }
+            state = self.shared.changed.wait(&self.shared.state, state);
+        }
+    }
+
+    /// Waits until all is appended, and gives the file back; the last bytes are not synced yet.
+    ///
+    /// # Errors
+    /// What an append or sync failed with.
+    pub(crate) fn finish(mut self) -> Result<Box<dyn WritableFile>> {
+        self.close(false);
+        let mut state = self.shared.state.lock();
+        match (state.failed.take(), state.file.take()) {
+            (None, Some(file)) if !state.abandoned => Ok(file),
+            (Some(error), _) => Err(error),
+            _ => Err(Error::Poisoned { path: self.path.clone() }),
+        }
+    }
+
+    /// Tells the worker that nothing more comes, and waits for its end.
+    fn close(&mut self, abandoned: bool) {
+        let mut state = self.shared.state.lock();
+        state.closed = true;
+        state.abandoned |= abandoned;
+        drop(state);
+        self.shared.changed.notify_all();
+        self.worker = None;
+    }
+}
+
+impl Drop for WriteBehind {
+    fn drop(&mut self) {
+        if self.worker.is_some() {
+            self.close(true);
+        }
+    }
+}
+
+fn work(shared: &Shared, mut file: Box<dyn WritableFile>, sync_every_bytes: u64) {
+    let mut synced_bytes = file.len();
+    let mut state = shared.state.lock();
+    loop {
+        if state.failed.is_some() || state.abandoned {
+            // What the caller gives until it hears of it goes nowhere.
+            let waiting: Vec<_> = state.full.drain(..).collect();
+            state.free.extend(waiting.into_iter().map(emptied));
+            shared.changed.notify_all();
+        }
+        let Some(buffer) = state.full.pop_front() else {
+            if state.closed {
+                state.file = Some(file);
+                return;
+            }
+            state = shared.changed.wait(&shared.state, state);
+            continue;
+        };
+        drop(state);
+        let mut outcome = file.append(&buffer);
+        let is_due = sync_every_bytes > 0 && file.len() - synced_bytes >= sync_every_bytes;
+        state = shared.state.lock();
+        state.free.push(emptied(buffer));
+        shared.changed.notify_all();
+        if outcome.is_ok() && is_due {
+            drop(state);
+            outcome = file.sync();
+            synced_bytes = file.len();
+            state = shared.state.lock();
+        }
+        if let Err(error) = outcome {
+            state.failed = Some(error);
+        }
+    }
+}
+
+fn emptied(mut buffer: Vec<u8>) -> Vec<u8> {
+    buffer.clear();
+    buffer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::ErrorKind;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// A file in memory that takes so many bytes and then no more.
+    #[derive(Debug)]
+    struct Small {
+        bytes: Vec<u8>,
+        most: usize,
+        syncs: Arc<AtomicU64>,
+    }
+
+    impl WritableFile for Small {
+        fn len(&self) -> u64 {
+            self.bytes.len() as u64
+        }
+
+        fn write_at(&mut self, _offset: u64, bytes: &[u8]) -> Result<()> {
+            if self.bytes.len() + bytes.len() > self.most {
+                return Err(Error::io("write", "small", ErrorKind::StorageFull.into()));
+            }
+            self.bytes.extend_from_slice(bytes);
+            Ok(())
+        }
+
+        fn sync(&mut self) -> Result<()> {
+            self.syncs.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn path(&self) -> &Path {
+            Path::new("small")
+        }
+    }
+
+    fn behind(most: usize) -> (WriteBehind, Arc<AtomicU64>) {
+        let syncs = Arc::new(AtomicU64::new(0));
+        let file = Small { bytes: Vec::new(), most, syncs: syncs.clone() };
+        let options = BehindOptions { buffer_bytes: 16, buffers: 3, sync_every_bytes: 64 };
+        (WriteBehind::start(Box::new(file), options).unwrap(), syncs)
+    }
+
+    #[test]
+    fn all_buffers_arrive_in_order_and_are_synced_on_the_way() {
+        let (mut behind, syncs) = behind(usize::MAX);
+        let mut buffer = Vec::new();
+        for i in 0..100_u8 {
+            buffer.extend_from_slice(&[i; 16]);
+            buffer = behind.append(buffer).unwrap();
+            assert!(buffer.is_empty());
+        }
+        assert!(behind.made <= 3);
+        let file = behind.finish().unwrap();
+        assert_eq!(file.len(), 1600);
+        assert_eq!(syncs.load(Ordering::Relaxed), 25);
+    }
+
+    #[test]
+    fn a_full_disk_is_reported_and_nothing_more_is_taken() {
+        let (mut behind, _) = behind(100);
+        let mut refused = None;
+        for _ in 0..100 {
+            if let Err(error) = behind.append(vec![7; 16]) {
+                refused = Some(error);
+                break;
+            }
+        }
+        assert!(matches!(refused, Some(Error::Io { .. })), "{refused:?}");
+        assert!(matches!(behind.append(vec![7; 16]), Err(Error::Poisoned { .. })));
+        assert!(behind.finish().is_err());
+    }
+
+    #[test]
+    fn dropping_it_ends_the_worker() {
+        let (mut behind, _) = behind(usize::MAX);
+        behind.append(vec![7; 16]).unwrap();
+        drop(behind);
+    }
+}
