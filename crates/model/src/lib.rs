@@ -8,7 +8,10 @@
 //! * **hints** ([`mod@line`], built by [`band`], [`plr`] and [`pla`]): a line and a window that was measured, when the node
 //!   was built, with the arithmetic of the look-up on the parameters as stored; a reader still checks what it read.
 //!
-//! Apart from both, [`fmcd`] lays keys out: its line does not say where a key lies, it decides it.
+//! [`pgm`], [`radix_spline`] and [`rmi`] are whole structures of hints for a row that is searched from memory; what they have in
+//! common is [`Locate`], and [`tuning`] chooses their settings. [`sampled`] makes a row of every so many-th key.
+//!
+//! Apart from all, [`fmcd`] lays keys out: its line does not say where a key lies, it decides it.
 
 pub mod band;
 pub mod bits;
@@ -19,11 +22,19 @@ mod fence;
 pub mod fmcd;
 pub mod inner;
 pub mod line;
+mod locate;
+pub mod pgm;
 pub mod pla;
 pub mod plr;
+pub mod radix_spline;
+pub mod rmi;
 mod run;
+pub mod sampled;
+mod segment;
 pub mod step;
 mod stretch;
+pub mod tuning;
 
 pub use fence::Fence;
+pub use locate::{Forward, Locate, mean_window_children};
 pub use run::FenceRun;

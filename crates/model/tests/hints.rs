@@ -5,13 +5,21 @@ mod common;
 
 use common::{Random, assert_leads_home, fences_of, nasty_sets};
 use ogive_model::line::LineNode;
-use ogive_model::{Fence, FenceRun, band, pla, plr};
+use ogive_model::{Fence, FenceRun, band, pla, plr, radix_spline, rmi};
 use proptest::prelude::*;
 
 type Build = fn(&FenceRun<'_>, u64) -> Vec<LineNode>;
 
-const BUILDERS: [(&str, Build); 4] =
-    [("greedy band", band::greedy), ("equal band", band::equal), ("pla", pla::optimal), ("plr", plr::greedy)];
+const BUILDERS: [(&str, Build); 8] = [
+    ("greedy band", band::greedy),
+    ("equal band", band::equal),
+    ("pla", pla::optimal),
+    ("plr", plr::greedy),
+    ("spline", radix_spline::lines),
+    ("linear rmi", |run, leaves| rmi::lines(run, rmi::RootKind::Linear, leaves as usize)),
+    ("cubic rmi", |run, leaves| rmi::lines(run, rmi::RootKind::Cubic, leaves as usize)),
+    ("radix rmi", |run, leaves| rmi::lines(run, rmi::RootKind::Radix, leaves as usize)),
+];
 
 fn build_in_parts(build: Build, fences: &[Fence], parts: usize, argument: u64) -> Vec<LineNode> {
     FenceRun::split(fences, parts).iter().flat_map(|run| build(run, argument)).collect()
@@ -81,7 +89,7 @@ fn regressions_keep_their_error() {
     for (name, mut keys) in nasty_sets(3000) {
         keys.dedup();
         let fences = fences_of(&keys, 3);
-        for (builder, build) in &BUILDERS[2..] {
+        for (builder, build) in &BUILDERS[2..5] {
             for error in [1, 4, 32] {
                 let nodes = build(&FenceRun::whole(&fences), error);
                 let longest = nodes.iter().map(|node| u64::from(node.window)).max();

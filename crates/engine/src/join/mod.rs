@@ -13,14 +13,17 @@ mod merge;
 mod merge_tests;
 mod options;
 mod output;
+mod plan;
 mod report;
 mod rows;
 mod scan;
 mod source;
+mod spill;
 mod stored;
 mod task;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
 pub use output::Output;
+pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
 pub use report::{JoinReport, Seconds};
 pub use source::Source;

@@ -1,0 +1,198 @@
+//! Names of spill files, and who may remove them.
+
+use super::file::ChunkWriter;
+use crate::error::{Error, Result};
+use crate::io::sync::Mutex;
+use crate::io::{FileLock, Storage, random_u64};
+use crate::join::task::Task;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How the name of a spill file ends; names of files that belong to it go on with a dot.
+const SUFFIX: &str = ".spill";
+/// How the name of a lock ends.
+const LOCK_SUFFIX: &str = ".spill-lock";
+/// Hexadecimal digits of a claim.
+const CLAIM_DIGITS: usize = 16;
+/// Claims are random numbers of 64 bits: a second one that is taken too is a storage whose locks do not work.
+const CLAIM_ATTEMPTS: u32 = 8;
+
+/// The spill files of one join.
+#[derive(Debug)]
+pub(crate) struct Spill {
+    pub(super) task: Arc<Task>,
+    pub(super) storage: Arc<dyn Storage>,
+    prefix: String,
+    claim: Mutex<Option<Arc<Claim>>>,
+    files: AtomicU64,
+    pub(super) written_bytes: AtomicU64,
+}
+
+impl Spill {
+    /// Names for a join's spill files, which begin with `prefix`. What dead joins of this prefix left is removed; until the first file is made,
+    /// nothing is written.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn open(task: &Arc<Task>, storage: Arc<dyn Storage>, prefix: &str) -> Result<Arc<Self>> {
+        remove_leftovers(&*storage, prefix)?;
+        Ok(Arc::new(Self {
+            task: Arc::clone(task),
+            storage,
+            prefix: prefix.to_owned(),
+            claim: Mutex::new(None),
+            files: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
+        }))
+    }
+
+    /// The join whose files these are.
+    pub(crate) fn task(&self) -> &Arc<Task> {
+        &self.task
+    }
+
+    /// Where the files are.
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    /// Bytes written into spill files so far.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes.load(Ordering::Relaxed)
+    }
+
+    /// A new file.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn create(self: &Arc<Self>) -> Result<ChunkWriter> {
+        ChunkWriter::create(self.name()?)
+    }
+
+    /// A name of which no file exists, for files that others make: all whose names begin with it are removed when it is dropped.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn name(self: &Arc<Self>) -> Result<SpillName> {
+        let claim = self.claim()?;
+        let number = self.files.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}.{:016x}-{number:03}{SUFFIX}", self.prefix, claim.id);
+        Ok(SpillName { spill: Arc::clone(self), number, owner: claim.id, name, _claim: claim })
+    }
+
+    fn claim(&self) -> Result<Arc<Claim>> {
+        let mut slot = self.claim.lock();
+        if let Some(claim) = &*slot {
+            return Ok(Arc::clone(claim));
+        }
+        let claim = Arc::new(Claim::take(&self.storage, &self.prefix)?);
+        *slot = Some(Arc::clone(&claim));
+        Ok(claim)
+    }
+}
+
+/// The lock under which a join's spill files live; its file goes with it.
+#[derive(Debug)]
+struct Claim {
+    storage: Arc<dyn Storage>,
+    id: u64,
+    lock_name: String,
+    _lock: Box<dyn FileLock>,
+}
+
+impl Claim {
+    fn take(storage: &Arc<dyn Storage>, prefix: &str) -> Result<Self> {
+        let mut refusal = None;
+        for _ in 0..CLAIM_ATTEMPTS {
+            let id = random_u64();
+            let lock_name = lock_name(prefix, id);
+            match storage.lock(&lock_name) {
+                // A join that started between the making of the lock's file and the locking has taken it for a leftover.
+                Ok(_) if !storage.exists(&lock_name)? => {}
+                Ok(lock) => return Ok(Self { storage: Arc::clone(storage), id, lock_name, _lock: lock }),
+                Err(error @ Error::Locked { .. }) => refusal = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(refusal.unwrap_or_else(|| Error::Locked { path: storage.path(&format!("{prefix}{LOCK_SUFFIX}")) }))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        // Removed while it is held; what cannot be removed now is a leftover for the next join.
+        _ = self.storage.remove(&self.lock_name);
+    }
+}
+
+fn lock_name(prefix: &str, claim: u64) -> String {
+    format!("{prefix}.{claim:016x}{LOCK_SUFFIX}")
+}
+
+/// The name of a spill file. All files whose names begin with it are removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct SpillName {
+    pub(super) spill: Arc<Spill>,
+    pub(super) number: u64,
+    /// What the checksums of the join's files are bound to.
+    pub(super) owner: u64,
+    name: String,
+    _claim: Arc<Claim>,
+}
+
+impl SpillName {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.name
+    }
+}
+
+impl Drop for SpillName {
+    fn drop(&mut self) {
+        let storage = &self.spill.storage;
+        // A file that was never made, or that cannot be removed now, is no error: the next join of this prefix finds it.
+        _ = storage.remove(&self.name);
+        let belongs = |name: &&String| name.strip_prefix(&self.name).is_some_and(|rest| rest.starts_with('.'));
+        for name in storage.list().unwrap_or_default().iter().filter(belongs) {
+            _ = storage.remove(name);
+        }
+    }
+}
+
+/// The claim in the name of a spill file or lock of this prefix; `None` for any other name.
+fn claim_of(prefix: &str, name: &str) -> Option<u64> {
+    let rest = name.strip_prefix(prefix)?.strip_prefix('.')?;
+    let (claim, rest) = rest.split_at_checked(CLAIM_DIGITS)?;
+    let is_hexadecimal = claim.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let is_file = || {
+        let (number, rest) = rest.strip_prefix('-')?.split_once('.')?;
+        let is_number = !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+        let behind = rest.strip_prefix(&SUFFIX[1..])?;
+        Some(is_number && (behind.is_empty() || behind.starts_with('.')))
+    };
+    let is_ours = is_hexadecimal && (rest == LOCK_SUFFIX || is_file().unwrap_or(false));
+    is_ours.then(|| u64::from_str_radix(claim, 16).ok()).flatten()
+}
+
+/// Removes what dead joins of this prefix left, and returns how many files that were.
+fn remove_leftovers(storage: &dyn Storage, prefix: &str) -> Result<usize> {
+    let claims: BTreeSet<u64> = storage.list()?.iter().filter_map(|name| claim_of(prefix, name)).collect();
+    let mut removed = 0;
+    for claim in claims {
+        let lock_name = lock_name(prefix, claim);
+        let lock = match storage.lock(&lock_name) {
+            Ok(lock) => lock,
+            // It lives, or somebody else is removing what it left.
+            Err(Error::Locked { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        // What it had before it died, not what it had when the claims were listed.
+        for name in storage.list()?.iter().filter(|name| claim_of(prefix, name) == Some(claim) && **name != lock_name) {
+            storage.remove(name)?;
+            removed += 1;
+        }
+        storage.remove(&lock_name)?;
+        drop(lock);
+    }
+    Ok(removed)
+}

@@ -1,0 +1,144 @@
+//! Chunks of a spill file: written one behind the other, read in any order.
+
+use super::claim::SpillName;
+use crate::block::checksum::{CHECKSUM_BYTES, check, identity, seal};
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest, ReadableFile, WritableFile};
+use crate::join::task::Spent;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Where a chunk lies in its file; its checksum included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    pub(crate) stored_bytes: u32,
+}
+
+impl Place {
+    /// Bytes of the chunk without its checksum.
+    pub(crate) fn payload_bytes(self) -> usize {
+        (self.stored_bytes as usize).saturating_sub(CHECKSUM_BYTES)
+    }
+}
+
+/// Writes chunks.
+#[derive(Debug)]
+pub(crate) struct ChunkWriter {
+    // The file is closed before it is removed.
+    writer: Box<dyn WritableFile>,
+    name: SpillName,
+    identity: u64,
+    offset: u64,
+}
+
+impl ChunkWriter {
+    /// Bytes that each chunk takes in its buffer beside what is put in.
+    pub(crate) const OVERHEAD_BYTES: usize = CHECKSUM_BYTES;
+
+    pub(super) fn create(name: SpillName) -> Result<Self> {
+        let writer = name.spill.storage.create(name.as_str())?;
+        let identity = identity(name.owner, name.number);
+        Ok(Self { writer, name, identity, offset: 0 })
+    }
+
+    /// Writes what `chunk` holds, and leaves it empty. It needs room for [`Self::OVERHEAD_BYTES`] more, or it is allocated anew.
+    ///
+    /// # Errors
+    /// Those of the storage, of kind `StorageFull` where it is full; [`Error::Interrupted`].
+    pub(crate) fn append(&mut self, chunk: &mut Vec<u8>) -> Result<Place> {
+        chunk.extend_from_slice(&[0; CHECKSUM_BYTES]);
+        let place = self.append_sealed(chunk);
+        chunk.clear();
+        place
+    }
+
+    /// Writes a chunk whose last bytes, [`Self::OVERHEAD_BYTES`] of them, are room for its checksum.
+    ///
+    /// # Errors
+    /// As [`Self::append`].
+    pub(crate) fn append_sealed(&mut self, chunk: &mut [u8]) -> Result<Place> {
+        let task = &self.name.spill.task;
+        task.check()?;
+        let place = Place { offset: self.offset, stored_bytes: chunk.len() as u32 };
+        seal(self.identity, self.offset, chunk);
+        task.spend(Spent::Writing, || self.writer.append(chunk))?;
+        self.offset += chunk.len() as u64;
+        self.name.spill.written_bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        Ok(place)
+    }
+
+    /// Ends the file, to be read from now on.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn finish(self) -> Result<Arc<SpillFile>> {
+        let Self { mut writer, name, identity, offset } = self;
+        let file = name.spill.storage.open(name.as_str())?;
+        if file.is_direct() {
+            // Reads past the cache of the operating system see only what was synced.
+            name.spill.task.spend(Spent::Writing, || writer.sync())?;
+        }
+        if file.len() != offset {
+            let detail = format!("a spill file has {} bytes instead of {offset}", file.len());
+            return Err(Error::damaged(file.path(), file.len().min(offset), detail));
+        }
+        drop(writer);
+        Ok(Arc::new(SpillFile { file, name, identity }))
+    }
+}
+
+/// A spill file that was written.
+#[derive(Debug)]
+pub(crate) struct SpillFile {
+    // The file is closed before it is removed.
+    file: Arc<dyn ReadableFile>,
+    name: SpillName,
+    identity: u64,
+}
+
+impl SpillFile {
+    /// Bytes in the file, checksums included.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
+    /// Fills `stored` with the bytes from `offset` on: whole chunks, whose checksums [`Self::check`] compares.
+    ///
+    /// # Errors
+    /// Those of the storage; [`Error::Interrupted`].
+    pub(crate) fn read(&self, offset: u64, stored: &mut [u8]) -> Result<()> {
+        let task = &self.name.spill.task;
+        task.check()?;
+        task.count_reads(1, stored.len() as u64);
+        let request = ReadRequest { offset, buffer: stored, purpose: Purpose::Input };
+        task.spend(Spent::Reading, || self.file.read(request))
+    }
+
+    /// Fills many buffers, each with one chunk and its checksum, and checks them; as many at a time as the storage serves.
+    ///
+    /// # Errors
+    /// Those of the storage; [`Error::Damaged`] for a chunk that is not what was written; [`Error::Interrupted`].
+    pub(crate) fn read_chunks(&self, mut chunks: Vec<(u64, &mut [u8])>) -> Result<()> {
+        let task = &self.name.spill.task;
+        task.check()?;
+        task.count_reads(chunks.len() as u64, chunks.iter().map(|(_, buffer)| buffer.len() as u64).sum());
+        let requests = chunks
+            .iter_mut()
+            .map(|(offset, buffer)| ReadRequest { offset: *offset, buffer, purpose: Purpose::Input })
+            .collect();
+        task.spend(Spent::Reading, || self.file.read_many(requests))?;
+        chunks.iter().try_for_each(|(offset, buffer)| self.check(*offset, buffer))
+    }
+
+    /// Compares a chunk, read from `offset`, with its checksum.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where it is not what was written.
+    pub(crate) fn check(&self, offset: u64, chunk: &[u8]) -> Result<()> {
+        if chunk.len() > CHECKSUM_BYTES && check(self.identity, offset, chunk) {
+            return Ok(());
+        }
+        Err(Error::damaged(self.file.path(), offset, "a chunk of a spill file is not what was written"))
+    }
+}

@@ -1,0 +1,130 @@
+//! RMI: a root model that picks one of many leaf models, which say where a key lies.
+
+use crate::Fence;
+use crate::locate::{Locate, mean_window_children};
+use crate::tuning::Tried;
+use std::ops::RangeInclusive;
+
+mod leaf;
+mod least_squares;
+mod lines;
+mod root;
+
+use leaf::{End, Leaf};
+pub use lines::lines;
+use root::Root;
+pub use root::RootKind;
+
+/// Most leaf models of an RMI: 2 GiB of them.
+pub const MAX_LEAVES: usize = 1 << 26;
+
+/// The shape of an RMI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Model at the root.
+    pub root: RootKind,
+    /// Linear models below it; at most [`MAX_LEAVES`].
+    pub leaves: usize,
+}
+
+/// Two layers of models: the root says which leaf to ask, the leaf which children to search.
+///
+/// ```text
+///   x -> root -> leaf number -> line of the leaf -> child, less and plus what the leaf was measured to miss by
+/// ```
+///
+/// The root rises with its coordinate in every step of its arithmetic, so that each leaf answers for one stretch of
+/// coordinates, whatever the rounding; what the stretch contains is all that the leaf has to be right for. A leaf is the
+/// regression line through the borders of its children; its errors are measured. A leaf with no border in its stretch leads
+/// to the one child, or the two, between which the stretch lies.
+///
+/// Source: Kraska et al., "The Case for Learned Index Structures" (SIGMOD 2018), Section 3; with error bounds as in their
+/// Section 3.4, but for absent keys too.
+///
+/// ```
+/// use ogive_model::{Fence, Locate, rmi::{Rmi, RootKind, Setting}};
+/// let keys: Vec<u64> = (0..100_000).map(|i| i * i).collect();
+/// let fences: Vec<Fence> = keys.windows(2).map(|pair| Fence { low: pair[0], high: pair[1] }).collect();
+/// let rmi = Rmi::build(&fences, Setting { root: RootKind::Linear, leaves: 1000 });
+/// let window = rmi.window(keys[77_777]);
+/// assert!(window.contains(&77_777) && window.end() - window.start() < 10);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rmi {
+    root: Root,
+    leaves: Box<[Leaf]>,
+    end: End,
+    children: u64,
+}
+
+impl Rmi {
+    /// Learns the children between the `fences`.
+    pub fn build(fences: &[Fence], setting: Setting) -> Self {
+        let leaves = setting.leaves.clamp(1, MAX_LEAVES);
+        let root = Root::train(fences, setting.root, leaves);
+        let (leaves, end) = leaf::train(fences, &root, leaves);
+        Self { root, leaves, end, children: fences.len() as u64 + 1 }
+    }
+
+    /// The model at the root.
+    pub fn root(&self) -> RootKind {
+        self.root.kind()
+    }
+}
+
+impl Locate for Rmi {
+    fn children(&self) -> u64 {
+        self.children
+    }
+
+    fn leaves(&self) -> usize {
+        self.leaves.len()
+    }
+
+    fn leaf_of(&self, x: u64) -> usize {
+        self.root.leaf_of(x)
+    }
+
+    /// There are no inner nodes to pass by: the root is one formula.
+    fn leaf_from(&self, _leaf: usize, x: u64) -> usize {
+        self.root.leaf_of(x)
+    }
+
+    fn window_in(&self, leaf: usize, x: u64) -> RangeInclusive<u64> {
+        let Some(model) = self.leaves.get(leaf) else { return 0..=self.children - 1 };
+        model.window(x, self.leaves.get(leaf + 1).map_or(self.end, Leaf::end_of_the_one_before))
+    }
+
+    fn resident_bytes(&self) -> u64 {
+        (size_of::<Self>() + size_of_val(&*self.leaves)) as u64
+    }
+}
+
+/// Children a leaf, at most, that the grid goes up to.
+const MOST_CHILDREN_PER_LEAF: usize = 1 << 12;
+
+/// Tries every root with numbers of leaves that double from one for every 4,096 children to one for each, or to
+/// `most_leaves`: for [`crate::tuning::pareto`].
+///
+/// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020): a grid of
+/// models and branching factors. Their search also prunes and refines; a row of blocks is short enough to try all.
+pub fn try_settings(fences: &[Fence], most_leaves: usize) -> Vec<Tried<Setting>> {
+    let mut tried = Vec::new();
+    for setting in settings(fences.len() + 1, most_leaves) {
+        let rmi = Rmi::build(fences, setting);
+        tried.push(Tried {
+            setting,
+            resident_bytes: rmi.resident_bytes(),
+            search_width: mean_window_children(&rmi, fences),
+        });
+    }
+    tried
+}
+
+/// The grid of settings for a row of so many children.
+pub fn settings(children: usize, most_leaves: usize) -> impl Iterator<Item = Setting> {
+    let least = (children / MOST_CHILDREN_PER_LEAF).max(1).next_power_of_two();
+    let most = children.min(most_leaves).clamp(1, MAX_LEAVES);
+    let numbers = std::iter::successors(Some(least), |leaves| leaves.checked_mul(2)).take_while(move |&n| n <= most);
+    numbers.flat_map(|leaves| RootKind::ALL.map(|root| Setting { root, leaves }))
+}

@@ -1,0 +1,65 @@
+//! Line nodes from segments that somebody else has cut.
+
+use crate::FenceRun;
+use crate::line::{LineNode, MAX_WINDOW, fit};
+use crate::stretch::Part;
+
+/// A line for the children from where the one before ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Proposal {
+    /// The child of the run with which the next segment begins.
+    pub(crate) end: usize,
+    /// Children for each unit of coordinate.
+    pub(crate) slope: f64,
+    /// Height at the node's start above its first child.
+    pub(crate) offset: f64,
+}
+
+/// One node for each proposal, its window measured, until the run ends: the last proposal serves to the end. Proposals that
+/// end where no node may begin end behind that, and a line that does not fit into a stored node is cut in halves.
+pub(crate) fn nodes(
+    run: &FenceRun<'_>,
+    proposals: impl IntoIterator<Item = Proposal>,
+    window_hint: u64,
+) -> Vec<LineNode> {
+    let children = run.fences.len() + usize::from(run.at_end);
+    let mut nodes = Vec::new();
+    let mut next = Part::first(run);
+    let mut proposals = proposals.into_iter().peekable();
+    while let Some(proposal) = proposals.next() {
+        let goal = if proposals.peek().is_none() { children } else { run.border_from(proposal.end) };
+        while let Some(part) = next.filter(|part| part.from < goal) {
+            let (node, end) = fit_or_halve(run, part, goal, proposal, window_hint);
+            nodes.push(node);
+            next = part.after(run, end);
+        }
+    }
+    // Without any proposal (a run of one child) one flat line does.
+    while let Some(part) = next {
+        let (node, end) = part.shortest(run);
+        nodes.push(node);
+        next = part.after(run, end);
+    }
+    nodes
+}
+
+fn fit_or_halve(
+    run: &FenceRun<'_>,
+    part: Part,
+    goal: usize,
+    proposal: Proposal,
+    window_hint: u64,
+) -> (LineNode, usize) {
+    let mut end = goal;
+    loop {
+        let span = part.span(run, end);
+        let slope = proposal.slope as f32;
+        match fit(&span, part.first_child(run), slope, proposal.offset, window_hint, MAX_WINDOW) {
+            Ok(node) => return (node, end),
+            Err(_) => match part.halve(run, end) {
+                shorter if shorter < end => end = shorter,
+                _ => return part.shortest(run),
+            },
+        }
+    }
+}
