@@ -6,6 +6,7 @@
 
 #![expect(dead_code, reason = "the methods that use these follow")]
 
+mod ahead;
 mod emit;
 mod group;
 mod merge;
@@ -13,6 +14,7 @@ mod merge;
 mod merge_tests;
 mod options;
 mod output;
+mod overflow;
 mod plan;
 mod report;
 mod rows;
@@ -20,6 +22,8 @@ mod scan;
 mod source;
 mod spill;
 mod stored;
+mod straight;
+mod stretch;
 mod task;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
