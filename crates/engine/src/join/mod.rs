@@ -13,9 +13,11 @@ mod merge;
 mod merge_tests;
 mod options;
 mod output;
+mod overflow;
 mod plan;
 mod report;
 mod rows;
+mod run;
 mod scan;
 mod source;
 mod spill;
@@ -26,4 +28,5 @@ pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method,
 pub use output::Output;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
 pub use report::{JoinReport, Seconds};
+pub use run::{explain, join};
 pub use source::Source;
