@@ -11,6 +11,7 @@ mod group;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
+mod nowhere;
 mod options;
 mod output;
 mod overflow;

@@ -3,6 +3,7 @@
 use super::emit::RowForm;
 use super::group::Group;
 use super::merge::{self, Sink};
+use super::nowhere::Nowhere;
 use super::options::{JoinOptions, Method, Phase};
 use super::output::Output;
 use super::overflow::SpilledRun;
@@ -12,7 +13,7 @@ use super::source::{Facts, KeyRange, Relation, Source};
 use super::spill::Spill;
 use super::task::{Spent, Task};
 use crate::error::{Error, Result};
-use crate::io::{LocalStorage, Storage};
+use crate::io::Storage;
 use crate::table::KeyType;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,8 +25,6 @@ const SCAN_PART: u64 = 4;
 const GROUP_PART: u64 = 4;
 /// An output that buffers more is not faster: its writer is busy with this much for longer than a join waits for reads.
 const OUTPUT_BYTES: u64 = 32 << 20;
-/// What names of spill files begin with where there is no output to be named after.
-const SPILL_PREFIX: &str = "ogive-join";
 
 /// Joins two relations by the method that the options name, or that is expected to be the fastest.
 ///
@@ -114,7 +113,7 @@ fn spill_place(output: &Output, options: &JoinOptions) -> (Arc<dyn Storage>, Str
     }
     match output.storage() {
         Some((storage, name)) => (storage.clone(), name.to_owned()),
-        None => (Arc::new(LocalStorage::new(std::env::temp_dir())), SPILL_PREFIX.to_owned()),
+        None => (Arc::new(Nowhere::default()), String::new()),
     }
 }
 
