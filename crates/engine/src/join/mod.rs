@@ -6,10 +6,18 @@
 
 #![expect(dead_code, reason = "the methods that use these follow")]
 
+mod emit;
+mod group;
+mod merge;
+#[cfg(test)]
+mod merge_tests;
 mod options;
+mod output;
+mod overflow;
 mod plan;
 mod report;
 mod rows;
+mod run;
 mod scan;
 mod source;
 mod spill;
@@ -17,6 +25,8 @@ mod stored;
 mod task;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use output::Output;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
 pub use report::{JoinReport, Seconds};
+pub use run::{explain, join};
 pub use source::Source;
