@@ -1,127 +1,98 @@
-//! The run of a key that memory does not hold, in a spill file.
-//!
-//! ```text
-//! | length of the value u32 | value | length | value | ...        keys are all the same, and not stored
-//! ```
+//! A run of equal keys that memory does not hold, in a spill file.
 
 use super::group::Overflow;
-use super::rows::{RowsView, Span};
-use super::spill::{ByteWriter, Bytes, Spill};
+use super::rows::{Chunk, RowsView};
+use super::spill::{ByteReader, ByteWriter, Bytes, Spill};
 use super::task::Share;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Chunks of the file, in bytes: a share of memory gives room for one, and for about as many bytes of rows.
-const CHUNK_BYTES_MIN: usize = 4 << 10;
-const CHUNK_BYTES_MAX: usize = 256 << 10;
-/// Bytes of rows that come with a span, about.
-const BYTES_A_SPAN: usize = 32;
-/// Bytes of a value's length.
-const LENGTH_BYTES: usize = 4;
+/// Rows are written and read in pieces of so many bytes, or an eighth of the memory that the group has.
+const PIECE_BYTES: u64 = 64 << 10;
+/// In front of each row: lengths of key and value.
+const HEAD_BYTES: usize = 8;
 
-/// Keeps a run in a spill file, which is made when it is needed.
-#[derive(Debug)]
-pub(crate) struct SpilledRun {
+/// The run, once it is there: written row by row, then read as often as wanted.
+pub(super) struct SpilledRun {
     spill: Arc<Spill>,
-    chunk_bytes: usize,
-    writer: Option<ByteWriter>,
-    run: Option<Bytes>,
-    key: Vec<u8>,
-    rows: Vec<u8>,
-    spans: Vec<Span>,
-    memory_bytes: u64,
-    share: Option<Share>,
+    widths: (Option<usize>, Option<usize>),
+    piece_bytes: usize,
+    state: State,
+}
+
+enum State {
+    Empty,
+    Written(ByteWriter, Share),
+    Whole(Bytes, Share),
 }
 
 impl SpilledRun {
-    /// A run that takes about `memory_bytes` of the task's budget once it is needed.
-    pub(crate) fn new(spill: &Arc<Spill>, memory_bytes: u64) -> Self {
-        let chunk_bytes = (memory_bytes as usize / 4).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
-        Self {
-            spill: spill.clone(),
-            chunk_bytes,
-            writer: None,
-            run: None,
-            key: Vec::new(),
-            rows: Vec::new(),
-            spans: Vec::new(),
-            memory_bytes: 4 * chunk_bytes as u64,
-            share: None,
-        }
-    }
-
-    fn writer(&mut self) -> Result<&mut ByteWriter> {
-        if self.share.is_none() {
-            self.share = Some(self.spill.task().budget.take(self.memory_bytes, "spilling the rows of one key")?);
-        }
-        let (writer, chunk_bytes) = (&mut self.writer, self.chunk_bytes);
-        match writer {
-            Some(writer) => Ok(writer),
-            None => Ok(writer.insert(ByteWriter::create(&self.spill, chunk_bytes)?)),
-        }
+    /// A run of rows whose keys and values have these widths, where they are fixed. It takes memory when the first row comes, an eighth of `memory_bytes`
+    /// three times over.
+    pub(super) fn new(spill: &Arc<Spill>, widths: (Option<usize>, Option<usize>), memory_bytes: u64) -> Self {
+        let piece_bytes = (memory_bytes / 8).min(PIECE_BYTES) as usize;
+        Self { spill: spill.clone(), widths, piece_bytes, state: State::Empty }
     }
 }
 
 impl Overflow for SpilledRun {
     fn put(&mut self, rows: RowsView<'_>, range: Range<usize>) -> Result<()> {
-        if let Some(first) = range.clone().next() {
-            self.key.clear();
-            self.key.extend_from_slice(rows.key(first));
+        if let State::Empty = self.state {
+            let share = self.spill.task().budget.take(3 * self.piece_bytes as u64, "a run of equal keys")?;
+            self.state = State::Written(ByteWriter::create(&self.spill, self.piece_bytes)?, share);
         }
-        let writer = self.writer()?;
-        for row in range {
-            let value = rows.value(row);
-            writer.write(&(value.len() as u32).to_le_bytes())?;
-            writer.write(value)?;
-        }
-        Ok(())
+        let State::Written(writer, _) = &mut self.state else { return Ok(()) };
+        range.into_iter().try_for_each(|row| {
+            let (key, value) = (rows.key(row), rows.value(row));
+            let mut head = [0; HEAD_BYTES];
+            head[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
+            head[4..].copy_from_slice(&(value.len() as u32).to_le_bytes());
+            writer.write(&head)?;
+            writer.write(key)?;
+            writer.write(value)
+        })
     }
 
     fn visit(&mut self, see: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()> {
-        if let Some(writer) = self.writer.take() {
-            self.run = Some(writer.finish()?);
-        }
-        let Some(run) = &self.run else { return Ok(()) };
-        let mut reader = run.reader(self.chunk_bytes);
-        let (mut left_bytes, key_bytes) = (run.len(), self.key.len());
-        let (rows, spans) = (&mut self.rows, &mut self.spans);
-        spans.reserve_exact((self.chunk_bytes / BYTES_A_SPAN).saturating_sub(spans.len()));
-        let start = |rows: &mut Vec<u8>, spans: &mut Vec<Span>, key: &[u8]| {
-            spans.clear();
-            rows.clear();
-            rows.extend_from_slice(key);
+        self.state = match std::mem::replace(&mut self.state, State::Empty) {
+            State::Written(writer, share) => State::Whole(writer.finish()?, share),
+            other => other,
         };
-        start(rows, spans, &self.key);
-        let cut_off = || Error::InvalidArgument("the spilled rows of a key are cut off".into());
-        while left_bytes > 0 {
-            let at = rows.len();
-            if !reader.read(LENGTH_BYTES, rows)? {
-                return Err(cut_off());
+        let State::Whole(bytes, share) = &mut self.state else { return Ok(()) };
+        let mut reader = bytes.reader(self.piece_bytes);
+        let mut chunk = Chunk::new(self.widths.0, self.widths.1, self.piece_bytes);
+        let mut row = Vec::new();
+        while let Some((key_bytes, value_bytes)) = next_head(&mut reader, &mut row)? {
+            row.clear();
+            reader.read(key_bytes + value_bytes, &mut row)?;
+            let (key, value) = row.split_at(key_bytes.min(row.len()));
+            if !chunk.is_empty() && chunk.taken_bytes() + row.len() > self.piece_bytes / 2 {
+                see(chunk.rows())?;
+                chunk.clear();
             }
-            let length =
-                rows.get(at..).and_then(|bytes| bytes.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes));
-            rows.truncate(at);
-            if !reader.read(length as usize, rows)? {
-                return Err(cut_off());
+            let long = (row.len() as u64).saturating_sub(self.piece_bytes as u64 / 2);
+            if long > 0 && !share.try_grow(2 * long) {
+                self.spill.task().budget.take(2 * long, "a long row")?;
             }
-            left_bytes = left_bytes.saturating_sub(LENGTH_BYTES as u64 + u64::from(length));
-            let (value_at, key_bytes) = (at as u32, key_bytes as u32);
-            spans.push(Span { key_at: 0, key_bytes, value_at, value_bytes: length, is_long: false });
-            if rows.len() >= self.chunk_bytes || spans.len() >= self.chunk_bytes / BYTES_A_SPAN {
-                see(RowsView::Spans { bytes: rows, spans })?;
-                start(rows, spans, &self.key);
-            }
+            chunk.push(key, value);
+            share.shrink_to(3 * self.piece_bytes as u64 + 2 * long);
         }
-        if spans.is_empty() { Ok(()) } else { see(RowsView::Spans { bytes: rows, spans }) }
+        if chunk.is_empty() { Ok(()) } else { see(chunk.rows()) }
     }
 
     fn clear(&mut self) -> Result<()> {
-        self.writer = None;
-        self.run = None;
-        self.rows = Vec::new();
-        self.spans = Vec::new();
-        self.share = None;
+        self.state = State::Empty;
         Ok(())
     }
+}
+
+/// Lengths of key and value of the next row; `None` at the end.
+fn next_head(reader: &mut ByteReader, row: &mut Vec<u8>) -> Result<Option<(usize, usize)>> {
+    row.clear();
+    if !reader.read(HEAD_BYTES, row)? {
+        return Ok(None);
+    }
+    let length = |at: usize| row.get(at..at + 4).and_then(|word| word.try_into().ok()).map(u32::from_le_bytes);
+    Ok(length(0).zip(length(4)).map(|(key, value)| (key as usize, value as usize)))
 }
