@@ -11,11 +11,14 @@ mod group;
 mod merge;
 #[cfg(test)]
 mod merge_tests;
+mod nowhere;
 mod options;
 mod output;
+mod overflow;
 mod plan;
 mod report;
 mod rows;
+mod run;
 mod scan;
 mod source;
 mod spill;
@@ -26,4 +29,5 @@ pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method,
 pub use output::Output;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use report::{JoinReport, Seconds};
+pub use run::{explain, join};
 pub use source::Source;

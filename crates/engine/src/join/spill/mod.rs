@@ -27,5 +27,4 @@ pub(crate) use claim::Spill;
 pub(crate) use claim::SpillName;
 #[expect(unused_imports, reason = "the methods that use these follow")]
 pub(crate) use file::{ChunkWriter, Place, SpillFile};
-#[expect(unused_imports, reason = "the methods that use these follow")]
 pub(crate) use stream::{ByteReader, ByteWriter, Bytes};
