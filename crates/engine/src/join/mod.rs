@@ -29,7 +29,7 @@ mod task;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
 pub use output::Output;
-pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
+pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use report::{JoinReport, Seconds};
 pub use run::{explain, join};
 pub use source::Source;
