@@ -8,6 +8,7 @@
 
 mod emit;
 mod group;
+mod inlj;
 mod merge;
 #[cfg(test)]
 mod merge_tests;

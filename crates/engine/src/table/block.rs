@@ -98,6 +98,11 @@ impl<'a> Key<'a> {
         self.compare(other) == Ordering::Equal
     }
 
+    /// Its parts, one behind the other.
+    pub(super) fn parts(&self) -> (&'a [u8], &'a [u8]) {
+        (self.prefix, self.rest)
+    }
+
     pub(super) fn to_vec(self) -> Vec<u8> {
         [self.prefix, self.rest].concat()
     }
