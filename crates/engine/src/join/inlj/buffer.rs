@@ -198,15 +198,12 @@ impl<'a> Buffer<'a> {
         Ok(self.block < self.piece.blocks.len() && self.piece.first_key(self.block) == key)
     }
 
-    /// Looks at a block again, where it is still held.
-    pub(super) fn go_to(&mut self, number: u64) -> Result<()> {
-        match self.piece.blocks.binary_search_by_key(&number, |block| block.number) {
-            Ok(block) => {
-                self.block = block;
-                self.decoded.load(self.table, &self.piece, block)
-            }
-            Err(_) => Ok(()),
-        }
+    /// Looks at a block again; `false` where it is not held any more.
+    pub(super) fn go_to(&mut self, number: u64) -> Result<bool> {
+        let Ok(block) = self.piece.blocks.binary_search_by_key(&number, |block| block.number) else { return Ok(false) };
+        self.block = block;
+        self.decoded.load(self.table, &self.piece, block)?;
+        Ok(true)
     }
 
     pub(super) fn has_long(&self) -> bool {

@@ -109,7 +109,7 @@ impl Walk<'_> {
             if !self.find(row, outer, sink)? {
                 continue;
             }
-            let mut begin = self.row;
+            let (mut begin, start) = (self.row, self.buffer.number());
             loop {
                 let rows = self.buffer.rows();
                 let end = (begin..rows.len()).find(|&row| rows.key(row) != key).unwrap_or(rows.len());
@@ -120,6 +120,9 @@ impl Walk<'_> {
                 }
                 begin = 0;
             }
+            if self.buffer.number() != start {
+                self.row = 0;
+            }
         }
         last_key.clear();
         last_key.extend_from_slice(outer.key(outer.len() - 1));
@@ -128,6 +131,9 @@ impl Walk<'_> {
 
     /// Goes to the first inner row at or behind the key of an outer row; whether it has that key.
     fn find(&mut self, row: usize, outer: &RowsView<'_>, sink: &mut dyn Sink) -> Result<bool> {
+        if self.probes.inner.blocks() == 0 {
+            return Ok(false);
+        }
         let key = outer.key(row);
         let mut window = self.index.find(key, &mut self.finger)?;
         let forward = self.probes.forward_window;
@@ -190,7 +196,9 @@ impl Walk<'_> {
         if self.buffer.number() != start {
             self.flush(&outer.rows(), sink)?;
             // The same key may come again.
-            self.buffer.go_to(start)?;
+            if !self.buffer.go_to(start)? {
+                self.row = 0;
+            }
         }
         Ok(())
     }

@@ -115,18 +115,20 @@ fn check_windows(loaded: &Loaded, homes: &BTreeMap<Vec<u8>, u64>, blocks: u64, w
 
 #[test]
 fn every_index_leads_to_the_first_row_of_every_key_of_nasty_sets() {
-    for (name, keys) in nasty(3000) {
+    for (name, keys) in nasty(1500) {
         if keys.is_empty() {
             continue;
         }
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let rows = numbered(&keys);
-        for design in designs() {
+        for (i, design) in designs().into_iter().enumerate() {
             let what = format!("{name}, {design}");
             let table = table(&storage, &what.replace(['/', ':'], "-"), &rows, (KeyType::U64, Some(8)), design);
             let task = task_of(JoinKind::Inner, 16 << 20, Profile::default());
             let homes = homes(&table, &task);
-            for method in INDEXED {
+            // What is made of blocks is the same whatever the table has on file.
+            let methods = if i < 2 { &INDEXED[..] } else { &INDEXED[..2] };
+            for &method in methods {
                 for leaf_iterator in [Some(false), None] {
                     let loaded = load(&table, method, leaf_iterator, &task).unwrap();
                     check_windows(&loaded, &homes, table.blocks(), &format!("{what}, {method}"));
@@ -348,8 +350,8 @@ fn nasty_sets_join_with_each_other() {
     }
 }
 
-/// Requests, blocks and bytes that a planned inner join reads of the inner table.
-fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, u64) {
+/// Requests for the inner table that a planned inner join makes, blocks that they bring, and blocks that it has.
+fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, u64, u64) {
     let meter = Meter::new(Arc::new(MemoryStorage::new()));
     let storage: Arc<dyn Storage> = Arc::new(meter.clone());
     let plain: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
@@ -359,9 +361,10 @@ fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, 
     meter.reset();
     let loaded = load(&inner, Method::Inlj, None, &task).unwrap();
     let way = Way { kind: JoinKind::Inner, inner: Side::Right, probes: None, memory_bytes: wanted_bytes(&inner) };
+    assert_eq!(meter.reset().reads.requests, 0, "the index is on file, and in memory");
     run(way, &outer, &inner, &loaded, &task);
     let reads = meter.reset().reads;
-    (reads.requests, reads.bytes / 512)
+    (reads.requests, reads.bytes / 512, inner.blocks())
 }
 
 #[test]
@@ -370,16 +373,14 @@ fn sparse_keys_read_their_own_blocks_and_dense_ones_all_in_long_reads() {
     // A request costs as much as 1,000 bytes: less than two blocks.
     let quick = Profile::affine("quick", 1.0, 1000.0, 4).unwrap();
     let sparse: Vec<u64> = inner.iter().copied().step_by(1000).collect();
-    assert_eq!(reads_of(&quick, &sparse, &inner), (200, 200));
+    let (requests, read, blocks) = reads_of(&quick, &sparse, &inner);
+    assert_eq!((requests, read), (200, 200), "of {blocks}");
     // As much as 100,000 bytes: gaps of some thirty blocks are read.
     let slow = Profile::affine("slow", 100.0, 1000.0, 4).unwrap();
-    let blocks = 200_000_u64.div_ceil(31);
-    let (requests, read) = reads_of(&slow, &sparse, &inner);
-    assert!(
-        requests <= 8 && read >= blocks - 40 && read <= blocks + 2,
-        "{requests} requests, {read} of {blocks} blocks"
-    );
-    let (requests, read) = reads_of(&quick, &inner, &inner);
-    assert!(requests <= 8 && read >= blocks && read <= blocks + 2, "{requests} requests, {read} of {blocks} blocks");
-    assert_eq!(reads_of(&quick, &[u64::MAX], &inner), (1, 1));
+    let (requests, read, blocks) = reads_of(&slow, &sparse, &inner);
+    assert!(requests <= 8 && read > blocks - 200, "{requests} requests, {read} of {blocks} blocks");
+    let (requests, read, blocks) = reads_of(&quick, &inner, &inner);
+    assert!(requests <= 8 && read == blocks, "{requests} requests, {read} of {blocks} blocks");
+    let (requests, read, _) = reads_of(&quick, &[u64::MAX], &inner);
+    assert_eq!((requests, read), (1, 1));
 }
