@@ -1,18 +1,14 @@
-//! What joins need of a table beneath its operations: blocks as they lie in the file, and the nodes that lead to them.
+//! What somebody needs who looks many keys up at once: the nodes that lead to blocks, to be held in memory.
 
-use super::block::{BlockView, Layout, Stored, trailer};
-use super::format::{NodeKind, Section, Source};
+use super::format::NodeKind;
 use super::key::Probe;
+use super::pass::PassedRecords;
 use super::reader::{Reads, Table};
 use super::unit::{Nodes, Unit};
-use super::value::ValuePointer;
-use crate::block::{checksum, compress};
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest};
 use ogive_model::line::{self, LineNode};
 use ogive_model::step::{self, StepPiece};
-use std::ops::Range;
-use std::sync::Arc;
 
 /// Units of the bottom layer are read in stretches of at most so many bytes.
 const STRETCH_BYTES: u64 = 64 << 10;
@@ -44,130 +40,18 @@ pub(crate) struct BottomLayer {
     pub(crate) granule: u64,
 }
 
-/// Where the value of a row lies in an unpacked block.
-#[derive(Clone, Debug)]
-pub(crate) enum ValuePlace<'a> {
-    Inline(&'a [u8]),
-    Long(ValuePointer),
-}
-
-/// A key as an unpacked block holds it: its parts, one behind the other.
-pub(crate) type KeyParts<'a> = (&'a [u8], &'a [u8]);
-
 impl Table {
-    /// Number of blocks.
-    pub(crate) fn blocks(&self) -> u64 {
-        self.inner.meta.blocks
-    }
-
     /// Size of a block in bytes, where all have one; else about that.
     pub(crate) fn block_bytes(&self) -> u64 {
         self.inner.meta.block_bytes
     }
 
-    /// Size of the largest block in bytes, unpacked.
-    pub(crate) fn block_bytes_max(&self) -> u64 {
-        self.inner.meta.largest_block_bytes.max(self.inner.meta.block_bytes)
-    }
-
-    /// Where a block lies in the data file.
+    /// The records of a block that was checked and unpacked before, and is not dense.
     ///
     /// # Errors
-    /// Damage.
-    pub(crate) fn block_place(&self, block: u64) -> Result<Range<u64>> {
-        let section = self.inner.section(0, block)?;
-        Ok(section.offset..section.end())
-    }
-
-    /// Reads ranges of the data file.
-    ///
-    /// # Errors
-    /// What the storage reports.
-    pub(crate) fn read_data(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        self.inner.data.read_many(requests)
-    }
-
-    /// Widths of key and value, where rows may lie densely in blocks.
-    pub(crate) fn dense_widths(&self) -> Option<(usize, usize)> {
-        match self.inner.layout {
-            Layout::Dense { key, value } if !self.inner.meta.tagged => Some((key, value)),
-            _ => None,
-        }
-    }
-
-    /// Checks a block that was read, and says how many rows lie densely at its beginning; `None` where it must be unpacked.
-    ///
-    /// # Errors
-    /// Damage.
-    pub(crate) fn check_dense(&self, block: u64, place: &Range<u64>, bytes: &mut [u8]) -> Result<Option<usize>> {
-        let inner = &*self.inner;
-        let Some((key, value)) = self.dense_widths() else { return Ok(None) };
-        if let Source::Foreign { little_endian, .. } = inner.meta.source {
-            if little_endian {
-                bytes.chunks_exact_mut(key + value).for_each(|record| record[..key].reverse());
-            }
-            return Ok(Some(bytes.len() / (key + value)));
-        }
-        match trailer(bytes) {
-            Some((compress::CODEC_STORED, 0, count)) if checksum::check(inner.data_file_id, place.start, bytes) => {
-                inner.view(block, bytes)?;
-                Ok(Some(count))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Checks and unpacks a block that was read.
-    ///
-    /// # Errors
-    /// Damage; [`crate::Error::Changed`].
-    pub(crate) fn unpack_block(&self, block: u64, place: &Range<u64>, bytes: &[u8]) -> Result<Arc<[u8]>> {
-        let section = Section { offset: place.start, bytes: place.end - place.start };
-        let unpacked = self.inner.check(0, block, section, bytes)?;
-        self.inner.view(block, &unpacked)?;
-        Ok(unpacked)
-    }
-
-    /// Shows the rows of an unpacked block.
-    ///
-    /// # Errors
-    /// Damage.
-    pub(crate) fn visit_rows(
-        &self,
-        block: u64,
-        unpacked: &[u8],
-        mut visit: impl FnMut(KeyParts<'_>, ValuePlace<'_>),
-    ) -> Result<()> {
-        let view = self.inner.view(block, unpacked)?;
-        for row in 0..view.count() {
-            let stored = view.key(row).zip(view.value(row));
-            let (key, value) = stored.ok_or_else(|| self.inner.malformed(block))?;
-            let value = match value {
-                Stored::Inline(value) => ValuePlace::Inline(value),
-                Stored::Long(pointer) => ValuePlace::Long(pointer),
-            };
-            visit(key.parts(), value);
-        }
-        Ok(())
-    }
-
-    /// First and last key of an unpacked block; `None` where it has no rows.
-    ///
-    /// # Errors
-    /// Damage.
-    pub(crate) fn edge_keys(&self, block: u64, unpacked: &[u8]) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
-        let view: BlockView<'_> = self.inner.view(block, unpacked)?;
-        let Some(last) = view.count().checked_sub(1) else { return Ok(None) };
-        let edges = view.key(0).zip(view.key(last)).ok_or_else(|| self.inner.malformed(block))?;
-        Ok(Some((edges.0.to_vec(), edges.1.to_vec())))
-    }
-
-    /// A value that lies outside its block.
-    ///
-    /// # Errors
-    /// As [`Table::get`].
-    pub(crate) fn value_at(&self, pointer: ValuePointer) -> Result<Vec<u8>> {
-        self.inner.long_value(pointer)
+    /// [`crate::Error::Damaged`] for a block that no writer made.
+    pub(crate) fn records_of<'a>(&'a self, block: u64, unpacked: &'a [u8]) -> Result<PassedRecords<'a>> {
+        Ok(PassedRecords::new(self.inner.view(block, unpacked)?, &self.inner, block))
     }
 
     /// The blocks where the index looks for a key, and whether that is proved; reads units of layers that no cache has.

@@ -98,13 +98,18 @@ impl<'a> Key<'a> {
         self.compare(other) == Ordering::Equal
     }
 
-    /// Its parts, one behind the other.
-    pub(super) fn parts(&self) -> (&'a [u8], &'a [u8]) {
-        (self.prefix, self.rest)
-    }
-
     pub(super) fn to_vec(self) -> Vec<u8> {
         [self.prefix, self.rest].concat()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.prefix.len() + self.rest.len()
+    }
+
+    /// Appends the key.
+    pub(super) fn append_to(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(self.prefix);
+        buffer.extend_from_slice(self.rest);
     }
 
     /// Puts the key into a buffer, in place of what that holds.

@@ -4,7 +4,7 @@ use super::decoded::Decoded;
 use super::piece::Piece;
 use super::window::Window;
 use crate::error::{Error, Result};
-use crate::join::merge::Sink;
+use crate::join::merge::{Sink, has_long};
 use crate::join::rows::RowsView;
 use crate::join::task::{Spent, Task};
 use crate::table::Table;
@@ -39,9 +39,9 @@ fn compare(a: &[u8], b: &[u8]) -> Ordering {
 
 impl<'a> Buffer<'a> {
     pub(super) fn new(table: &'a Table, task: &'a Task, memory_bytes: u64) -> Self {
-        // Unpacked blocks, and a block whose rows are laid out, are there twice.
-        let blocks_max = (memory_bytes / 3 / table.block_bytes_max().max(1)).max(1);
-        let (piece, decoded) = (Piece::default(), Decoded::default());
+        // A third each for blocks as they are read, the same unpacked, and the rows of one block laid out.
+        let blocks_max = (memory_bytes / 3 / table.largest_block_bytes().max(1)).max(1);
+        let (piece, decoded) = (Piece::default(), Decoded::new((memory_bytes / 3) as usize));
         Self { table, task, piece, decoded, block: 0, held: 0..0, blocks_max }
     }
 
@@ -107,7 +107,19 @@ impl<'a> Buffer<'a> {
         task.spend(Spent::Reading, || piece.read(table, task, std::slice::from_ref(&blocks), REQUEST_BYTES))?;
         self.held = blocks;
         self.block = 0;
-        self.decoded.load(self.table, &self.piece, 0)
+        self.lay_out()
+    }
+
+    /// Lays out the rows of the block that is looked at, where they do not lie densely.
+    fn lay_out(&mut self) -> Result<()> {
+        match self.decoded.load(self.table, &self.piece, self.block, 0)? {
+            None => Ok(()),
+            Some(_) => Err(Error::InvalidArgument(format!(
+                "the rows of block {} of {} take more memory than probes of this join have; raise the limit, or take another method",
+                self.number(),
+                self.table.path().display()
+            ))),
+        }
     }
 
     /// Looks for a key from the blocks that are held on, either way, in growing steps, one block at a time.
@@ -170,7 +182,7 @@ impl<'a> Buffer<'a> {
         if low == self.piece.blocks.len() {
             return Ok(false);
         }
-        self.decoded.load(self.table, &self.piece, low)?;
+        self.lay_out()?;
         Ok(true)
     }
 
@@ -186,7 +198,7 @@ impl<'a> Buffer<'a> {
         }
         if self.block + 1 < self.piece.blocks.len() {
             self.block += 1;
-            self.decoded.load(self.table, &self.piece, self.block)?;
+            self.lay_out()?;
         } else {
             let next = self.held.end;
             let growth = self.held.end - self.held.start + 1;
@@ -202,24 +214,21 @@ impl<'a> Buffer<'a> {
     pub(super) fn go_to(&mut self, number: u64) -> Result<bool> {
         let Ok(block) = self.piece.blocks.binary_search_by_key(&number, |block| block.number) else { return Ok(false) };
         self.block = block;
-        self.decoded.load(self.table, &self.piece, block)?;
+        self.lay_out()?;
         Ok(true)
     }
 
     pub(super) fn has_long(&self) -> bool {
-        self.decoded.has_long(&self.piece, self.block)
+        has_long(&self.rows())
     }
 
     /// Fetches the value of a row of the block, in place of what `value` holds.
     pub(super) fn value(&self, row: usize, value: &mut Vec<u8>) -> Result<()> {
         if self.rows().is_long(row) {
-            let pointer = self.decoded.pointer(row);
-            let pointer = pointer.ok_or_else(|| Error::InvalidArgument("no long value was asked for".into()))?;
-            *value = self.table.value_at(pointer)?;
-        } else {
-            value.clear();
-            value.extend_from_slice(self.rows().value(row));
+            return self.decoded.long_value(self.table, row, value);
         }
+        value.clear();
+        value.extend_from_slice(self.rows().value(row));
         Ok(())
     }
 

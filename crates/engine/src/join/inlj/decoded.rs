@@ -1,82 +1,91 @@
 //! The rows of a block that do not lie densely, laid out one behind the other.
 
 use super::piece::{BlockRows, Piece};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::join::rows::{RowsView, Span};
 use crate::table::value::ValuePointer;
-use crate::table::{Table, ValuePlace};
+use crate::table::{PassedValue, Table};
 
-/// The rows of one block.
-#[derive(Debug, Default)]
+/// Rows of one block.
+#[derive(Debug)]
 pub(super) struct Decoded {
     bytes: Vec<u8>,
     spans: Vec<Span>,
-    /// Of rows whose values lie elsewhere.
-    pointers: Vec<(usize, ValuePointer)>,
+    /// The block, and the rows of it that are laid out.
     block: Option<u64>,
+    first: usize,
+    /// Most bytes of rows that are laid out at once.
+    bytes_max: usize,
 }
 
 impl Decoded {
-    /// Lays out the rows of a block of a piece, unless they lie densely there.
-    ///
-    /// # Errors
-    /// Damage.
-    pub(super) fn load(&mut self, table: &Table, piece: &Piece, block: usize) -> Result<()> {
-        let BlockRows::Unpacked(unpacked) = piece.rows(block) else { return Ok(()) };
-        let Some(number) = piece.blocks.get(block).map(|block| block.number) else { return Ok(()) };
-        if self.block == Some(number) {
-            return Ok(());
-        }
-        self.block = None;
-        self.bytes.clear();
-        self.spans.clear();
-        self.pointers.clear();
-        let Self { bytes, spans, pointers, .. } = self;
-        table.visit_rows(number, unpacked, |(prefix, rest), value| {
-            let key_at = bytes.len();
-            bytes.extend_from_slice(prefix);
-            bytes.extend_from_slice(rest);
-            let value_at = bytes.len();
-            let is_long = match value {
-                ValuePlace::Inline(value) => {
-                    bytes.extend_from_slice(value);
-                    false
-                }
-                ValuePlace::Long(pointer) => {
-                    pointers.push((spans.len(), pointer));
-                    true
-                }
-            };
-            // A block is at most some MiB long.
-            spans.push(Span {
-                key_at: key_at as u32,
-                key_bytes: (value_at - key_at) as u32,
-                value_at: value_at as u32,
-                value_bytes: (bytes.len() - value_at) as u32,
-                is_long,
-            });
-        })?;
-        self.block = Some(number);
-        Ok(())
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { bytes: Vec::new(), spans: Vec::new(), block: None, first: 0, bytes_max }
     }
 
-    /// The rows of a block that was loaded, if it needed that.
+    /// Lays out rows of a block of a piece from row `first` on, unless they lie densely there; returns the first row that there was no room for.
+    ///
+    /// # Errors
+    /// Damage; [`Error::ValueTooLarge`] for a row that is longer than there is memory.
+    pub(super) fn load(&mut self, table: &Table, piece: &Piece, block: usize, first: usize) -> Result<Option<usize>> {
+        let BlockRows::Other(unpacked) = piece.rows(block) else { return Ok(None) };
+        let Some(number) = piece.blocks.get(block).map(|block| block.number) else { return Ok(None) };
+        let records = table.records_of(number, unpacked)?;
+        if self.block != Some(number) || self.first != first {
+            self.block = None;
+            self.bytes.clear();
+            self.spans.clear();
+            for row in first..records.count() {
+                let length = records.record_bytes(row)?;
+                if self.bytes.len() + length + (self.spans.len() + 1) * size_of::<Span>() > self.bytes_max {
+                    if row > first {
+                        break;
+                    }
+                    let (length, limit) = (length as u64, self.bytes_max as u64);
+                    return Err(Error::ValueTooLarge { path: table.path().to_owned(), length, limit });
+                }
+                let key_at = self.bytes.len();
+                let value = records.push_key(row, &mut self.bytes)?;
+                let value_at = self.bytes.len();
+                let is_long = matches!(value, PassedValue::Long(_));
+                match value {
+                    PassedValue::Here(value) => self.bytes.extend_from_slice(value),
+                    PassedValue::Long(pointer) => self.bytes.extend_from_slice(&pointer.encode()),
+                }
+                self.spans.push(Span {
+                    key_at: key_at as u32,
+                    key_bytes: (value_at - key_at) as u32,
+                    value_at: value_at as u32,
+                    value_bytes: (self.bytes.len() - value_at) as u32,
+                    is_long,
+                });
+            }
+            (self.block, self.first) = (Some(number), first);
+        }
+        let end = first + self.spans.len();
+        Ok((end < records.count()).then_some(end))
+    }
+
+    /// The rows of a block that were loaded, if it needed that.
+    #[inline]
     pub(super) fn rows<'a>(&'a self, table: &Table, piece: &'a Piece, block: usize) -> RowsView<'a> {
         match (piece.rows(block), table.dense_widths()) {
             (BlockRows::Dense(bytes), Some((key, value))) => RowsView::Dense { bytes, key, value },
             (BlockRows::Dense(_), None) => RowsView::EMPTY,
-            (BlockRows::Unpacked(_), _) => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
+            (BlockRows::Other(_), _) => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
         }
     }
 
-    /// Whether some value of a block that was loaded lies elsewhere.
-    pub(super) fn has_long(&self, piece: &Piece, block: usize) -> bool {
-        !self.pointers.is_empty() && matches!(piece.rows(block), BlockRows::Unpacked(_))
-    }
-
-    /// Where the value of a row lies that is long.
-    pub(super) fn pointer(&self, row: usize) -> Option<ValuePointer> {
-        let at = self.pointers.binary_search_by_key(&row, |&(row, _)| row).ok()?;
-        self.pointers.get(at).map(|&(_, pointer)| pointer)
+    /// Fetches the value of a row that is long, in place of what `value` holds.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage; [`Error::ValueTooLarge`].
+    pub(super) fn long_value(&self, table: &Table, row: usize, value: &mut Vec<u8>) -> Result<()> {
+        let rows = RowsView::Spans { bytes: &self.bytes, spans: &self.spans };
+        let pointer = if rows.is_long(row) { ValuePointer::decode(rows.value(row)) } else { None };
+        let pointer = pointer.ok_or_else(|| Error::InvalidArgument("this row has no long value".into()))?;
+        value.clear();
+        *value = table.long_value(pointer, self.bytes_max as u64)?;
+        Ok(())
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct ReadSizes {
     pub(super) piece_requests: usize,
     pub(super) request_bytes: u64,
     pub(super) bridge_blocks: u64,
+    /// For rows that do not lie densely in their blocks.
+    pub(super) laid_out_bytes: u64,
 }
 
 /// The two relations, and what is needed to read them.

@@ -249,8 +249,8 @@ impl Loader<'_> {
     /// The separators of the blocks, from the data.
     fn pass(&self) -> Result<Separators> {
         let blocks = self.table.blocks();
-        let each = (PASS_BYTES.min(self.task.budget.left_bytes() / 4) / self.table.block_bytes_max().max(1)).max(1);
-        let memory = self.task.budget.take(2 * each * self.table.block_bytes_max(), "a pass over a table")?;
+        let each = (PASS_BYTES.min(self.task.budget.left_bytes() / 4) / self.table.largest_block_bytes().max(1)).max(1);
+        let memory = self.task.budget.take(2 * each * self.table.largest_block_bytes(), "a pass over a table")?;
         let mut gathered = Gathered::new(self.table);
         let mut piece = Piece::default();
         for first in (0..blocks).step_by(each as usize) {

@@ -5,7 +5,7 @@ use super::fetch::Fetch;
 use super::load::Loaded;
 use super::queue::Queue;
 use super::sides::{InnerRows, Link, OuterRows};
-use super::sizes::{BATCHES, PIECES, read_sizes};
+use super::sizes::{BATCHES, PIECES, read_sizes, scan_bytes};
 use crate::error::Result;
 use crate::io::Worker;
 use crate::join::source::{KeyRange, Relation};
@@ -36,8 +36,7 @@ impl Planned {
         mut memory: Share,
     ) -> Result<Self> {
         let sizes = read_sizes(inner, &task.profile, memory.bytes())?;
-        // Two parts of as many as there are pieces, batches, and two more, are for the scan of the outer relation.
-        let scan_bytes = memory.bytes() / (PIECES + BATCHES + 2) * 2;
+        let scan_bytes = scan_bytes(memory.bytes());
         memory.shrink_to(memory.bytes() - scan_bytes);
         let scan_memory = task.budget.take(scan_bytes, "reading the outer relation")?;
         let queue = Arc::new(Queue::new(BATCHES as usize, PIECES as usize));
@@ -52,7 +51,8 @@ impl Planned {
         };
         let worker = Worker::spawn("ogive-join-read", inner.path(), move || fetch.run(scan_memory))?;
         let link = Arc::new(Link { queue, task: task.clone(), worker: Some(worker), _memory: memory });
-        let inner = InnerRows { link: link.clone(), table: inner.clone(), part: None, decoded: Decoded::default() };
+        let decoded = Decoded::new(sizes.laid_out_bytes as usize);
+        let inner = InnerRows { link: link.clone(), table: inner.clone(), part: None, decoded, rest: None };
         Ok(Self { outer: OuterRows { link, batch: None }, inner })
     }
 }

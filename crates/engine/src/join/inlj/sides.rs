@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::decoded::Decoded;
 use super::queue::{Part, Queue};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::Worker;
 use crate::join::rows::{RowStream, RowsView};
 use crate::join::task::{Share, Spent, Task};
@@ -64,6 +64,8 @@ pub(crate) struct InnerRows {
     pub(super) table: Table,
     pub(super) part: Option<Part>,
     pub(super) decoded: Decoded,
+    /// The first row of the block that is still to be laid out.
+    pub(super) rest: Option<usize>,
 }
 
 impl InnerRows {
@@ -84,6 +86,10 @@ impl InnerRows {
 
 impl RowStream for InnerRows {
     fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
+        if let (Some(part), Some(rest)) = (&self.part, self.rest) {
+            self.rest = self.decoded.load(&self.table, &part.piece, part.blocks.start, rest)?;
+            return Ok(true);
+        }
         if let Some(part) = &mut self.part {
             part.blocks.start += 1;
         }
@@ -92,7 +98,7 @@ impl RowStream for InnerRows {
                 let is_needed = |block: &usize| from.is_none_or(|from| part.piece.last_key(*block) >= from);
                 if let Some(block) = part.blocks.clone().find(is_needed) {
                     part.blocks.start = block;
-                    self.decoded.load(&self.table, &part.piece, block)?;
+                    self.rest = self.decoded.load(&self.table, &part.piece, block, 0)?;
                     return Ok(true);
                 }
             }
@@ -110,9 +116,6 @@ impl RowStream for InnerRows {
     }
 
     fn long_value(&mut self, row: usize, value: &mut Vec<u8>) -> Result<()> {
-        let pointer = self.decoded.pointer(row);
-        let pointer = pointer.ok_or_else(|| Error::InvalidArgument("no long value was asked for".into()))?;
-        *value = self.table.value_at(pointer)?;
-        Ok(())
+        self.decoded.long_value(&self.table, row, value)
     }
 }

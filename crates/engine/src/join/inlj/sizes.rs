@@ -1,9 +1,10 @@
 //! How much is read at once: from the profile of the storage, and from the memory that there is.
 
 use super::fetch::ReadSizes;
-use super::piece::BLOCK_OVERHEAD_BYTES;
+use super::piece::{BLOCK_OVERHEAD_BYTES, PIECE_OVERHEAD_BYTES};
 use crate::error::{Error, Result};
 use crate::io::Profile;
+use crate::join::plan::{ReadShape, worthwhile_gap_bytes};
 use crate::table::Table;
 
 /// Pieces of the inner relation that are in memory at once: one is joined, one waits, one is read, and one is for what turns out to be
@@ -11,14 +12,25 @@ use crate::table::Table;
 pub(super) const PIECES: u64 = 4;
 /// Batches of outer rows: one is joined, the other one looked up.
 pub(super) const BATCHES: u64 = 2;
-/// A piece, and a batch, take at most so much, in bytes: what a core's cache still holds when the joining thread comes to it.
-const PIECE_BYTES_MAX: u64 = 1 << 20;
+/// Parts of the memory for the scan of the outer relation, and one for rows that are laid out.
+pub(super) const SCAN_PARTS: u64 = 2;
+/// All parts.
+const PARTS: u64 = PIECES + BATCHES + SCAN_PARTS + 1;
+/// Batches take at most so much, in bytes: some ten thousand rows, so that looking them up and reading for them is done many at a time.
+const BATCH_BYTES_MAX: u64 = 1 << 20;
+/// Pieces take at most so much, in bytes: what the fastest reads of known devices take.
+const PIECE_BYTES_MAX: u64 = 8 << 20;
 /// Reads in one piece; enough for the places of any storage many times over.
 const REQUESTS_MAX: usize = 512;
 
+/// Memory of the part for the scan of the outer relation, of all that a planned scan has.
+pub(super) fn scan_bytes(memory_bytes: u64) -> u64 {
+    memory_bytes / PARTS * SCAN_PARTS
+}
+
 /// Memory that a planned scan of a table can make use of, in bytes.
 pub(crate) fn wanted_bytes(table: &Table) -> u64 {
-    (PIECES + BATCHES + 2) * PIECE_BYTES_MAX.max(2 * table.block_bytes_max())
+    PARTS * PIECE_BYTES_MAX.max(2 * table.largest_block_bytes())
 }
 
 /// Sizes for a planned scan within so much memory.
@@ -26,49 +38,28 @@ pub(crate) fn wanted_bytes(table: &Table) -> u64 {
 /// # Errors
 /// [`Error::InvalidArgument`] where the memory does not hold the largest block several times.
 pub(super) fn read_sizes(table: &Table, profile: &Profile, memory_bytes: u64) -> Result<ReadSizes> {
-    let each = (memory_bytes / (PIECES + BATCHES + 2)).min(PIECE_BYTES_MAX.max(2 * table.block_bytes_max()));
-    let largest = table.block_bytes_max().max(1);
-    // Blocks that are not used as they lie in the file are there twice, while they are unpacked.
+    let largest = table.largest_block_bytes().max(1);
+    let part = (memory_bytes / PARTS).min(PIECE_BYTES_MAX.max(2 * largest));
+    // Blocks that are not used as they lie in the file may be there twice, packed and unpacked.
     let copies = if table.dense_widths().is_some() { 1 } else { 2 };
-    let in_memory = (largest * copies + BLOCK_OVERHEAD_BYTES).max(table.block_bytes());
-    let piece_blocks = each / in_memory;
-    if piece_blocks == 0 {
+    let in_memory = largest * copies + BLOCK_OVERHEAD_BYTES;
+    let room = part.saturating_sub(PIECE_OVERHEAD_BYTES) / in_memory;
+    if room == 0 {
         return Err(Error::InvalidArgument(format!(
-            "a join that reads blocks of {largest} bytes needs {} bytes for them, and has {memory_bytes}; raise its memory",
-            in_memory * (PIECES + BATCHES + 2)
+            "a join that reads blocks of {largest} bytes of {} needs {} bytes for them, and has {memory_bytes}; raise its memory",
+            table.path().display(),
+            PARTS * (in_memory + PIECE_OVERHEAD_BYTES),
         )));
     }
+    let shape = ReadShape::sequential(profile, (room * largest).max(1));
+    let block_bytes = table.block_bytes().clamp(1, largest);
+    let piece_blocks = (shape.batch_bytes() / block_bytes).clamp(1, room);
     Ok(ReadSizes {
-        batch_bytes: each,
+        batch_bytes: part.min(BATCH_BYTES_MAX),
         piece_blocks,
         piece_requests: REQUESTS_MAX,
-        request_bytes: each,
-        bridge_blocks: bridge_blocks(profile, table.block_bytes().max(1), piece_blocks),
+        request_bytes: shape.request_bytes,
+        bridge_blocks: worthwhile_gap_bytes(profile, block_bytes) / block_bytes,
+        laid_out_bytes: part,
     })
-}
-
-/// The longest gap, in blocks, that costs no more to read than a further request does.
-fn bridge_blocks(profile: &Profile, block_bytes: u64, most: u64) -> u64 {
-    let apart_us = 2.0 * profile.time_us(block_bytes);
-    let is_cheaper = |gap: u64| profile.time_us((gap + 2).saturating_mul(block_bytes)) <= apart_us;
-    let (mut low, mut high) = (0, most);
-    while low < high {
-        let middle = low + (high - low).div_ceil(2);
-        if is_cheaper(middle) { low = middle } else { high = middle - 1 }
-    }
-    low
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gap_is_bridged_for_as_long_as_it_takes_less_than_the_latency() {
-        let profile = Profile::affine("x", 100.0, 1000.0, 4).unwrap();
-        // 100 us at 1000 bytes each.
-        assert_eq!(bridge_blocks(&profile, 1000, 1 << 20), 100);
-        assert_eq!(bridge_blocks(&profile, 1000, 30), 30);
-        assert_eq!(bridge_blocks(&profile, 200_000, 30), 0);
-    }
 }

@@ -82,8 +82,8 @@ fn homes(table: &Table, task: &Task) -> BTreeMap<Vec<u8>, u64> {
     for block in 0..table.blocks() {
         let mut piece = super::piece::Piece::default();
         piece.read(table, task, &[block..block + 1], u64::MAX).unwrap();
-        let mut decoded = super::decoded::Decoded::default();
-        decoded.load(table, &piece, 0).unwrap();
+        let mut decoded = super::decoded::Decoded::new(1 << 20);
+        decoded.load(table, &piece, 0, 0).unwrap();
         let rows = decoded.rows(table, &piece, 0);
         (0..rows.len()).for_each(|row| _ = homes.entry(rows.key(row).to_vec()).or_insert(block));
     }
