@@ -1,0 +1,11 @@
+//! `ogive join`: joins two relations by their keys. Its arguments, the two sides, the rows as text, and what is told of the join.
+
+mod arguments;
+mod run;
+mod shape;
+mod show;
+mod side;
+mod watch;
+
+pub(crate) use arguments::Arguments;
+pub(crate) use run::run;
