@@ -20,7 +20,5 @@ pub use cached::cached_profile;
 pub use cost::Cost;
 pub use explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 pub(in crate::join) use gather::{Plan, plan};
-#[expect(unused_imports, reason = "what carries plans out follows")]
 pub(in crate::join) use shape::ReadShape;
-#[expect(unused_imports, reason = "what carries plans out follows")]
 pub(in crate::join) use spread::worthwhile_gap_bytes;
