@@ -54,6 +54,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         profile,
         stop: Some(interrupt.flag()),
         watcher: Some(watch::watcher()),
+        // What joins into a file is put aside beside it.
+        spill: arguments.is_piped().then(spill_folder),
         ..JoinOptions::default()
     };
     if arguments.explain && !output.is_json() {
@@ -73,6 +75,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 
 fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Where rows are put aside that go to standard output: among the system's temporary files.
+fn spill_folder() -> (Arc<dyn Storage>, String) {
+    (Arc::new(LocalStorage::new(std::env::temp_dir())), "ogive-join".to_owned())
 }
 
 /// The profile asked for, else that of the page cache where reads go through it for sure.

@@ -1,16 +1,18 @@
 //! The two sides: finding out what each is, and opening it.
 
 use super::arguments::SideOptions;
+use super::records;
 use crate::commands::query::{U64_VALUES, VALUE_TYPE};
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-use crate::input::InputOptions;
+use crate::input::{Format, InputOptions};
 use crate::interrupt::Interrupt;
-use crate::load::{Target, load};
+use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{Output, Source};
+use ogive::table::beside::RecordFile;
 use ogive::table::{KeyType, OpenOptions, Table};
 use std::path::Path;
 use std::sync::Arc;
@@ -184,21 +186,43 @@ impl SideOptions {
         })
     }
 
-    /// A file that is not ours is put aside in order, in a table.
     fn open_file(&self, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
+        if !self.input.is_rereadable() {
+            return self.open_pipe(wanted, opening);
+        }
+        let wanted = wanted.filter(|_| is_untyped(&self.input));
+        let input = InputOptions { key_type: self.input.key_type.or(wanted), ..self.input.clone() };
+        let plan = examine(&input, opening.interrupt)?;
+        if input.format() == Format::Sosd && input.payload.is_none() && plan.key_type == KeyType::U64 {
+            let (storage, name) = place(&input.path, opening.direct)?;
+            if let Some(layout) = sosd_layout(&input.path) {
+                let source = Source::records(&*storage, &name, layout, !plan.sort)?;
+                return Ok(OpenSide::of(source, plan.key_type));
+            }
+        }
+        Ok(OpenSide::of(records::source(&input, plan.key_type)?, plan.key_type))
+    }
+
+    /// A pipe can be read once: what comes is put aside, in order.
+    fn open_pipe(&self, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
         let scratch = Scratch::create()?;
         let storage = scratch.storage();
-        let wanted = wanted.filter(|_| is_untyped(&self.input));
         let input = InputOptions { key_type: self.input.key_type.or(wanted), ..self.input.clone() };
         let target = Target {
             storage: storage.clone(),
-            name: "sorted".into(),
+            name: "piped".into(),
             options: Output::options(),
             memory_bytes: opening.memory_bytes,
         };
-        load(&input, &target, "sorting", opening.interrupt)?;
+        load(&input, &target, "putting the pipe aside", opening.interrupt)?;
         let options = OpenOptions { budget_bytes: opening.memory_bytes, profile: opening.profile.clone() };
-        let table = Table::open(storage, "sorted", &options)?;
+        let table = Table::open(storage, "piped", &options)?;
         Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(Source::table(&table), table.key_type()) })
     }
+}
+
+/// How the keys of a SOSD file of 8-byte keys lie.
+fn sosd_layout(path: &Path) -> Option<RecordFile> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    (!name.ends_with(".u32") && !name.ends_with("_uint32")).then(|| RecordFile::sosd(0))
 }
