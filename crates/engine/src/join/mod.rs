@@ -17,6 +17,7 @@ mod nowhere;
 mod options;
 mod output;
 mod overflow;
+mod parallel;
 mod partition;
 mod plan;
 mod records;

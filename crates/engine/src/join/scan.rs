@@ -13,7 +13,7 @@ use super::stretch::{Stretch, StretchReader};
 use super::task::{Share, Task};
 use crate::error::{Error, Result};
 use crate::table::value::ValuePointer;
-use crate::table::{PassedBlock, PassedValue, Table};
+use crate::table::{OutlinePoint, PassedBlock, PassedValue, Table};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ use std::sync::Arc;
 const COPIED_PART: u64 = 4;
 /// Room for a span to so many bytes of copied rows.
 const BYTES_A_SPAN: usize = 32;
+/// Points of the outline that are looked at for each part that a table is cut into.
+const POINTS_A_PART: usize = 16;
 /// A buffer is at least so long, in bytes, where a block is not longer.
 const BUFFER_BYTES_MIN: u64 = 16 << 10;
 
@@ -59,9 +61,29 @@ impl Relation for TableRelation {
         Ok(Box::new(TableScan::new(&self.table, range, task, memory)?))
     }
 
+    fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
+        cuts_of(&self.table.outline(parts.saturating_mul(POINTS_A_PART)), self.table.blocks() as f64, parts)
+    }
+
     fn table(&self) -> Option<&Table> {
         Some(&self.table)
     }
+}
+
+/// Of the points of an outline, those nearest to the ends of equal parts.
+fn cuts_of(outline: &[OutlinePoint], blocks: f64, parts: usize) -> Vec<Vec<u8>> {
+    let mut cuts: Vec<Vec<u8>> = Vec::new();
+    for part in 1..parts {
+        let wanted = blocks * part as f64 / parts as f64;
+        let at = outline.partition_point(|(_, block)| *block < wanted);
+        if let Some((key, block)) = outline.get(at)
+            && *block > 0.0
+            && cuts.last().is_none_or(|last| last < key)
+        {
+            cuts.push(key.clone());
+        }
+    }
+    cuts
 }
 
 /// Where a record lies: block, and number in it.

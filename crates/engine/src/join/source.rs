@@ -74,6 +74,12 @@ pub(crate) trait Relation: Debug + Send + Sync {
         Ok(false)
     }
 
+    /// Keys that cut it into about so many parts of like size, rising; none where it cannot tell without being read.
+    fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
+        let _ = parts;
+        Vec::new()
+    }
+
     /// The table, where it is one: its blocks can be read alone.
     fn table(&self) -> Option<&Table> {
         None
