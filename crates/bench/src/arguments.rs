@@ -92,6 +92,15 @@ pub(crate) struct RunArguments {
     /// Writes among a hundred operations on a store [default: those of the experiment]
     #[arg(long = "writes", num_args = 1.., value_name = "PERCENT", value_parser = clap::value_parser!(u64).range(..=100))]
     pub(crate) writes: Vec<u64>,
+    /// Methods of joining: auto, merge, hash, inlj, inlj:btree, inlj:pgm:128, partition, ... [default: those of the experiment]
+    #[arg(long = "method", num_args = 1.., value_name = "NAME")]
+    pub(crate) methods: Vec<String>,
+    /// Sizes of the inner relation of a join over that of the outer one [default: those of the experiment]
+    #[arg(long = "ratio", num_args = 1.., value_name = "RATIO", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) ratios: Vec<u64>,
+    /// Limits of a join's memory in bytes [default: those of the experiment]
+    #[arg(long = "memory", num_args = 1.., value_name = "BYTES", value_parser = count)]
+    pub(crate) memory_limits: Vec<u64>,
     /// Keep the values of a store in its tables, where the paper separates them
     #[arg(long)]
     pub(crate) inline: bool,

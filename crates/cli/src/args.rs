@@ -1,6 +1,6 @@
 //! The command line: every flag is defined once, here or beside the sub-command that it belongs to.
 
-use crate::commands::{build, count, db, demo, explain, get, index, nth, profile, rank, scan, tune, verify};
+use crate::commands::{build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, tune, verify};
 use crate::failure::Result;
 use crate::output::Output;
 use clap::{Parser, Subcommand};
@@ -43,6 +43,7 @@ enum Command {
     Explain(explain::Arguments),
     Tune(tune::Arguments),
     Verify(verify::Arguments),
+    Join(Box<join::Arguments>),
     Index(index::Arguments),
     Db(db::Arguments),
 }
@@ -71,6 +72,7 @@ impl Arguments {
             Command::Explain(arguments) => explain::run(&arguments, output),
             Command::Tune(arguments) => tune::run(&arguments, output),
             Command::Verify(arguments) => verify::run(&arguments, output),
+            Command::Join(arguments) => join::run(&arguments, output),
             Command::Index(arguments) => index::run(&arguments, output),
             Command::Db(arguments) => db::run(&arguments, output),
         }

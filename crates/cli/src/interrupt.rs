@@ -23,6 +23,11 @@ impl Interrupt {
         Self { asked }
     }
 
+    /// What is set once somebody asked to stop.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked)
+    }
+
     /// Whether somebody asked to stop.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)

@@ -6,6 +6,7 @@ mod bourbon;
 mod disk;
 mod generators;
 mod indexes;
+mod join;
 mod progress;
 mod registry;
 mod resident;

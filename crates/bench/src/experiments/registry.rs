@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ogive::io::Profile;
 
-use super::{Resident, airindex, aulid, bourbon, disk, generators, store};
+use super::{Resident, airindex, aulid, bourbon, disk, generators, join, store};
 use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 use crate::workload::{Mix, Requests};
@@ -45,6 +45,12 @@ pub struct Context {
     pub learning: Vec<String>,
     /// Writes among a hundred operations; empty for those of the experiment.
     pub write_percents: Vec<u64>,
+    /// Methods of joining, by name; empty for those of the experiment.
+    pub methods: Vec<String>,
+    /// Sizes of inner relations over those of outer ones; empty for those of the experiment.
+    pub ratios: Vec<u64>,
+    /// Limits of a join's memory in bytes; empty for those of the experiment.
+    pub memory_limits: Vec<u64>,
     /// Whether a store keeps values in its tables where the paper separates them.
     pub inline_values: bool,
     /// Whether the size of data blocks is chosen from all keys instead of a sample.
@@ -91,6 +97,9 @@ impl Default for Context {
             payload_bytes: 0,
             learning: Vec::new(),
             write_percents: Vec::new(),
+            methods: Vec::new(),
+            ratios: Vec::new(),
+            memory_limits: Vec::new(),
             inline_values: false,
             exact: false,
             device: None,
@@ -204,5 +213,15 @@ pub fn experiments() -> &'static [Experiment] {
         store::SOAK,
         disk::BLOCK_SIZE,
         disk::BUFFER,
+        join::FIG3,
+        join::FIG4,
+        join::FIG5,
+        join::FIG6,
+        join::FIG7,
+        join::TABLE2,
+        join::STRINGS,
+        join::AUTO,
+        join::MERGE,
+        join::PARTITION,
     ]
 }

@@ -6,11 +6,11 @@ use super::keys::KeyReader;
 use super::record::{Facts, Input, Record};
 use crate::size::counted;
 use ogive::table::KeyType;
-use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -35,7 +35,7 @@ pub(crate) struct CsvLayout {
 #[derive(Debug)]
 pub(crate) struct CsvInput {
     reader: csv::Reader<Limited<File>>,
-    since_record: Rc<Cell<u64>>,
+    since_record: Arc<AtomicU64>,
     record_limit_bytes: u64,
     row: csv::ByteRecord,
     facts: Facts,
@@ -53,9 +53,9 @@ impl CsvInput {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(refused)?;
         let metadata = file.metadata().map_err(refused)?;
-        let since_record = Rc::new(Cell::new(0));
+        let since_record = Arc::new(AtomicU64::new(0));
         let limit_bytes = layout.record_limit_bytes.saturating_add(BUFFER_BYTES as u64);
-        let limited = Limited { inner: file, since_record: Rc::clone(&since_record), limit_bytes };
+        let limited = Limited { inner: file, since_record: Arc::clone(&since_record), limit_bytes };
         let reader = csv::ReaderBuilder::new()
             .delimiter(layout.delimiter)
             .has_headers(layout.has_header)
@@ -133,7 +133,7 @@ impl Input for CsvInput {
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
-        self.since_record.set(0);
+        self.since_record.store(0, Ordering::Relaxed);
         match self.reader.read_byte_record(&mut self.row) {
             Ok(true) => {}
             Ok(false) => return Ok(None),
@@ -154,15 +154,14 @@ impl Input for CsvInput {
 #[derive(Debug)]
 struct Limited<R> {
     inner: R,
-    since_record: Rc<Cell<u64>>,
+    since_record: Arc<AtomicU64>,
     limit_bytes: u64,
 }
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
-        let since = self.since_record.get() + read as u64;
-        self.since_record.set(since);
+        let since = self.since_record.fetch_add(read as u64, Ordering::Relaxed) + read as u64;
         if since > self.limit_bytes { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(read) }
     }
 }

@@ -16,6 +16,7 @@ mod record;
 mod sosd;
 mod table;
 
+pub(crate) use columns::Column;
 pub(crate) use error::InputError;
 pub(crate) use options::{Format, InputOptions};
 pub(crate) use record::{Facts, Input, Record};

@@ -43,7 +43,7 @@ impl Facts {
 }
 
 /// A stream of records from a file.
-pub(crate) trait Input: Debug {
+pub(crate) trait Input: Debug + Send {
     /// What is known beforehand.
     fn facts(&self) -> &Facts;
 

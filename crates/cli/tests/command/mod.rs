@@ -5,6 +5,7 @@ mod dbs;
 mod demo;
 mod indexes;
 mod inputs;
+mod joins;
 mod run;
 mod tables;
 mod usage;

@@ -3,8 +3,8 @@
 
 use super::run::{Folder, sosd};
 
-const COMMANDS: [&str; 12] =
-    ["demo", "profile", "build", "get", "scan", "rank", "nth", "count", "explain", "tune", "verify", "index"];
+const COMMANDS: [&str; 13] =
+    ["demo", "profile", "build", "get", "scan", "rank", "nth", "count", "explain", "tune", "verify", "join", "index"];
 const INDEX_COMMANDS: [&str; 9] = ["create", "load", "get", "put", "delete", "scan", "stats", "verify", "explain"];
 
 #[test]

@@ -182,7 +182,7 @@ fn careful_round(
 }
 
 /// Whether some value of a chunk lies elsewhere.
-pub(super) fn has_long(rows: &RowsView<'_>) -> bool {
+pub(in crate::join) fn has_long(rows: &RowsView<'_>) -> bool {
     match rows {
         RowsView::Dense { .. } => false,
         RowsView::Spans { spans, .. } => spans.iter().any(|span| span.is_long),

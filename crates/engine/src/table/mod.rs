@@ -7,6 +7,7 @@
 //! (`unit`, `search`), and offers the operations (`operations`, `range`). `verify` walks everything. The layout of the
 //! file, byte by byte, is in `docs/format/table.md`.
 
+mod access;
 pub mod beside;
 mod block;
 mod borders;
@@ -48,6 +49,7 @@ mod versions;
 mod wire;
 mod writer;
 
+pub(crate) use access::NodeRun;
 pub use block::BLOCK_BYTES;
 pub(crate) use cursor::TableCursor;
 pub use format::{FORMAT_VERSION, opening_bytes};
@@ -56,7 +58,7 @@ pub use operations::{Record, Traced, Version};
 pub use options::{OpenOptions, WriteOptions};
 pub(crate) use outline::OutlinePoint;
 pub(crate) use output::Output as PublishedFile;
-pub(crate) use pass::{PassedBlock, PassedValue};
+pub(crate) use pass::{PassedBlock, PassedRecords, PassedValue};
 pub use range::Range;
 pub use reader::Table;
 pub use receipt::{ReadRecord, Receipt};

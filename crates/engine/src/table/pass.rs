@@ -36,6 +36,10 @@ pub(crate) enum PassedValue<'a> {
 }
 
 impl<'a> PassedRecords<'a> {
+    pub(super) fn new(view: BlockView<'a>, inner: &'a Inner, block: u64) -> Self {
+        Self { view, inner, block }
+    }
+
     pub(crate) fn count(&self) -> usize {
         self.view.count()
     }

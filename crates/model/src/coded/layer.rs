@@ -280,6 +280,24 @@ pub fn stored_len(stored: &[u8], groups: usize) -> Option<(usize, u64)> {
     (length <= stored.len()).then_some((length, last.first_child.checked_add(u64::from(last.header.count))?))
 }
 
+/// Shows the separator of each child (in granules) of a stored run of groups, in order. `None` when it is malformed; some may have been
+/// shown then.
+pub fn visit_children(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, u64)) -> Option<()> {
+    if groups == 0 {
+        return Some(());
+    }
+    let Located { mut first_child, mut bits, residuals_at, .. } = locate(payload, groups, 0)?;
+    for group in 0..groups {
+        let located = Located { header: header(payload, group)?, first_child, bits, residuals_at };
+        for j in 0..located.header.count {
+            visit(first_child.checked_add(u64::from(j))?, located.separator(payload, j)?);
+        }
+        first_child = first_child.checked_add(u64::from(located.header.count))?;
+        bits += located.header.residual_bits();
+    }
+    Some(())
+}
+
 /// The separator of child `child` (in granules); `None` when the stored form has no such child or is malformed.
 pub fn separator_at(payload: &[u8], groups: usize, child: u64) -> Option<u64> {
     let (mut low, mut high) = (0, groups.div_ceil(CHECKPOINT_EVERY).checked_sub(1)?);

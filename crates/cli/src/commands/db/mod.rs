@@ -11,6 +11,7 @@ mod import;
 mod ingest;
 mod keys;
 mod put;
+mod relation;
 mod repair;
 mod scan;
 mod stats;
@@ -18,3 +19,4 @@ mod store;
 mod verify;
 
 pub(crate) use arguments::{Arguments, run};
+pub(crate) use relation::relation;

@@ -9,9 +9,11 @@ mod file;
 mod get;
 mod load;
 mod put;
+mod relation;
 mod scan;
 mod stats;
 mod text;
 mod verify;
 
 pub(crate) use arguments::{Arguments, run};
+pub(crate) use relation::{is_index, relation};

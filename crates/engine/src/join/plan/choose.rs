@@ -20,6 +20,16 @@ const THREAD_WORTH_US: f64 = 50_000.0;
 /// Least memory that a thread works with, in bytes.
 const THREAD_MEMORY_BYTES: f64 = 4_194_304.0;
 
+/// By how much a method must be better than the plainest one to be taken: what costs about the same is done the plain way. Methods that are
+/// there to be compared with must be clearly better than ours.
+fn handicap_us(method: Method, total_us: f64) -> f64 {
+    match method {
+        Method::Merge => 0.0,
+        Method::Inlj | Method::InljIndex | Method::Hash | Method::Partition => 100.0,
+        _ => 1_000.0 + 0.03 * total_us,
+    }
+}
+
 impl Case<'_> {
     /// All methods with the better of their roles, or with `inner` where it is given: the cheapest first, those that cannot run last.
     pub(in crate::join) fn candidates(&self, asked: Method, inner: Option<Side>) -> Vec<Candidate> {
@@ -29,7 +39,10 @@ impl Case<'_> {
             methods.push(asked);
         }
         let mut found: Vec<Candidate> = methods.into_iter().map(|method| self.candidate(method, inner)).collect();
-        let total = |candidate: &Candidate| candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total_us);
+        let total = |candidate: &Candidate| match &candidate.cost {
+            Ok(cost) => cost.total_us + handicap_us(candidate.method, cost.total_us),
+            Err(_) => f64::INFINITY,
+        };
         found.sort_by(|a, b| total(a).total_cmp(&total(b)));
         found
     }

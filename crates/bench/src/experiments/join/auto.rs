@@ -1,0 +1,159 @@
+//! The planner's choice beside every method: in each cell of set, ratio, device and memory, all are executed.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::join::{JoinOptions, Method, Source};
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::figures::{INNER, outer, write_relations};
+use super::place::{Device, Outcome, PROFILES, Place};
+use super::relations::{inner, open_shuffled, open_table, outer_places, outer_rows, ratios, write_shuffled};
+use super::rounds::{in_turn, methods};
+use crate::output::Record;
+use crate::workload::{KeyForm, Records};
+
+pub(in crate::experiments) const AUTO: Experiment = Experiment {
+    name: "join/auto",
+    about: "what the planner chooses beside the best method, all executed, by set, ratio, device and memory; sorted and unsorted",
+    run,
+};
+
+/// Rows of the inner relation where no number was asked for.
+const ROWS: u64 = 200_000;
+const SETS: [&str; 3] = ["lognormal", "uniform", "step"];
+/// Limits of memory as shares of the bytes of the inner relation: ample and scarce.
+const MEMORY_SHARES: [f64; 2] = [4.0, 0.4];
+/// Methods for sorted relations. Those for unsorted ones would only be slower, as both sort first.
+const SORTED: [&str; 9] = [
+    "merge",
+    "hash",
+    "inlj",
+    "inlj:btree",
+    "inlj:btree-iter",
+    "inlj:pgm:128",
+    "inlj:pgm-sampled",
+    "inlj:radix-spline",
+    "inlj:rmi",
+];
+const UNSORTED: [&str; 4] = ["partition", "partition:btree", "merge", "hash"];
+/// Each method runs so often, and its least time counts: the time of the processor is not the same twice.
+const ROUNDS: u64 = 3;
+/// Ratios of unsorted relations.
+const UNSORTED_RATIOS: [u64; 2] = [1, 100];
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let device = Device::of(context)?;
+    let profiles = context.profiles_or(&PROFILES)?;
+    let ratios = ratios(context);
+    for spec in context.specs(&SETS) {
+        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+        let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        write_all(&memory, &records, &ratios, context.seed)?;
+        let mut places: Vec<Place> = profiles.iter().map(|profile| Place::modelled(&memory, profile.clone())).collect();
+        if let Some(device) = &device {
+            write_all(&device.storage(), &records, &ratios, context.seed)?;
+            places.push(device.direct());
+        }
+        let progress = Progress::new(places.len() * ratios.len() * MEMORY_SHARES.len())?;
+        for place in &places {
+            for &ratio in &ratios {
+                for memory_bytes in limits(context, &records) {
+                    progress.on(format!("{spec}, ratio {ratio}, {memory_bytes} bytes, {}", place.name));
+                    let options = JoinOptions { memory_bytes, ..JoinOptions::default() };
+                    let (_, left) = open_table(&place.inputs, &outer(ratio), &place.profile)?;
+                    let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
+                    let cell = Cell { context, place, left, right, options };
+                    output.report(cell.compared(&records, ratio, "sorted", &SORTED)?)?;
+                    if UNSORTED_RATIOS.contains(&ratio) {
+                        let left = open_shuffled(&place.inputs, &shuffled(ratio), &records)?;
+                        let right = open_shuffled(&place.inputs, SHUFFLED, &records)?;
+                        let cell = Cell { left, right, ..cell };
+                        output.report(cell.compared(&records, ratio, "unsorted", &UNSORTED)?)?;
+                    }
+                    progress.step();
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+const SHUFFLED: &str = "inner.bin";
+
+fn shuffled(ratio: u64) -> String {
+    format!("outer-{ratio}.bin")
+}
+
+fn limits(context: &Context, records: &Records) -> Vec<u64> {
+    if context.memory_limits.is_empty() {
+        let of_share = |share: f64| ((records.raw_bytes() as f64 * share) as u64).max(ogive::join::MEMORY_BYTES_MIN);
+        MEMORY_SHARES.map(of_share).to_vec()
+    } else {
+        context.memory_limits.clone()
+    }
+}
+
+fn write_all(storage: &Arc<dyn Storage>, records: &Records, ratios: &[u64], seed: u64) -> Result<()> {
+    write_relations(storage, records, KeyForm::Bytes8, ratios, seed)?;
+    let all: Vec<u64> = (0..records.len() as u64).collect();
+    write_shuffled(storage, SHUFFLED, records, &all, seed + 1)?;
+    for &ratio in ratios.iter().filter(|ratio| UNSORTED_RATIOS.contains(ratio)) {
+        let places: Vec<u64> = outer_places(records, ratio, seed).collect();
+        write_shuffled(storage, &shuffled(ratio), records, &places, seed)?;
+    }
+    Ok(())
+}
+
+/// Two relations at a place, with a limit of memory.
+struct Cell<'a> {
+    context: &'a Context,
+    place: &'a Place,
+    left: Source,
+    right: Source,
+    options: JoinOptions,
+}
+
+impl Cell<'_> {
+    fn compared(&self, records: &Records, ratio: u64, order: &str, all: &[&str]) -> Result<Record> {
+        let mut methods = methods(self.context, all)?;
+        methods.insert(0, Method::Auto);
+        let rounds = self.context.seeds.max(ROUNDS);
+        let mut outcomes =
+            in_turn(self.place, &self.left, &self.right, &self.options, &methods, rounds, outer_rows(records, ratio))?
+                .into_iter()
+                .zip(&methods);
+        let record = Record::new(AUTO.name)
+            .keys(records.name())
+            .profile(&self.place.name)
+            .figure("order", order)
+            .figure("ratio", ratio)
+            .figure("memory_bytes", self.options.memory_bytes);
+        let auto = match outcomes.next() {
+            Some((Ok(auto), _)) => auto,
+            Some((Err(reason), _)) => return Ok(record.figure("refused", reason)),
+            None => return Ok(record),
+        };
+        let others: Vec<(Outcome, String)> =
+            outcomes.filter_map(|(outcome, method)| Some((outcome.ok()?, method.to_string()))).collect();
+        let best = others.iter().min_by(|(a, _), (b, _)| a.total_us().total_cmp(&b.total_us()));
+        let Some((best, best_name)) = best else { return Ok(record) };
+        let chosen = others.iter().find(|(_, name)| *name == auto.report.method).map(|(outcome, _)| outcome);
+        // The same work done twice differs by chance; the better of both is what the choice takes.
+        let auto_us = auto.total_us().min(chosen.map_or(f64::INFINITY, Outcome::total_us));
+        let mut record = record
+            .figure("chosen", auto.report.method.as_str())
+            .figure("best", best_name.as_str())
+            .figure("auto_us", auto_us)
+            .figure("best_us", best.total_us().min(auto_us))
+            .figure("over_best", auto_us / best.total_us().min(auto_us))
+            .figure("over_best_us", auto_us - best.total_us().min(auto_us))
+            .figure("predicted_us", auto.report.predicted_us);
+        for (outcome, name) in &others {
+            record = record.figure(name, outcome.total_us());
+        }
+        Ok(record)
+    }
+}

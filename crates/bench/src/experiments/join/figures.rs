@@ -1,0 +1,104 @@
+//! Figure 3, and the one that the paper left out: the methods on sorted tables, by the ratio of their sizes and by device.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{MemoryStorage, Storage};
+use ogive::join::JoinOptions;
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::place::{Device, PROFILES, Place};
+use super::relations::{SETS, inner, open_table, outer_places, outer_rows, ratios, write_table};
+use super::rounds::{in_turn, methods};
+use crate::output::Record;
+use crate::workload::{KeyForm, Records};
+
+pub(in crate::experiments) const FIG3: Experiment = Experiment {
+    name: "join/fig3",
+    about: "methods on sorted tables by ratio of sizes and device (external-memory joins, Figure 3)",
+    run: |context, output| run(FIG3.name, KeyForm::Bytes8, context, output),
+};
+
+pub(in crate::experiments) const STRINGS: Experiment = Experiment {
+    name: "join/strings",
+    about: "the same with keys that are strings of 16 bytes (external-memory joins, Section 6.2)",
+    run: |context, output| run(STRINGS.name, KeyForm::Hex, context, output),
+};
+
+/// Rows of the inner relation where no number was asked for.
+const ROWS: u64 = 1_000_000;
+const METHODS: [&str; 8] =
+    ["auto", "merge", "hash", "inlj", "inlj:btree", "inlj:btree-iter", "inlj:pgm:128", "inlj:pgm-sampled"];
+
+fn run(name: &str, form: KeyForm, context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let device = Device::of(context)?;
+    let profiles = context.profiles_or(&PROFILES)?;
+    let ratios = ratios(context);
+    for spec in context.specs(&SETS) {
+        let records = inner(context, &spec, form, ROWS)?;
+        let memory: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        write_relations(&memory, &records, form, &ratios, context.seed)?;
+        if let Some(device) = &device {
+            write_relations(&device.storage(), &records, form, &ratios, context.seed)?;
+        }
+        let mut places: Vec<Place> = profiles.iter().map(|profile| Place::modelled(&memory, profile.clone())).collect();
+        places.extend(device.iter().flat_map(|device| [device.direct(), device.cached()]));
+        let progress = Progress::new(places.len() * ratios.len())?;
+        for place in &places {
+            for &ratio in &ratios {
+                progress.on(format!("{spec}, ratio {ratio}, {}", place.name));
+                compare(name, context, &records, place, ratio, output)?;
+                progress.step();
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The inner relation, and an outer one for each ratio.
+pub(super) fn write_relations(
+    storage: &Arc<dyn Storage>,
+    records: &Records,
+    form: KeyForm,
+    ratios: &[u64],
+    seed: u64,
+) -> Result<()> {
+    write_table(storage, INNER, records, form, 0..records.len() as u64)?;
+    for &ratio in ratios {
+        write_table(storage, &outer(ratio), records, form, outer_places(records, ratio, seed))?;
+    }
+    Ok(())
+}
+
+/// Name of the inner relation.
+pub(super) const INNER: &str = "inner";
+
+/// Name of an outer relation.
+pub(super) fn outer(ratio: u64) -> String {
+    format!("outer-{ratio}")
+}
+
+fn compare(
+    name: &str,
+    context: &Context,
+    records: &Records,
+    place: &Place,
+    ratio: u64,
+    output: &mut Output<'_>,
+) -> Result<()> {
+    let (_, left) = open_table(&place.inputs, &outer(ratio), &place.profile)?;
+    let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
+    let methods = methods(context, &METHODS)?;
+    let options = JoinOptions::default();
+    let outcomes = in_turn(place, &left, &right, &options, &methods, context.seeds, outer_rows(records, ratio))?;
+    for (method, outcome) in methods.iter().zip(outcomes) {
+        let record = Record::new(name).keys(records.name()).profile(&place.name).figure("ratio", ratio);
+        let record = record.figure("method", method.to_string());
+        output.report(match outcome {
+            Ok(outcome) => outcome.figures(record.figure("executed", outcome.report.method.as_str())),
+            Err(reason) => record.figure("refused", reason),
+        })?;
+    }
+    Ok(())
+}

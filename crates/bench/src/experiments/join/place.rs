@@ -1,0 +1,187 @@
+//! Where relations lie, and what a join takes there.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use ogive::io::{LocalStorage, MeasureOptions, MemoryStorage, Meter, ModelledClock, Profile, Storage, measure_profile};
+use ogive::join::{self, JoinOptions, JoinReport, Output, Source};
+use tempfile::TempDir;
+
+use super::super::Context;
+use crate::output::Record;
+use crate::stopwatch::{Elapsed, Stopwatch};
+
+/// Devices of the paper's figures and their neighbours.
+pub(super) const PROFILES: [&str; 5] = ["nvme", "ssd", "hdd", "nfs", "s3"];
+/// How much measuring the device at hand may take.
+const MEASURE: MeasureOptions = MeasureOptions { file_bytes: 64 << 20, budget_s: 4.0 };
+/// What the output is called.
+const OUTPUT: &str = "joined";
+
+/// A storage that joins read from, and one that they write to.
+pub(super) struct Place {
+    /// As records name it.
+    pub(super) name: String,
+    /// What the planner is told.
+    pub(super) profile: Profile,
+    /// Where relations are read.
+    pub(super) inputs: Arc<dyn Storage>,
+    target: Target,
+}
+
+enum Target {
+    /// Results in memory; the reads of the inputs and everything in spill files is priced.
+    Modelled {
+        clock: ModelledClock,
+    },
+    Local {
+        results: Arc<dyn Storage>,
+    },
+}
+
+/// A join that was done.
+pub(super) struct Outcome {
+    pub(super) report: JoinReport,
+    pub(super) elapsed: Elapsed,
+    /// What the device was modelled to take; none where it is measured.
+    pub(super) device_us: Option<f64>,
+}
+
+impl Outcome {
+    /// Modelled time of the device plus that of the processor; the time that passed, where the device is measured.
+    pub(super) fn total_us(&self) -> f64 {
+        self.device_us.map_or(self.elapsed.wall_s * 1e6, |device_us| device_us + self.elapsed.process_s * 1e6)
+    }
+
+    /// The figures of every experiment.
+    pub(super) fn figures(&self, record: Record) -> Record {
+        let record = match self.device_us {
+            Some(device_us) => record
+                .figure("modelled_us", self.total_us())
+                .figure("device_us", device_us)
+                .figure("cpu_us", self.elapsed.process_s * 1e6),
+            None => record
+                .figure("measured_us", self.total_us())
+                .figure("cpu_us", self.elapsed.process_s * 1e6)
+                .figure("reading_us", self.report.seconds.reading * 1e6)
+                .figure("writing_us", self.report.seconds.writing * 1e6),
+        };
+        record
+            .figure("predicted_us", self.report.predicted_us)
+            .figure("loading_us", self.report.seconds.loading * 1e6)
+            .figure("requests", self.report.requests)
+            .figure("bytes_read", self.report.bytes_read)
+            .figure("peak_memory_bytes", self.report.peak_memory_bytes)
+            .figure("rows", self.report.rows)
+    }
+}
+
+impl Place {
+    /// Relations that lie in memory, priced by a profile.
+    pub(super) fn modelled(relations: &Arc<dyn Storage>, profile: Profile) -> Self {
+        let clock = ModelledClock::new(Arc::clone(relations), profile.clone());
+        let inputs = Arc::new(clock.clone());
+        Self { name: profile.name().to_owned(), profile, inputs, target: Target::Modelled { clock } }
+    }
+
+    /// Relations that lie in a folder, read past the page cache or through it.
+    pub(super) fn local(folder: &Path, profile: Profile, is_direct: bool) -> Self {
+        let name = if is_direct { "this device" } else { "this device, cached" }.to_owned();
+        let (inputs, results): (Arc<dyn Storage>, Arc<dyn Storage>) = if is_direct {
+            let results = LocalStorage::new(folder).with_direct_writes();
+            (Arc::new(LocalStorage::direct(folder)), Arc::new(results))
+        } else {
+            (Arc::new(LocalStorage::new(folder)), Arc::new(LocalStorage::new(folder)))
+        };
+        Self { name, profile, inputs, target: Target::Local { results } }
+    }
+
+    /// Where results go.
+    pub(super) fn results(&self) -> Arc<dyn Storage> {
+        match &self.target {
+            Target::Modelled { .. } => Arc::new(MemoryStorage::new()),
+            Target::Local { results } => Arc::clone(results),
+        }
+    }
+
+    /// Joins into a new table, which is thrown away.
+    pub(super) fn join(&self, left: &Source, right: &Source, options: &JoinOptions) -> Result<Outcome> {
+        match &self.target {
+            Target::Modelled { clock } => {
+                let results: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+                let spilled = Meter::new(Arc::new(MemoryStorage::new()));
+                let spill_clock = ModelledClock::new(Arc::new(spilled.clone()), self.profile.clone());
+                clock.reset();
+                let mut outcome = self.timed(left, right, options, &results, Arc::new(spill_clock.clone()))?;
+                let writes = spilled.snapshot().writes;
+                let written_us = match writes.requests {
+                    0 => 0.0,
+                    requests => self.profile.time_us(writes.bytes / requests) * requests as f64,
+                };
+                outcome.device_us = Some(clock.elapsed_us() + spill_clock.elapsed_us() + written_us);
+                Ok(outcome)
+            }
+            Target::Local { results } => {
+                let outcome = self.timed(left, right, options, results, Arc::clone(results))?;
+                results.remove(OUTPUT)?;
+                Ok(outcome)
+            }
+        }
+    }
+
+    fn timed(
+        &self,
+        left: &Source,
+        right: &Source,
+        options: &JoinOptions,
+        results: &Arc<dyn Storage>,
+        spill: Arc<dyn Storage>,
+    ) -> Result<Outcome> {
+        let options =
+            JoinOptions { profile: self.profile.clone(), spill: Some((spill, OUTPUT.into())), ..options.clone() };
+        let output = Output::table(Arc::clone(results), OUTPUT, Output::options());
+        let stopwatch = Stopwatch::start();
+        let report = join::join(left, right, output, &options)?;
+        let elapsed = stopwatch.elapsed();
+        Ok(Outcome { report, elapsed, device_us: None })
+    }
+}
+
+/// The device at hand: a folder that is removed in the end, and the device's measured profile.
+pub(super) struct Device {
+    pub(super) folder: TempDir,
+    pub(super) profile: Profile,
+}
+
+impl Device {
+    /// Measures the device that was asked for, or that of the system's folder of temporary files; none where only modelled times are wanted.
+    pub(super) fn of(context: &Context) -> Result<Option<Self>> {
+        if context.modelled_only {
+            return Ok(None);
+        }
+        let path = context.device.clone().unwrap_or_else(std::env::temp_dir);
+        let measured = measure_profile(&path, &MEASURE, &mut |_, _| {})?;
+        if let Some(warning) = measured.warning() {
+            eprintln!("warning: {warning}");
+        }
+        let folder =
+            tempfile::tempdir_in(&path).with_context(|| format!("no folder can be made under {}", path.display()))?;
+        Ok(Some(Self { folder, profile: measured.to_profile()? }))
+    }
+
+    /// Where relations are written.
+    pub(super) fn storage(&self) -> Arc<dyn Storage> {
+        Arc::new(LocalStorage::new(self.folder.path()))
+    }
+
+    /// Relations read past the page cache.
+    pub(super) fn direct(&self) -> Place {
+        Place::local(self.folder.path(), self.profile.clone(), true)
+    }
+
+    /// Relations read from the page cache.
+    pub(super) fn cached(&self) -> Place {
+        Place::local(self.folder.path(), join::cached_profile(), false)
+    }
+}

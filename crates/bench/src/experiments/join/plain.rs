@@ -1,0 +1,102 @@
+//! Sort-merge beside plain sequential reading of both inputs and writing of as many bytes as the output has.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use ogive::io::{Purpose, ReadRequest, Storage, Timer};
+use ogive::join::{JoinOptions, Method};
+
+use super::super::progress::Progress;
+use super::super::{Context, Experiment, Output};
+use super::figures::{INNER, outer, write_relations};
+use super::place::{Device, Place};
+use super::relations::{inner, open_table};
+use crate::output::{Record, Spread};
+use crate::workload::KeyForm;
+
+pub(in crate::experiments) const MERGE: Experiment = Experiment {
+    name: "join/merge",
+    about: "sort-merge at ratio 1 beside plain sequential reading and writing, direct with sync, and cached",
+    run,
+};
+
+/// Rows of each relation where no number was asked for: those of the promise.
+const ROWS: u64 = 10_000_000;
+/// Rounds unless more are asked for: a figure is the median.
+const ROUNDS: u64 = 3;
+/// Bytes read or written at a time by the plain way.
+const PIECE_BYTES: usize = 1 << 20;
+const COPY: &str = "copied";
+
+fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
+    let Some(device) = Device::of(context)? else { return Ok(()) };
+    for spec in context.specs(&["lognormal"]) {
+        let records = inner(context, &spec, KeyForm::Bytes8, ROWS)?;
+        write_relations(&device.storage(), &records, KeyForm::Bytes8, &[1], context.seed)?;
+        for place in [device.direct(), device.cached()] {
+            let rounds = context.seeds.max(ROUNDS);
+            let progress = Progress::new(rounds as usize)?;
+            let (_, left) = open_table(&place.inputs, &outer(1), &place.profile)?;
+            let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
+            let options = JoinOptions { method: Method::Merge, ..JoinOptions::default() };
+            let (mut plain_us, mut merge_us, mut cpu_us) = (Vec::new(), Vec::new(), Vec::new());
+            let mut output_bytes = 0;
+            for round in 0..=rounds {
+                progress.on(format!("{spec}, {}", place.name));
+                let outcome = place.join(&left, &right, &options)?;
+                output_bytes = outcome.report.rows * (8 + 2 * records.value_bytes() as u64);
+                let copied_us = plain(&place, output_bytes)?;
+                // The first round fills caches, where there are any.
+                if round > 0 {
+                    merge_us.push(outcome.total_us());
+                    cpu_us.push(outcome.elapsed.process_s * 1e6);
+                    plain_us.push(copied_us);
+                    progress.step();
+                }
+            }
+            let ratio = Spread::of(&merge_us).median / Spread::of(&plain_us).median;
+            let record = Record::new(MERGE.name).keys(records.name()).profile(&place.name);
+            output.report(
+                record
+                    .figure("output_bytes", output_bytes)
+                    .spread("plain_us", &plain_us)
+                    .spread("merge_us", &merge_us)
+                    .spread("merge_cpu_us", &cpu_us)
+                    .figure("merge_over_plain", ratio),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads both files from end to end, then writes and syncs as many bytes as the output has: microseconds.
+fn plain(place: &Place, output_bytes: u64) -> Result<f64> {
+    let mut buffer = vec![0; PIECE_BYTES];
+    let results = place.results();
+    let timer = Timer::start();
+    for name in [outer(1).as_str(), INNER] {
+        let file = place.inputs.open(name)?;
+        let mut offset = 0;
+        while offset < file.len() {
+            let length = (file.len() - offset).min(PIECE_BYTES as u64) as usize;
+            file.read(ReadRequest { offset, buffer: &mut buffer[..length], purpose: Purpose::Walk })?;
+            offset += length as u64;
+        }
+    }
+    write(&results, &buffer, output_bytes)?;
+    let elapsed_us = timer.elapsed_us();
+    results.remove(COPY)?;
+    Ok(elapsed_us)
+}
+
+fn write(results: &Arc<dyn Storage>, buffer: &[u8], bytes: u64) -> Result<()> {
+    let mut file = results.create(COPY)?;
+    let mut left = bytes;
+    while left > 0 {
+        let length = left.min(buffer.len() as u64) as usize;
+        file.append(&buffer[..length])?;
+        left -= length as u64;
+    }
+    file.sync()?;
+    Ok(results.sync_directory()?)
+}

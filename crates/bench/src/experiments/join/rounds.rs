@@ -1,0 +1,51 @@
+//! Methods in turn, over rounds.
+
+use anyhow::{Result, bail};
+use ogive::join::{JoinOptions, Method, Source};
+
+use super::super::Context;
+use super::place::{Outcome, Place};
+
+/// The methods that were asked for, or else `default`.
+pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>> {
+    let names: Vec<&str> = match context.methods.as_slice() {
+        [] => default.to_vec(),
+        asked => asked.iter().map(String::as_str).collect(),
+    };
+    names.into_iter().map(|name| Ok(name.parse()?)).collect()
+}
+
+/// What each method took: of `rounds` runs the one that took least, the methods in turn, so that what else the machine does falls on
+/// all of them. A method that cannot run says why. Each that runs must give as many rows as the outer relation has, all of which have a
+/// partner.
+pub(super) fn in_turn(
+    place: &Place,
+    left: &Source,
+    right: &Source,
+    options: &JoinOptions,
+    methods: &[Method],
+    rounds: u64,
+    expected_rows: u64,
+) -> Result<Vec<Result<Outcome, String>>> {
+    let mut best: Vec<Option<Result<Outcome, String>>> = methods.iter().map(|_| None).collect();
+    for _ in 0..rounds.max(1) {
+        for (&method, best) in methods.iter().zip(&mut best) {
+            if matches!(best, Some(Err(_))) {
+                continue;
+            }
+            let next = place.join(left, right, &JoinOptions { method, ..options.clone() });
+            let next = next.map_err(|error| format!("{error:#}"));
+            if let Some(outcome) = next.as_ref().ok().filter(|outcome| outcome.report.rows != expected_rows) {
+                bail!("{method} gives {} rows instead of {expected_rows}", outcome.report.rows);
+            }
+            let is_better = match (&*best, &next) {
+                (Some(Ok(former)), Ok(next)) => next.total_us() < former.total_us(),
+                _ => true,
+            };
+            if is_better {
+                *best = Some(next);
+            }
+        }
+    }
+    Ok(best.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err("it was not run".into()))).collect())
+}

@@ -1,0 +1,35 @@
+//! An index as a relation that is joined.
+
+use super::any::{AnyIndex, either};
+use crate::failure::Result;
+use ogive::Error;
+use ogive::index::OpenOptions;
+use ogive::io::Storage;
+use ogive::join::Source;
+use ogive::page::PageOptions;
+use ogive::table::KeyType;
+use std::sync::Arc;
+
+/// Whether a file is an index, damaged or not.
+pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
+    match AnyIndex::open(storage, name, &OpenOptions::default(), true) {
+        Err(Error::NotAnIndex { .. } | Error::NotAPageFile { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(true),
+    }
+}
+
+/// The entries of an index, and what its keys are.
+pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(Source, KeyType)> {
+    let mut pages = PageOptions::default();
+    pages.budget_bytes = memory_bytes;
+    let index = AnyIndex::open(storage, name, &OpenOptions { pages }, true)?;
+    let key_type = match index.key_type() {
+        ogive::index::KeyType::U64 => KeyType::U64,
+        ogive::index::KeyType::I64 => KeyType::I64,
+        ogive::index::KeyType::U128 => KeyType::U128,
+        _ => KeyType::Bytes,
+    };
+    let source = either!(&index, index => Source::index(index))?;
+    Ok((source, key_type))
+}

@@ -1,0 +1,92 @@
+//! Files that are not ours as relations to be joined.
+
+use crate::failure::Result;
+use crate::input::{Facts, Input, InputOptions};
+use ogive::Error;
+use ogive::join::{Record, RecordShape, Source};
+use ogive::table::KeyType;
+use std::io;
+use std::path::Path;
+
+/// Records from which the length of all is told.
+const SAMPLE_RECORDS: u64 = 1000;
+
+/// A file whose keys are all of `key_type`, which is read anew each time its records are asked for.
+///
+/// # Errors
+/// Those of the input.
+pub(super) fn source(input: &InputOptions, key_type: KeyType) -> Result<Source> {
+    let shape = estimate(input, key_type)?;
+    // What cannot be told of its own keys must not be guessed again.
+    let options = InputOptions {
+        key_type: input.key_type.or(Some(key_type)).filter(|_| !input.has_typed_keys()),
+        ..input.clone()
+    };
+    Ok(Source::unsorted(shape, move || match options.open(key_type) {
+        Ok(input) => Box::new(Records { path: options.path.clone(), input: Some(input) }),
+        Err(failure) => {
+            let error = Error::io("read", &options.path, io::Error::other(failure.to_string()));
+            Box::new(std::iter::once(Err(error)))
+        }
+    }))
+}
+
+/// The records of an input as the engine takes them.
+struct Records {
+    path: std::path::PathBuf,
+    /// Nothing behind the end, or behind an error.
+    input: Option<Box<dyn Input>>,
+}
+
+impl Iterator for Records {
+    type Item = ogive::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.input.as_mut()?.next() {
+            Ok(Some(record)) => Some(Ok((record.key.to_vec(), record.value.to_vec()))),
+            Ok(None) => {
+                self.input = None;
+                None
+            }
+            Err(error) => {
+                self.input = None;
+                Some(Err(Error::io("read", &self.path, io::Error::other(error))))
+            }
+        }
+    }
+}
+
+/// About how many records there are, and how long they are, by the first of them.
+fn estimate(input: &InputOptions, key_type: KeyType) -> Result<RecordShape> {
+    let mut records = input.open(key_type)?;
+    let facts = records.facts().clone();
+    let (mut seen, mut bytes) = (0_u64, 0_u64);
+    while seen < SAMPLE_RECORDS {
+        let Some(record) = records.next()? else { break };
+        seen += 1;
+        bytes += (record.key.len() + record.value.len()) as u64;
+    }
+    let position_bytes = records.position_bytes().max(1);
+    let is_whole = seen < SAMPLE_RECORDS;
+    let scaled = |count: u64| match facts.length_bytes {
+        Some(length_bytes) if !is_whole => (count as f64 * length_bytes as f64 / position_bytes as f64) as u64,
+        _ => count,
+    };
+    let rows = facts.records.unwrap_or_else(|| scaled(seen));
+    let mean_bytes = bytes as f64 / seen.max(1) as f64;
+    Ok(RecordShape {
+        name: shown(&facts.path),
+        key_type,
+        value_bytes: value_bytes(&facts),
+        rows,
+        bytes: (rows as f64 * mean_bytes) as u64,
+    })
+}
+
+fn value_bytes(facts: &Facts) -> Option<usize> {
+    facts.value_width.map(|width| width as usize)
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

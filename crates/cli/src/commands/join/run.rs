@@ -1,0 +1,205 @@
+//! Runs `ogive join`.
+
+use super::arguments::{Arguments, Io, To};
+use super::shape::RowShape;
+use super::side::{Opening, length_bytes, open};
+use super::{show, watch};
+use crate::args::Outcome;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::{Output, note};
+use ogive::Error;
+use ogive::io::{LocalStorage, Profile, Storage};
+use ogive::join::{self, JoinOptions, JoinReport, MEMORY_BYTES_MIN, Source};
+use ogive::table::WriteOptions;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+/// Of the memory, each open side may take this part for its index and what it caches.
+const SIDE_SHARE: u64 = 16;
+/// Rows for standard output are handed over in pieces of about so many bytes, of which at most so many wait.
+const PIECE_BYTES: usize = 64 << 10;
+const PIECES_WAITING: usize = 4;
+
+/// Runs the command.
+pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let interrupt = Interrupt::watch();
+    let to = arguments.to()?;
+    let sides = arguments.sides();
+    let memory_bytes = arguments.memory.0;
+    if memory_bytes < MEMORY_BYTES_MIN {
+        return Err(Failure::usage(
+            format!("a join needs at least {MEMORY_BYTES_MIN} bytes of memory"),
+            "raise --memory; 64MiB is enough for most joins",
+        ));
+    }
+    let direct = match arguments.io {
+        Some(io) => io == Io::Direct,
+        None => sides.iter().map(|side| length_bytes(&side.input.path)).sum::<u64>() > memory_bytes,
+    };
+    let profile = profile(arguments)?;
+    let side_bytes = memory_bytes / SIDE_SHARE;
+    let opening = Opening { direct, memory_bytes: side_bytes, profile: profile.clone(), interrupt: &interrupt };
+    let [left, right] = open(&sides, &opening)?;
+    if left.refused_direct || right.refused_direct {
+        note("warning: the file system refuses direct reads; these are cached ones");
+    }
+    let options = JoinOptions {
+        kind: arguments.kind,
+        method: arguments.method,
+        memory_bytes: (memory_bytes - 2 * side_bytes).max(MEMORY_BYTES_MIN),
+        threads: arguments.threads.map_or_else(available_threads, usize::from),
+        any_order: arguments.any_order,
+        profile,
+        stop: Some(interrupt.flag()),
+        watcher: Some(watch::watcher()),
+        // What joins into a file is put aside beside it.
+        spill: arguments.is_piped().then(spill_folder),
+        ..JoinOptions::default()
+    };
+    if arguments.explain && !output.is_json() {
+        let explanation = join::explain(&left.source, &right.source, &options)?;
+        say(show::choice(&explanation), arguments, output)?;
+    }
+    let shape = RowShape { key_type: left.key_type, numbers: [left.has_numbers, right.has_numbers] };
+    let report = if arguments.is_piped() {
+        piped(&left.source, &right.source, &options, shape, output)?
+    } else {
+        let target = target(arguments, to, shape, direct)?;
+        join::join(&left.source, &right.source, target, &options).map_err(|error| what_is_replaced(arguments, error))?
+    };
+    tell(&report, arguments, output)?;
+    Ok(Outcome::Done)
+}
+
+fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Where rows are put aside that go to standard output: among the system's temporary files.
+fn spill_folder() -> (Arc<dyn Storage>, String) {
+    (Arc::new(LocalStorage::new(std::env::temp_dir())), "ogive-join".to_owned())
+}
+
+/// The profile asked for, else that of the page cache where reads go through it for sure.
+fn profile(arguments: &Arguments) -> Result<Profile> {
+    Ok(match arguments.profile.as_deref() {
+        Some("cached") => join::cached_profile(),
+        Some(name) => Profile::by_name_or_file(name)?,
+        None if arguments.io == Some(Io::Cached) => join::cached_profile(),
+        None => Profile::default(),
+    })
+}
+
+/// The file that is written.
+fn target(arguments: &Arguments, to: To, shape: RowShape, direct: bool) -> Result<join::Output> {
+    let (folder, name) = LocalStorage::split_path(&arguments.output)?;
+    let storage = if direct { LocalStorage::new(folder).with_direct_writes() } else { LocalStorage::new(folder) };
+    let storage: Arc<dyn Storage> = Arc::new(storage);
+    Ok(match to {
+        To::Table => {
+            let options = WriteOptions { replace: true, ..join::Output::options() };
+            join::Output::table(storage, &name, options)
+        }
+        To::Text => join::Output::lines(storage, &name, true, move |key, left, right, line| {
+            shape.line(key, left, right, line);
+        }),
+        To::Records => join::Output::records(storage, &name, true),
+    })
+}
+
+/// Joins, with rows on standard output. The join has a thread of its own: this one writes what it sends.
+fn piped(
+    left: &Source,
+    right: &Source,
+    options: &JoinOptions,
+    shape: RowShape,
+    output: &mut Output,
+) -> Result<JoinReport> {
+    let is_json = output.is_json();
+    std::thread::scope(|scope| {
+        let (sender, pieces) = sync_channel::<Vec<u8>>(PIECES_WAITING);
+        let joining = scope.spawn(move || {
+            let mut rows = Rows { sender, piece: Vec::with_capacity(PIECE_BYTES) };
+            let output = join::Output::caller(move |key, left, right| {
+                if is_json {
+                    shape.object(key, left, right, &mut rows.piece);
+                } else {
+                    shape.line(key, left, right, &mut rows.piece);
+                }
+                rows.send_if_full()
+            });
+            join::join(left, right, output, options)
+        });
+        let written = pieces.iter().try_for_each(|piece| output.bytes(&piece));
+        // Whoever closed the pipe wants no more: what is sent from here on fails, and the join ends.
+        drop(pieces);
+        let joined = joining.join();
+        written?;
+        match joined {
+            Ok(report) => Ok(report?),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// Rows on their way to standard output.
+struct Rows {
+    sender: SyncSender<Vec<u8>>,
+    piece: Vec<u8>,
+}
+
+impl Rows {
+    fn send_if_full(&mut self) -> Result<(), Error> {
+        if self.piece.len() < PIECE_BYTES {
+            return Ok(());
+        }
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
+        self.sender.send(piece).map_err(|_| Error::Interrupted)
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        // Where nobody takes it, nobody misses it.
+        let _ = self.sender.send(std::mem::take(&mut self.piece));
+    }
+}
+
+/// Of a file that is there and is no table, the output stands in the way.
+fn what_is_replaced(arguments: &Arguments, error: Error) -> Failure {
+    match error {
+        Error::NotATable { path, detail } if path == arguments.output => Failure::refused(
+            format!("{} exists and is no Ogive table, so it is not replaced: {detail}", path.display()),
+            "choose another name with -o, or remove that file",
+        ),
+        error => error.into(),
+    }
+}
+
+/// Tells what was done.
+fn tell(report: &JoinReport, arguments: &Arguments, output: &mut Output) -> Result<()> {
+    let explanation = report.explanation.as_ref().filter(|_| arguments.explain);
+    if output.is_json() {
+        if let Some(explanation) = explanation {
+            output.json(explanation)?;
+        }
+        return output.json(report);
+    }
+    let mut lines = vec![show::summary(arguments, report)];
+    lines.extend(explanation.into_iter().flat_map(|explanation| show::outcome(explanation, report)));
+    say(lines, arguments, output)
+}
+
+/// Lines for people: beside the rows where those go to standard output.
+fn say(lines: Vec<String>, arguments: &Arguments, output: &mut Output) -> Result<()> {
+    lines.into_iter().try_for_each(|line| {
+        if arguments.is_piped() {
+            note(line);
+            Ok(())
+        } else {
+            output.line(line)
+        }
+    })
+}

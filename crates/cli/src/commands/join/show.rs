@@ -1,0 +1,108 @@
+//! What is told of a join, before and after it.
+
+use super::arguments::Arguments;
+use crate::size::{counted, grouped, human_bytes, human_us};
+use crate::table_text::plain_table;
+use ogive::join::{Alternative, Cost, Explanation, JoinReport, RelationSummary, Side};
+
+/// The choice and the alternatives, with what each is expected to take.
+pub(super) fn choice(explanation: &Explanation) -> Vec<String> {
+    let mut lines = vec![
+        side("left", &explanation.left),
+        side("right", &explanation.right),
+        format!(
+            "{} {}{}, within {} on {} ({}); requests of {}, {} at a time",
+            if explanation.is_asked_for { "asked for:" } else { "chosen:" },
+            explanation.method,
+            role(explanation.inner),
+            human_bytes(explanation.memory_bytes),
+            explanation.profile,
+            counted(explanation.threads as u64, "thread"),
+            human_bytes(explanation.reads.request_bytes),
+            explanation.reads.at_once,
+        ),
+        format!(
+            "gaps of up to {} are read along; {:.0} % of the blocks lie in ranges, the others are read one by one",
+            human_bytes(explanation.reads.gap_bytes),
+            explanation.reads.range_share * 100.0
+        ),
+        String::new(),
+    ];
+    let headings = ["method", "looks up in", "predicted", "device", "core", "reads", "bytes", "spilled"];
+    lines.push(plain_table(&headings, explanation.alternatives.iter().filter_map(row)));
+    lines.extend(explanation.alternatives.iter().filter_map(refusal));
+    lines
+}
+
+fn side(word: &str, summary: &RelationSummary) -> String {
+    format!(
+        "{word}: {}, about {} in {}, {}{}",
+        summary.name,
+        counted(summary.rows as u64, "row"),
+        human_bytes(summary.bytes as u64),
+        if summary.is_sorted { "sorted" } else { "in no order" },
+        if summary.has_index { ", with an index" } else { "" }
+    )
+}
+
+fn role(inner: Option<Side>) -> String {
+    inner.map_or_else(String::new, |inner| format!(", looking up in {}", word(inner)))
+}
+
+fn word(side: Side) -> &'static str {
+    match side {
+        Side::Left => "left",
+        Side::Right => "right",
+    }
+}
+
+fn row(alternative: &Alternative) -> Option<Vec<String>> {
+    let Cost { total_us, device_us, cpu_us, requests, bytes_read, bytes_spilled, .. } = alternative.predicted?;
+    Some(vec![
+        alternative.method.clone(),
+        alternative.inner.map_or("", word).to_owned(),
+        human_us(total_us),
+        human_us(device_us),
+        human_us(cpu_us),
+        grouped(requests.ceil() as u64),
+        human_bytes(bytes_read as u64),
+        human_bytes(bytes_spilled as u64),
+    ])
+}
+
+fn refusal(alternative: &Alternative) -> Option<String> {
+    alternative.refused.as_ref().map(|reason| format!("{} cannot: {reason}", alternative.method))
+}
+
+/// One line on what was done.
+pub(super) fn summary(arguments: &Arguments, report: &JoinReport) -> String {
+    let target =
+        if arguments.is_piped() { "standard output".to_owned() } else { arguments.output.display().to_string() };
+    format!("{target}: {} by {} in {:.2} s", counted(report.rows, "row"), report.method, report.seconds.total())
+}
+
+/// What the join took beside what it was expected to take.
+pub(super) fn outcome(explanation: &Explanation, report: &JoinReport) -> Vec<String> {
+    let seconds = &report.seconds;
+    let predicted = &explanation.predicted;
+    vec![
+        format!(
+            "predicted {}, took {}: planning {}, loading {}, reading {}, joining {}, writing {}",
+            human_us(predicted.total_us),
+            human_us(seconds.total() * 1e6),
+            human_us(seconds.planning * 1e6),
+            human_us(seconds.loading * 1e6),
+            human_us(seconds.reading * 1e6),
+            human_us(seconds.joining * 1e6),
+            human_us(seconds.writing * 1e6),
+        ),
+        format!(
+            "predicted {} of {}, made {} of {}; {} of memory at most",
+            counted(predicted.requests.ceil() as u64, "read"),
+            human_bytes(predicted.bytes_read as u64),
+            grouped(report.requests),
+            human_bytes(report.bytes_read),
+            human_bytes(report.peak_memory_bytes),
+        ),
+    ]
+}

@@ -1,0 +1,228 @@
+//! The two sides: finding out what each is, and opening it.
+
+use super::arguments::SideOptions;
+use super::records;
+use crate::commands::query::{U64_VALUES, VALUE_TYPE};
+use crate::commands::{db, index};
+use crate::failure::{Failure, Result};
+use crate::input::{Format, InputOptions};
+use crate::interrupt::Interrupt;
+use crate::load::{Target, examine, load};
+use crate::scratch::Scratch;
+use ogive::Error;
+use ogive::io::{LocalStorage, Profile, Storage};
+use ogive::join::{Output, Source};
+use ogive::table::beside::RecordFile;
+use ogive::table::{KeyType, OpenOptions, Table};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How sides are opened.
+#[derive(Clone, Debug)]
+pub(super) struct Opening<'a> {
+    /// Whether reads go past the page cache.
+    pub(super) direct: bool,
+    /// Memory for what an open side keeps by itself, in bytes.
+    pub(super) memory_bytes: u64,
+    pub(super) profile: Profile,
+    pub(super) interrupt: &'a Interrupt,
+}
+
+/// An open side.
+#[derive(Debug)]
+pub(super) struct OpenSide {
+    pub(super) source: Source,
+    pub(super) key_type: KeyType,
+    /// Whether values are little-endian numbers.
+    pub(super) has_numbers: bool,
+    /// Whether reads were to go past the page cache, and do not.
+    pub(super) refused_direct: bool,
+    /// Holds what a pipe gave.
+    _scratch: Option<Scratch>,
+}
+
+impl OpenSide {
+    fn of(source: Source, key_type: KeyType) -> Self {
+        Self { source, key_type, has_numbers: false, refused_direct: false, _scratch: None }
+    }
+}
+
+/// What a side is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    Table,
+    Index,
+    Store,
+    File,
+}
+
+/// Bytes of a file, or of all files of a folder.
+pub(super) fn length_bytes(path: &Path) -> u64 {
+    let Ok(metadata) = std::fs::metadata(path) else { return 0 };
+    if !metadata.is_dir() {
+        return metadata.len();
+    }
+    let files = std::fs::read_dir(path).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
+}
+
+/// Opens both sides, whose keys must be of one type: what a file does not say of its keys, it takes from the other side.
+///
+/// # Errors
+/// [`Failure::Usage`] for flags that a side has no use for, [`Failure::Refused`] where the keys are of different types; what inputs and
+/// engine report.
+pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSide; 2]> {
+    let found = [find(&sides[0], opening)?, find(&sides[1], opening)?];
+    let is_open_to_types = |side: &SideOptions, found: &Found| *found == Found::File && is_untyped(&side.input);
+    let right_first = is_open_to_types(&sides[0], &found[0]) && !is_open_to_types(&sides[1], &found[1]);
+    let (first, second) = if right_first { (1, 0) } else { (0, 1) };
+    let one = sides[first].open(&found[first], None, opening)?;
+    let other = match sides[second].open(&found[second], Some(one.key_type), opening) {
+        Ok(other) => other,
+        Err(failure) => return Err(failure),
+    };
+    if !is_one_type(one.key_type, other.key_type) {
+        return Err(Failure::refused(
+            format!(
+                "the keys of {} are of type {}, those of {} of type {}",
+                sides[first].shown(),
+                one.key_type,
+                sides[second].shown(),
+                other.key_type
+            ),
+            "join relations whose keys are of one type; --key-type says what the keys of a file are",
+        ));
+    }
+    Ok(if right_first { [other, one] } else { [one, other] })
+}
+
+/// Whether keys of two types are equal where their bytes are. A store does not know more of its keys than bytes.
+fn is_one_type(one: KeyType, other: KeyType) -> bool {
+    let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
+    one == other || (is_plain(one) && is_plain(other))
+}
+
+fn is_untyped(input: &InputOptions) -> bool {
+    input.key_type.is_none() && !input.has_typed_keys()
+}
+
+fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<Found> {
+    let path = &side.input.path;
+    let found = if path.is_dir() {
+        Found::Store
+    } else if side.input.format.is_some() || (path.exists() && !path.is_file()) {
+        Found::File
+    } else {
+        let (storage, name) = place(path, opening.direct)?;
+        match Table::open(storage.clone(), &name, &OpenOptions::default()) {
+            Ok(_) => Found::Table,
+            Err(Error::NotATable { .. }) if index::is_index(&storage, &name)? => Found::Index,
+            Err(Error::NotATable { .. }) => Found::File,
+            Err(error) => return Err(error.into()),
+        }
+    };
+    side.check_flags(&found)?;
+    Ok(found)
+}
+
+fn place(path: &Path, direct: bool) -> Result<(Arc<dyn Storage>, String)> {
+    let (folder, name) = LocalStorage::split_path(path)?;
+    let storage = if direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
+    Ok((Arc::new(storage), name))
+}
+
+impl SideOptions {
+    /// The side's path, for messages.
+    fn shown(&self) -> String {
+        self.input.path.display().to_string()
+    }
+
+    /// Refuses what would be ignored.
+    fn check_flags(&self, found: &Found) -> Result<()> {
+        let has_columns = self.input.key.is_some() || self.input.value.is_some();
+        if has_columns && *found != Found::File {
+            return Err(Failure::usage(
+                format!("{} is no file with columns", self.shown()),
+                format!("leave out --{0}-key and --{0}-value", self.word),
+            ));
+        }
+        let is_cut = self.from.is_some() || self.to.is_some();
+        if is_cut && *found != Found::Store {
+            return Err(Failure::usage(
+                format!("{} is no store, of which a part could be joined", self.shown()),
+                format!("leave out --{0}-from and --{0}-to", self.word),
+            ));
+        }
+        Ok(())
+    }
+
+    fn open(&self, found: &Found, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
+        match found {
+            Found::Table => self.open_table(opening),
+            Found::Index => {
+                let (storage, name) = place(&self.input.path, opening.direct)?;
+                let (source, key_type) = index::relation(&storage, &name, opening.memory_bytes)?;
+                Ok(OpenSide::of(source, key_type))
+            }
+            Found::Store => {
+                let asked = self.input.key_type.or(wanted);
+                let bounds = (self.from.as_deref(), self.to.as_deref());
+                let path = &self.input.path;
+                let (source, key_type) = db::relation(path, &self.keyspace, asked, bounds, opening.memory_bytes)?;
+                Ok(OpenSide::of(source, key_type))
+            }
+            Found::File => self.open_file(wanted, opening),
+        }
+    }
+
+    fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
+        let (storage, name) = place(&self.input.path, opening.direct)?;
+        let options = OpenOptions { budget_bytes: opening.memory_bytes, profile: opening.profile.clone() };
+        let table = Table::open(storage, &name, &options)?;
+        Ok(OpenSide {
+            has_numbers: table.property(VALUE_TYPE) == Some(U64_VALUES),
+            refused_direct: opening.direct && !table.is_direct(),
+            ..OpenSide::of(Source::table(&table), table.key_type())
+        })
+    }
+
+    fn open_file(&self, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
+        if !self.input.is_rereadable() {
+            return self.open_pipe(wanted, opening);
+        }
+        let wanted = wanted.filter(|_| is_untyped(&self.input));
+        let input = InputOptions { key_type: self.input.key_type.or(wanted), ..self.input.clone() };
+        let plan = examine(&input, opening.interrupt)?;
+        if input.format() == Format::Sosd && input.payload.is_none() && plan.key_type == KeyType::U64 {
+            let (storage, name) = place(&input.path, opening.direct)?;
+            if let Some(layout) = sosd_layout(&input.path) {
+                let source = Source::records(&*storage, &name, layout, !plan.sort)?;
+                return Ok(OpenSide::of(source, plan.key_type));
+            }
+        }
+        Ok(OpenSide::of(records::source(&input, plan.key_type)?, plan.key_type))
+    }
+
+    /// A pipe can be read once: what comes is put aside, in order.
+    fn open_pipe(&self, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
+        let scratch = Scratch::create()?;
+        let storage = scratch.storage();
+        let input = InputOptions { key_type: self.input.key_type.or(wanted), ..self.input.clone() };
+        let target = Target {
+            storage: storage.clone(),
+            name: "piped".into(),
+            options: Output::options(),
+            memory_bytes: opening.memory_bytes,
+        };
+        load(&input, &target, "putting the pipe aside", opening.interrupt)?;
+        let options = OpenOptions { budget_bytes: opening.memory_bytes, profile: opening.profile.clone() };
+        let table = Table::open(storage, "piped", &options)?;
+        Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(Source::table(&table), table.key_type()) })
+    }
+}
+
+/// How the keys of a SOSD file of 8-byte keys lie.
+fn sosd_layout(path: &Path) -> Option<RecordFile> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    (!name.ends_with(".u32") && !name.ends_with("_uint32")).then(|| RecordFile::sosd(0))
+}

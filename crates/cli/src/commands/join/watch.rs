@@ -1,0 +1,33 @@
+//! The progress of a join on standard error.
+
+use crate::progress::{Progress, Unit};
+use ogive::join::{JoinProgress, Phase, Watcher};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A watcher that shows each phase as a piece of work of its own.
+pub(super) fn watcher() -> Watcher {
+    let shown: Mutex<Option<(Phase, Progress)>> = Mutex::new(None);
+    Arc::new(move |progress: JoinProgress| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.as_ref().is_none_or(|(phase, _)| *phase != progress.phase) {
+            // The bar that was there goes before the next one comes.
+            *shown = None;
+            *shown = Some((progress.phase, Progress::start(word(progress.phase), Some(progress.total), Unit::Items)));
+        }
+        if let Some((_, bar)) = shown.as_mut() {
+            bar.set_total(progress.total);
+            bar.reach(progress.done);
+        }
+    })
+}
+
+fn word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Planning => "planning",
+        Phase::Loading => "loading indexes",
+        Phase::Arranging => "arranging rows",
+        Phase::Joining => "joining",
+        Phase::Finishing => "completing the output",
+        _ => "working",
+    }
+}

@@ -1,0 +1,211 @@
+//! Two relations are joined as a person would by hand, whatever they are and by whatever method; and what goes wrong leaves nothing behind.
+//! Method: whole runs over small tables, indexes, stores and files; text on standard output is compared line by line.
+
+use super::run::{Folder, Run, sosd, uneven_keys};
+use serde_json::json;
+use std::io::Read;
+use std::process::Stdio;
+
+const COLOURS: &str = "key,value\napple,red\nbanana,yellow\nbanana,green\ncherry,dark\n";
+const PRICES: &str = "key,value\nbanana,3\nbanana,4\ncherry,5\ndate,7\n";
+
+fn join(folder: &Folder, arguments: &[&str]) -> Run {
+    folder.run(&[&["join"], arguments].concat())
+}
+
+/// Lines in an order that does not depend on that of equal keys.
+fn sorted(run: &Run) -> Vec<String> {
+    let mut lines: Vec<String> = run.stdout.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+fn fruit() -> Folder {
+    let folder = Folder::new();
+    folder.write("colours.csv", COLOURS);
+    folder.write("prices.csv", PRICES);
+    folder.build("colours.csv", "colours.ogive", &["--value", "value"]);
+    folder.build("prices.csv", "prices.ogive", &["--value", "value"]);
+    folder
+}
+
+const INNER: [&str; 5] =
+    ["banana\tgreen\t3", "banana\tgreen\t4", "banana\tyellow\t3", "banana\tyellow\t4", "cherry\tdark\t5"];
+
+#[test]
+fn every_kind_of_join_gives_what_its_name_says() {
+    let folder = fruit();
+    let run = |kind| join(&folder, &["colours.ogive", "prices.ogive", "-o", "-", "--kind", kind]).exits_with(0);
+    assert_eq!(sorted(&run("inner")), INNER);
+    let mut left: Vec<&str> = INNER.to_vec();
+    left.insert(0, "apple\tred");
+    assert_eq!(sorted(&run("left")), left);
+    assert_eq!(sorted(&run("semi")), ["banana\tgreen", "banana\tyellow", "cherry\tdark"]);
+    assert_eq!(sorted(&run("anti")), ["apple\tred"]);
+}
+
+#[test]
+fn a_side_may_be_a_table_a_store_or_a_file() {
+    let folder = fruit();
+    for (name, rows) in [("colours", COLOURS), ("prices", PRICES)] {
+        folder.write(&format!("{name}.csv"), rows);
+    }
+    folder.run(&["db", "put", "store", "banana", "3"]).exits_with(0);
+    folder.run(&["db", "put", "store", "cherry", "5"]).exits_with(0);
+    let files = ["colours.csv", "prices.csv", "-o", "-", "--left-value", "value", "--right-value", "value"];
+    assert_eq!(sorted(&join(&folder, &files).exits_with(0)), INNER);
+    let mixed = ["colours.csv", "prices.ogive", "-o", "-", "--left-value", "2"];
+    assert_eq!(sorted(&join(&folder, &mixed).exits_with(0)), INNER);
+    let from_store = join(&folder, &["store", "colours.ogive", "-o", "-"]).exits_with(0);
+    assert_eq!(sorted(&from_store), ["banana\t3\tgreen", "banana\t3\tyellow", "cherry\t5\tdark"]);
+    let part = join(&folder, &["store", "colours.ogive", "-o", "-", "--left-from", "c", "--left-to", "d"]);
+    assert_eq!(sorted(&part.exits_with(0)), ["cherry\t5\tdark"]);
+}
+
+#[test]
+fn an_index_is_a_side_too() {
+    let folder = Folder::new();
+    let keys = uneven_keys(2000);
+    folder.write("keys.u64", sosd(&keys));
+    folder.write("some.u64", sosd(&keys[500..510]));
+    folder.run(&["index", "create", "i.ogx", "--value-bytes", "8"]).exits_with(0);
+    folder.run(&["index", "load", "i.ogx", "keys.u64", "--payload", "8"]).exits_with(0);
+    let expected: Vec<String> = keys[500..510].iter().map(u64::to_string).collect();
+    for method in ["auto", "merge"] {
+        let run = join(&folder, &["some.u64", "i.ogx", "-o", "-", "--method", method]).exits_with(0);
+        let found: Vec<&str> = run.stdout.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(found, expected, "{method}");
+    }
+}
+
+#[test]
+fn every_method_gives_the_same_rows() {
+    let folder = Folder::new();
+    let keys = uneven_keys(20_000);
+    let some: Vec<u64> = keys.iter().copied().step_by(7).chain([u64::MAX]).collect();
+    folder.write("keys.u64", sosd(&keys));
+    folder.write("some.u64", sosd(&some));
+    folder.build("keys.u64", "keys.ogive", &["--payload", "8"]);
+    folder.build("some.u64", "some.ogive", &["--payload", "8"]);
+    let expected = join(&folder, &["some.ogive", "keys.ogive", "-o", "-", "--method", "merge"]).exits_with(0).stdout;
+    assert_eq!(expected.lines().count(), some.len() - 1);
+    for method in METHODS {
+        let run = join(&folder, &["some.ogive", "keys.ogive", "-o", "-", "--method", method]).exits_with(0);
+        assert_eq!(run.stdout, expected, "{method}");
+        let run = join(&folder, &["some.ogive", "keys.ogive", "-o", "-", "--method", method, "--threads", "2"]);
+        assert_eq!(run.exits_with(0).stdout, expected, "{method} with two threads");
+    }
+}
+
+const METHODS: [&str; 2] = ["auto", "merge"];
+
+#[test]
+fn the_output_is_a_table_a_text_or_plain_records() {
+    let folder = Folder::new();
+    folder.write("a.u64", sosd(&[1, 2, 3]));
+    folder.write("b.u64", sosd(&[2, 3, 4]));
+    for name in ["a", "b"] {
+        folder.build(&format!("{name}.u64"), &format!("{name}.ogive"), &["--payload", "8"]);
+    }
+    let report = join(&folder, &["a.ogive", "b.ogive", "-o", "both.ogive", "--json"]).exits_with(0).json();
+    assert_eq!(report["rows"], 2);
+    for name in ["planning", "loading", "reading", "joining", "writing"] {
+        assert!(report["seconds"][name].is_f64(), "{name}: {report}");
+    }
+    for name in ["predicted_us", "bytes_read", "requests", "peak_memory_bytes"] {
+        assert!(report[name].is_number(), "{name}: {report}");
+    }
+    assert!(report["method"].is_string(), "{report}");
+    folder.run(&["verify", "both.ogive"]).exits_with(0);
+    folder.run(&["count", "both.ogive"]).exits_with(0).prints("2\n");
+    join(&folder, &["a.ogive", "b.ogive", "-o", "both.ogive"]).exits_with(0);
+    join(&folder, &["a.u64", "b.u64", "-o", "both.tsv", "--to", "text"]).exits_with(0);
+    assert_eq!(std::fs::read_to_string(folder.path("both.tsv")).unwrap(), "2\t\t\n3\t\t\n");
+    join(&folder, &["a.ogive", "b.ogive", "-o", "both.bin", "--to", "records"]).exits_with(0);
+    assert_eq!(std::fs::metadata(folder.path("both.bin")).unwrap().len(), 2 * 24);
+    assert_eq!(folder.names(), ["a.ogive", "a.u64", "b.ogive", "b.u64", "both.bin", "both.ogive", "both.tsv"]);
+}
+
+#[test]
+fn rows_in_json_come_before_the_report() {
+    let folder = fruit();
+    let run = join(&folder, &["colours.ogive", "prices.ogive", "-o", "-", "--kind", "left", "--json"]).exits_with(0);
+    let lines = run.json_lines();
+    assert_eq!(lines[0], json!({ "key": "apple", "left": "red" }));
+    assert_eq!(lines.len(), 7);
+    assert_eq!(lines[6]["rows"], 6);
+}
+
+#[test]
+fn an_explanation_shows_the_choice_the_alternatives_and_what_it_took() {
+    let folder = fruit();
+    let run = join(&folder, &["colours.ogive", "prices.ogive", "-o", "both.ogive", "--explain"]).exits_with(0);
+    for word in ["chosen:", "inlj:btree", "inlj:index cannot:", "predicted", "took", "left: ", "right: "] {
+        assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
+    }
+    let lines = join(&folder, &["colours.ogive", "prices.ogive", "-o", "b.ogive", "--explain", "--json"]);
+    let lines = lines.exits_with(0).json_lines();
+    assert_eq!(lines.len(), 2);
+    assert!(lines[0]["alternatives"].as_array().unwrap().len() >= 12, "{}", lines[0]);
+    assert_eq!(lines[0]["actual"]["rows"], lines[1]["rows"]);
+    let piped = join(&folder, &["colours.ogive", "prices.ogive", "-o", "-", "--explain"]).exits_with(0);
+    assert_eq!(sorted(&piped), INNER);
+    assert!(piped.stderr.contains("chosen:"), "{}", piped.stderr);
+}
+
+#[test]
+fn what_cannot_be_joined_is_refused_with_a_hint() {
+    let folder = fruit();
+    folder.write("keys.u64", sosd(&[1, 2, 3]));
+    folder.build("keys.u64", "keys.ogive", &[]);
+    join(&folder, &["keys.ogive", "colours.ogive", "-o", "x.ogive"]).exits_with(1).complains_of("of one type");
+    let named = ["colours.ogive", "prices.ogive", "-o", "x.ogive"];
+    let with = |flags: &[&str]| join(&folder, &[&named[..], flags].concat());
+    with(&["--method", "inlj:index"]).exits_with(2).complains_of("no open index");
+    with(&["--method", "guesswork"]).exits_with(2).complains_of("partition:btree");
+    with(&["--kind", "outer"]).exits_with(2).complains_of("anti");
+    with(&["--memory", "1000"]).exits_with(2).complains_of("--memory");
+    with(&["--for", "floppy"]).exits_with(2).complains_of("nvme");
+    with(&["--left-key", "1"]).exits_with(2).complains_of("--left-key");
+    with(&["--right-from", "a"]).exits_with(2).complains_of("--right-from");
+    with(&["--to", "records"]).exits_with_error().complains_of("text");
+    join(&folder, &["colours.ogive", "prices.ogive", "-o", "-", "--to", "table"]).exits_with(2).complains_of("-o");
+    join(&folder, &["nowhere.ogive", "prices.ogive", "-o", "x.ogive"]).exits_with(1).complains_of("nowhere.ogive");
+    join(&folder, &["colours.ogive", "prices.ogive", "-o", "prices.csv"]).exits_with(1).complains_of("prices.csv");
+    assert_eq!(std::fs::read_to_string(folder.path("prices.csv")).unwrap(), PRICES);
+    assert!(!folder.names().iter().any(|name| name.starts_with("x.ogive")), "{:?}", folder.names());
+}
+
+#[test]
+fn a_damaged_side_leaves_no_output() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(20_000)));
+    folder.build("keys.u64", "keys.ogive", &["--payload", "8"]);
+    folder.build("keys.u64", "bad.ogive", &["--payload", "8"]);
+    let mut content = std::fs::read(folder.path("bad.ogive")).unwrap();
+    content[100_000] ^= 1;
+    folder.write("bad.ogive", content);
+    let before = folder.names();
+    for method in METHODS {
+        let run = join(&folder, &["keys.ogive", "bad.ogive", "-o", "both.ogive", "--method", method]);
+        run.exits_with(1).complains_of("bad.ogive");
+        assert_eq!(folder.names(), before, "{method}");
+    }
+}
+
+#[test]
+fn whoever_closes_the_pipe_ends_the_join() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(200_000)));
+    folder.build("keys.u64", "t.ogive", &[]);
+    let mut child = folder
+        .command(&["join", "t.ogive", "t.ogive", "-o", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 10];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,128 @@
+//! Batches of outer rows, copied so that their keys can be looked up ahead of the join.
+
+use crate::error::{Error, Result};
+use crate::join::rows::{RowStream, RowsView, Span};
+
+/// Outer rows in key order.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+    /// Widths of key and value, where all rows have the same.
+    widths: Option<(usize, usize)>,
+}
+
+impl Batch {
+    pub(super) fn rows(&self) -> RowsView<'_> {
+        match self.widths {
+            Some((key, value)) => RowsView::Dense { bytes: &self.bytes, key, value },
+            None => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.rows().len()
+    }
+
+    fn taken_bytes(&self) -> usize {
+        self.bytes.len() + self.spans.len() * size_of::<Span>()
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.spans.clear();
+        self.widths = None;
+    }
+}
+
+/// An outer relation that is cut into batches.
+pub(super) struct Batches {
+    stream: Box<dyn RowStream>,
+    /// The first row of the stream's chunk that no batch has taken.
+    next: usize,
+    batch_bytes: usize,
+    long: Vec<u8>,
+}
+
+impl Batches {
+    pub(super) fn new(stream: Box<dyn RowStream>, batch_bytes: usize) -> Self {
+        Self { stream, next: 0, batch_bytes, long: Vec::new() }
+    }
+
+    /// Fills a batch with the next rows; without rows at the end.
+    ///
+    /// # Errors
+    /// Those of the stream; [`Error::InvalidArgument`] for a row that is longer than a batch.
+    pub(super) fn fill(&mut self, batch: &mut Batch) -> Result<()> {
+        batch.clear();
+        loop {
+            if self.next >= self.stream.rows().len() {
+                self.next = 0;
+                if !self.stream.advance(None)? {
+                    return Ok(());
+                }
+            }
+            if !self.take(batch)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes rows of the chunk; whether the batch has room for more.
+    fn take(&mut self, batch: &mut Batch) -> Result<bool> {
+        match self.stream.rows() {
+            RowsView::Dense { bytes, key, value } => {
+                if batch.len() == 0 {
+                    batch.widths = Some((key, value));
+                }
+                if batch.widths != Some((key, value)) {
+                    return Ok(false);
+                }
+                let width = (key + value).max(1);
+                let room =
+                    (self.batch_bytes.saturating_sub(batch.bytes.len()) / width).max(usize::from(batch.len() == 0));
+                let end = (self.next + room).min(bytes.len() / width);
+                batch.bytes.extend_from_slice(bytes.get(self.next * width..end * width).unwrap_or_default());
+                let has_room = end == bytes.len() / width;
+                self.next = end;
+                Ok(has_room)
+            }
+            RowsView::Spans { .. } if batch.widths.is_some() => Ok(false),
+            RowsView::Spans { .. } => self.take_spans(batch),
+        }
+    }
+
+    fn take_spans(&mut self, batch: &mut Batch) -> Result<bool> {
+        let count = self.stream.rows().len();
+        while self.next < count {
+            let is_long = self.stream.rows().is_long(self.next);
+            if is_long {
+                self.stream.long_value(self.next, &mut self.long)?;
+            }
+            let rows = self.stream.rows();
+            let (key, value) = (rows.key(self.next), if is_long { &self.long } else { rows.value(self.next) });
+            let taken = batch.taken_bytes() + key.len() + value.len() + size_of::<Span>();
+            if taken > self.batch_bytes {
+                if batch.len() > 0 {
+                    return Ok(false);
+                }
+                return Err(Error::InvalidArgument(format!(
+                    "a row of {taken} bytes exceeds the {} bytes that this join has for rows; raise its memory",
+                    self.batch_bytes
+                )));
+            }
+            let key_at = batch.bytes.len();
+            batch.bytes.extend_from_slice(key);
+            batch.bytes.extend_from_slice(value);
+            batch.spans.push(Span {
+                key_at: key_at as u32,
+                key_bytes: key.len() as u32,
+                value_at: (key_at + key.len()) as u32,
+                value_bytes: value.len() as u32,
+                is_long: false,
+            });
+            self.next += 1;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,102 @@
+//! The B-tree of the paper (Sections 5.2 and 6.6): full nodes of 4 KiB in memory, over one separator for each block.
+//!
+//! A tree that is loaded in bulk and never changed needs no pointers: node `i` of a level is its entries `i * 256` to `i * 256 + 255`, and
+//! entry `j` of a level leads to node `j` of the level below. Leaves lead to blocks.
+
+use super::search::upper_bound;
+use super::separators::{Numbers, Strings};
+use super::window::{BlockIndex, Finger, Window, coordinate};
+use crate::error::Result;
+
+/// Entries of a node: 4 KiB of keys and pointers of 8 bytes each, as in Section 6.6.
+const NODE_ENTRIES: usize = 256;
+
+/// A B-tree of numbers. Every look-up begins at the root.
+#[derive(Debug)]
+pub(super) struct BTree {
+    leaves: Numbers,
+    /// Inner levels, the root first.
+    inner: Vec<Vec<u64>>,
+}
+
+impl BTree {
+    pub(super) fn new(leaves: Numbers) -> Self {
+        let mut inner: Vec<Vec<u64>> = Vec::new();
+        loop {
+            let below = inner.last().unwrap_or(&leaves.starts);
+            if below.len() <= NODE_ENTRIES {
+                break;
+            }
+            let level = below.iter().step_by(NODE_ENTRIES).copied().collect();
+            inner.push(level);
+        }
+        inner.reverse();
+        Self { leaves, inner }
+    }
+}
+
+/// The entries of a node of a level.
+#[inline]
+fn node(level: &[u64], number: usize) -> &[u64] {
+    let begin = number * NODE_ENTRIES;
+    level.get(begin..(begin + NODE_ENTRIES).min(level.len())).unwrap_or_default()
+}
+
+impl BlockIndex for BTree {
+    #[inline]
+    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+        let x = coordinate(key);
+        let mut number = 0;
+        for level in &self.inner {
+            let entry = upper_bound(node(level, number), x).saturating_sub(1);
+            number = number * NODE_ENTRIES + entry;
+        }
+        let found = number * NODE_ENTRIES + upper_bound(node(&self.leaves.starts, number), x);
+        Ok(self.leaves.child_window(found))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.leaves.memory_bytes() + self.inner.iter().map(|level| 8 * level.capacity() as u64).sum::<u64>()
+    }
+}
+
+/// A B-tree of byte strings, which are compared whole, byte by byte, as the paper does it.
+#[derive(Debug)]
+pub(super) struct StringBTree {
+    leaves: Strings,
+    levels: u32,
+}
+
+impl StringBTree {
+    pub(super) fn new(leaves: Strings) -> Self {
+        let mut levels = 1;
+        let mut reach = NODE_ENTRIES;
+        while reach < leaves.len() {
+            levels += 1;
+            reach = reach.saturating_mul(NODE_ENTRIES);
+        }
+        Self { leaves, levels }
+    }
+}
+
+impl BlockIndex for StringBTree {
+    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+        // A node's entries are every 256^level-th separator of its reach.
+        let mut first = 0;
+        for level in (0..self.levels).rev() {
+            let stride = NODE_ENTRIES.saturating_pow(level);
+            let entries = (self.leaves.len() - first).div_ceil(stride).min(NODE_ENTRIES);
+            let (mut low, mut high) = (0, entries);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if self.leaves.get(first + middle * stride) <= key { low = middle + 1 } else { high = middle }
+            }
+            first += low.saturating_sub(1) * stride;
+        }
+        Ok(self.leaves.children.window(first, self.leaves.blocks))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.leaves.memory_bytes()
+    }
+}

@@ -1,0 +1,91 @@
+//! The rows of a block that do not lie densely, laid out one behind the other.
+
+use super::piece::{BlockRows, Piece};
+use crate::error::{Error, Result};
+use crate::join::rows::{RowsView, Span};
+use crate::table::value::ValuePointer;
+use crate::table::{PassedValue, Table};
+
+/// Rows of one block.
+#[derive(Debug)]
+pub(super) struct Decoded {
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+    /// The block, and the rows of it that are laid out.
+    block: Option<u64>,
+    first: usize,
+    /// Most bytes of rows that are laid out at once.
+    bytes_max: usize,
+}
+
+impl Decoded {
+    pub(super) fn new(bytes_max: usize) -> Self {
+        Self { bytes: Vec::new(), spans: Vec::new(), block: None, first: 0, bytes_max }
+    }
+
+    /// Lays out rows of a block of a piece from row `first` on, unless they lie densely there; returns the first row that there was no room for.
+    ///
+    /// # Errors
+    /// Damage; [`Error::ValueTooLarge`] for a row that is longer than there is memory.
+    pub(super) fn load(&mut self, table: &Table, piece: &Piece, block: usize, first: usize) -> Result<Option<usize>> {
+        let BlockRows::Other(unpacked) = piece.rows(block) else { return Ok(None) };
+        let Some(number) = piece.blocks.get(block).map(|block| block.number) else { return Ok(None) };
+        let records = table.records_of(number, unpacked)?;
+        if self.block != Some(number) || self.first != first {
+            self.block = None;
+            self.bytes.clear();
+            self.spans.clear();
+            for row in first..records.count() {
+                let length = records.record_bytes(row)?;
+                if self.bytes.len() + length + (self.spans.len() + 1) * size_of::<Span>() > self.bytes_max {
+                    if row > first {
+                        break;
+                    }
+                    let (length, limit) = (length as u64, self.bytes_max as u64);
+                    return Err(Error::ValueTooLarge { path: table.path().to_owned(), length, limit });
+                }
+                let key_at = self.bytes.len();
+                let value = records.push_key(row, &mut self.bytes)?;
+                let value_at = self.bytes.len();
+                let is_long = matches!(value, PassedValue::Long(_));
+                match value {
+                    PassedValue::Here(value) => self.bytes.extend_from_slice(value),
+                    PassedValue::Long(pointer) => self.bytes.extend_from_slice(&pointer.encode()),
+                }
+                self.spans.push(Span {
+                    key_at: key_at as u32,
+                    key_bytes: (value_at - key_at) as u32,
+                    value_at: value_at as u32,
+                    value_bytes: (self.bytes.len() - value_at) as u32,
+                    is_long,
+                });
+            }
+            (self.block, self.first) = (Some(number), first);
+        }
+        let end = first + self.spans.len();
+        Ok((end < records.count()).then_some(end))
+    }
+
+    /// The rows of a block that were loaded, if it needed that.
+    #[inline]
+    pub(super) fn rows<'a>(&'a self, table: &Table, piece: &'a Piece, block: usize) -> RowsView<'a> {
+        match (piece.rows(block), table.dense_widths()) {
+            (BlockRows::Dense(bytes), Some((key, value))) => RowsView::Dense { bytes, key, value },
+            (BlockRows::Dense(_), None) => RowsView::EMPTY,
+            (BlockRows::Other(_), _) => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
+        }
+    }
+
+    /// Fetches the value of a row that is long, in place of what `value` holds.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage; [`Error::ValueTooLarge`].
+    pub(super) fn long_value(&self, table: &Table, row: usize, value: &mut Vec<u8>) -> Result<()> {
+        let rows = RowsView::Spans { bytes: &self.bytes, spans: &self.spans };
+        let pointer = if rows.is_long(row) { ValuePointer::decode(rows.value(row)) } else { None };
+        let pointer = pointer.ok_or_else(|| Error::InvalidArgument("this row has no long value".into()))?;
+        value.clear();
+        *value = table.long_value(pointer, self.bytes_max as u64)?;
+        Ok(())
+    }
+}

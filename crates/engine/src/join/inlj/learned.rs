@@ -1,0 +1,139 @@
+//! Learned indexes over the blocks of a table: PGM-index, RadixSpline, RMI, trained on the borders between blocks; and the lines that a
+//! table has on file.
+//!
+//! Training on blocks instead of keys asks no more of a model than what a look-up needs of it, a block, and costs a two-hundredth of the
+//! work. An error in keys becomes one in blocks, rounded up, as in [`crate::tune`].
+
+use super::search::upper_bound_near;
+use super::separators::{Numbers, Strings};
+use super::window::{BlockIndex, Finger, Window, coordinate, number_at};
+use crate::error::Result;
+use ogive_model::line::LineNode;
+use ogive_model::{Fence, Locate};
+use std::fmt::Debug;
+
+/// How keys become numbers.
+#[derive(Clone, Debug)]
+pub(super) enum Coordinates {
+    /// Keys are numbers.
+    Numeric,
+    /// The eight bytes behind what all separators begin with. Keys may share a number, so what is learned of them is a hint.
+    Behind(Vec<u8>),
+}
+
+impl Coordinates {
+    #[inline]
+    fn of(&self, key: &[u8]) -> u64 {
+        match self {
+            Self::Numeric => coordinate(key),
+            Self::Behind(prefix) => match key.get(..prefix.len()).unwrap_or(key).cmp(prefix) {
+                std::cmp::Ordering::Less => 0,
+                std::cmp::Ordering::Equal => number_at(key, prefix.len()),
+                std::cmp::Ordering::Greater => u64::MAX,
+            },
+        }
+    }
+}
+
+/// The borders between blocks: what learned indexes are trained on.
+#[derive(Clone, Debug)]
+pub(super) struct Borders {
+    pub(super) coordinates: Coordinates,
+    pub(super) fences: Vec<Fence>,
+    pub(super) blocks: u64,
+}
+
+impl Borders {
+    /// Of separators that are one for each block.
+    pub(super) fn of_numbers(numbers: &Numbers) -> Self {
+        Self { coordinates: Coordinates::Numeric, fences: numbers.fences().collect(), blocks: numbers.blocks }
+    }
+
+    /// The same of byte strings.
+    pub(super) fn of_strings(strings: &Strings) -> Self {
+        let numbers = strings.numbers();
+        let fence = |i: usize| {
+            let x = numbers[i];
+            // A key with a separator's own number may lie on either side of it. Where the neighbours leave room, the fence says so.
+            let room_below = i == 0 || numbers[i - 1].checked_add(2).is_some_and(|least| least <= x);
+            let room_above = numbers.get(i + 1).is_none_or(|next| x.checked_add(2).is_some_and(|most| most <= *next));
+            match room_below && room_above && x > 0 && x < u64::MAX {
+                true => Fence { low: x - 1, high: x + 1 },
+                false => Fence { low: x, high: x },
+            }
+        };
+        let fences = (0..numbers.len()).map(fence).collect();
+        Self { coordinates: Coordinates::Behind(strings.prefix().to_vec()), fences, blocks: strings.blocks }
+    }
+}
+
+/// A learned structure over the blocks of a table.
+#[derive(Debug)]
+pub(super) struct Learned<L> {
+    coordinates: Coordinates,
+    structure: L,
+    blocks: u64,
+    /// Whether a look-up walks on from the leaf where the last one ended; else it descends from the root.
+    is_forward: bool,
+}
+
+impl<L: Locate> Learned<L> {
+    /// Trains a structure.
+    pub(super) fn train(borders: Borders, is_forward: bool, build: impl FnOnce(&[Fence]) -> L) -> Self {
+        let structure = build(&borders.fences);
+        Self { coordinates: borders.coordinates, structure, blocks: borders.blocks, is_forward }
+    }
+}
+
+impl<L: Locate + Debug + Send + Sync> BlockIndex for Learned<L> {
+    #[inline]
+    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+        let x = self.coordinates.of(key);
+        finger.at = match self.is_forward && x >= finger.x {
+            true => self.structure.leaf_from(finger.at, x),
+            false => self.structure.leaf_of(x),
+        };
+        finger.x = x;
+        let window = self.structure.window_in(finger.at, x);
+        let last = self.blocks.saturating_sub(1);
+        let first = (*window.start()).min(last);
+        let proof = matches!(self.coordinates, Coordinates::Numeric);
+        Ok(Window { first, last: (*window.end()).clamp(first, last), proof })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.structure.resident_bytes()
+    }
+}
+
+/// Lines that a table has on file. They are hints: nothing proves that they are those that its writer made.
+#[derive(Debug)]
+pub(super) struct Lines {
+    starts: Vec<u64>,
+    nodes: Vec<LineNode>,
+    blocks: u64,
+}
+
+impl Lines {
+    pub(super) fn new(nodes: Vec<LineNode>, blocks: u64) -> Self {
+        Self { starts: nodes.iter().map(|node| node.start).collect(), nodes, blocks }
+    }
+}
+
+impl BlockIndex for Lines {
+    #[inline]
+    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+        let last_block = self.blocks.saturating_sub(1);
+        let Some(start) = self.starts.first() else { return Ok(Window { first: 0, last: last_block, proof: true }) };
+        let x = coordinate(key).max(*start);
+        finger.at = upper_bound_near(&self.starts, x, finger.at).saturating_sub(1);
+        let last_child = self.nodes.get(finger.at + 1).map_or(last_block, |next| next.first_child.min(last_block));
+        let window = self.nodes[finger.at].window(x, last_child);
+        let first = (*window.start()).min(last_block);
+        Ok(Window { first, last: (*window.end()).clamp(first, last_block), proof: false })
+    }
+
+    fn bytes(&self) -> u64 {
+        (8 * self.starts.capacity() + size_of::<LineNode>() * self.nodes.capacity()) as u64
+    }
+}

@@ -1,0 +1,208 @@
+//! Pieces of a table: blocks that were read together, checked, and kept as they were read.
+
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest};
+use crate::join::plan::worthwhile_gap_bytes;
+use crate::join::task::Task;
+use crate::table::{PassedBlock, PassedRecords, Table};
+use std::ops::Range;
+
+/// Reads past the page cache begin at multiples of this in the file and in memory, in bytes: it suits every device in use.
+const ALIGNMENT: usize = 4096;
+
+/// A block of a piece.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) number: u64,
+    /// Where it lies in the piece.
+    place: Range<usize>,
+    rows: Rows,
+}
+
+#[derive(Debug)]
+enum Rows {
+    /// Rows of one width, so many bytes of them at the beginning of the block.
+    Dense(usize),
+    /// The same, unpacked.
+    DenseUnpacked(Vec<u8>),
+    /// In another form, unpacked where that was needed, with first and last key.
+    Other { unpacked: Option<Vec<u8>>, first: Vec<u8>, last: Vec<u8> },
+}
+
+/// Memory that a block takes in a piece beside its bytes.
+pub(super) const BLOCK_OVERHEAD_BYTES: u64 = size_of::<Block>() as u64;
+/// Memory that a piece takes beside its blocks.
+pub(super) const PIECE_OVERHEAD_BYTES: u64 = 2 * ALIGNMENT as u64;
+
+/// Blocks that were read together, in order.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    buffer: Vec<u8>,
+    /// Where in the buffer what was read begins.
+    begin: usize,
+    pub(super) blocks: Vec<Block>,
+    widths: (usize, usize),
+}
+
+/// How the rows of a block lie.
+pub(super) enum BlockRows<'a> {
+    Dense(&'a [u8]),
+    /// The whole block, unpacked.
+    Other(&'a [u8]),
+}
+
+impl Piece {
+    fn bytes(&self, place: Range<usize>) -> &[u8] {
+        self.buffer.get(self.begin + place.start..self.begin + place.end).unwrap_or_default()
+    }
+
+    /// The rows of a block.
+    #[inline]
+    pub(super) fn rows(&self, block: usize) -> BlockRows<'_> {
+        let Some(Block { place, rows, .. }) = self.blocks.get(block) else { return BlockRows::Dense(&[]) };
+        match rows {
+            Rows::Dense(bytes) => BlockRows::Dense(self.bytes(place.start..place.start + bytes)),
+            Rows::DenseUnpacked(rows) => BlockRows::Dense(rows),
+            Rows::Other { unpacked: Some(unpacked), .. } => BlockRows::Other(unpacked),
+            Rows::Other { unpacked: None, .. } => BlockRows::Other(self.bytes(place.clone())),
+        }
+    }
+
+    /// First key of a block.
+    #[inline]
+    pub(super) fn first_key(&self, block: usize) -> &[u8] {
+        match (self.blocks.get(block), self.rows(block)) {
+            (Some(Block { rows: Rows::Other { first, .. }, .. }), _) => first,
+            (_, BlockRows::Dense(rows)) => rows.get(..self.widths.0).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+
+    /// Last key of a block.
+    #[inline]
+    pub(super) fn last_key(&self, block: usize) -> &[u8] {
+        match (self.blocks.get(block), self.rows(block)) {
+            (Some(Block { rows: Rows::Other { last, .. }, .. }), _) => last,
+            (_, BlockRows::Dense(rows)) => {
+                let begin = rows.len().saturating_sub(self.widths.0 + self.widths.1);
+                rows.get(begin..begin + self.widths.0).unwrap_or_default()
+            }
+            _ => &[],
+        }
+    }
+
+    /// Reads the blocks of sorted, disjoint ranges in place of what the piece holds: a request for each range, more where it is longer than
+    /// `request_bytes` or where much lies between its blocks.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage.
+    pub(super) fn read(&mut self, table: &Table, task: &Task, ranges: &[Range<u64>], request_bytes: u64) -> Result<()> {
+        self.blocks.clear();
+        self.widths = table.dense_widths().unwrap_or((0, 0));
+        let layout = Layout::of(table, task, ranges)?;
+        let needed = usize::try_from(layout.bytes).map_err(|_| too_large(layout.bytes))? + ALIGNMENT;
+        if self.buffer.len() < needed {
+            self.buffer = Vec::new();
+            self.buffer = vec![0; needed];
+        }
+        self.begin = self.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        let mut rest = self.buffer.get_mut(self.begin..).unwrap_or_default();
+        let each = request_bytes.next_multiple_of(ALIGNMENT as u64);
+        let mut requests = Vec::with_capacity(layout.ranges.len());
+        for range in &layout.ranges {
+            let mut offset = range.start;
+            while offset < range.end {
+                let bytes = (range.end - offset).min(each);
+                let (buffer, behind) = std::mem::take(&mut rest).split_at_mut(bytes as usize);
+                rest = behind;
+                requests.push(ReadRequest { offset, buffer, purpose: Purpose::Data });
+                offset += bytes;
+            }
+        }
+        task.count_reads(requests.len() as u64, layout.bytes);
+        table.data_file().read_many(requests)?;
+        layout.blocks.into_iter().try_for_each(|(number, offset, place)| self.push(table, number, offset, place))
+    }
+
+    /// Checks a block that was read, and notes it, unless it has no rows.
+    fn push(&mut self, table: &Table, number: u64, offset: u64, place: Range<usize>) -> Result<()> {
+        let bytes = self.buffer.get_mut(self.begin + place.start..self.begin + place.end).unwrap_or_default();
+        let mut unpacked = Vec::new();
+        let rows = match table.open_block(number, offset, bytes, &mut unpacked)? {
+            PassedBlock::Dense([]) => return Ok(()),
+            PassedBlock::Dense(rows) => Ok(rows.len()),
+            PassedBlock::Other(records) => match edges(&records)? {
+                Some(edges) => Err(edges),
+                None => return Ok(()),
+            },
+        };
+        let rows = match rows {
+            Ok(bytes) if unpacked.is_empty() => Rows::Dense(bytes),
+            Ok(bytes) => {
+                unpacked.truncate(bytes);
+                Rows::DenseUnpacked(unpacked)
+            }
+            Err((first, last)) => Rows::Other { unpacked: (!unpacked.is_empty()).then_some(unpacked), first, last },
+        };
+        self.blocks.push(Block { number, place, rows });
+        Ok(())
+    }
+}
+
+/// First and last key of records; `None` where there are none.
+fn edges(records: &PassedRecords<'_>) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let Some(last) = records.count().checked_sub(1) else { return Ok(None) };
+    let mut edges = (Vec::new(), Vec::new());
+    records.push_key(0, &mut edges.0)?;
+    records.push_key(last, &mut edges.1)?;
+    Ok(Some(edges))
+}
+
+fn too_large(bytes: u64) -> Error {
+    Error::InvalidArgument(format!("{bytes} bytes of a table cannot be held in memory at once"))
+}
+
+/// Where blocks lie in the file, and in the buffer that they are read into.
+struct Layout {
+    /// What is read of the file.
+    ranges: Vec<Range<u64>>,
+    /// Number and offset of each block, and its place in the buffer.
+    blocks: Vec<(u64, u64, Range<usize>)>,
+    bytes: u64,
+}
+
+impl Layout {
+    fn of(table: &Table, task: &Task, wanted: &[Range<u64>]) -> Result<Self> {
+        let file = table.data_file();
+        let (file_bytes, is_direct) = (file.len(), file.is_direct());
+        let gap_bytes = worthwhile_gap_bytes(&task.profile, table.largest_block_bytes());
+        // Whole units of the device, as far as the file has them.
+        let outer = |begin: u64, end: u64| match is_direct {
+            true => begin - begin % ALIGNMENT as u64..end.next_multiple_of(ALIGNMENT as u64).min(file_bytes),
+            false => begin..end,
+        };
+        let mut layout = Self { ranges: Vec::with_capacity(wanted.len()), blocks: Vec::new(), bytes: 0 };
+        for range in wanted {
+            for number in range.clone() {
+                let (offset, bytes) = table.block_place(number)?;
+                let own = outer(offset, offset + bytes);
+                // Between blocks of one range may lie long values; two ranges are apart on purpose.
+                let allowed = if number == range.start { 0 } else { gap_bytes };
+                match layout.ranges.last_mut() {
+                    Some(last) if own.start >= last.start && own.start <= last.end + allowed => {
+                        layout.bytes += own.end.saturating_sub(last.end);
+                        last.end = last.end.max(own.end);
+                    }
+                    _ => {
+                        layout.bytes += own.end - own.start;
+                        layout.ranges.push(own);
+                    }
+                }
+                let last = layout.ranges.last().cloned().unwrap_or_default();
+                let at = (layout.bytes - (last.end - offset)) as usize;
+                layout.blocks.push((number, offset, at..at + bytes as usize));
+            }
+        }
+        Ok(layout)
+    }
+}

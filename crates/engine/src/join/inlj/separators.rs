@@ -1,0 +1,212 @@
+//! The separators of a table's blocks in memory.
+//!
+//! Separator `i` is the first place of child `i`, a block or a run of blocks: a key lies in the last child whose separator is not above it,
+//! if it is present at all. Separators of children that hold nothing but repeats of one key are equal, and the key belongs before them.
+
+use super::search::{upper_bound, upper_bound_near};
+use super::window::{BlockIndex, Finger, Window, coordinate, number_at};
+use crate::error::Result;
+use ogive_model::Fence;
+use ogive_model::coded::{Separator, common_prefix};
+
+/// Which blocks a child is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Children {
+    /// So many blocks each.
+    Even(u64),
+    /// From the block noted up to the next child's.
+    From(Vec<u64>),
+}
+
+impl Children {
+    fn first(&self, child: usize, blocks: u64) -> u64 {
+        match self {
+            Self::Even(granule) => (child as u64).saturating_mul(*granule).min(blocks),
+            Self::From(firsts) => firsts.get(child).copied().unwrap_or(blocks).min(blocks),
+        }
+    }
+
+    /// The blocks of a child, given that there are `blocks`.
+    pub(super) fn window(&self, child: usize, blocks: u64) -> Window {
+        let last = blocks.saturating_sub(1);
+        let first = self.first(child, blocks).min(last);
+        let end = self.first(child + 1, blocks).max(first + 1);
+        Window { first, last: (end - 1).min(last), proof: true }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Even(_) => 0,
+            Self::From(firsts) => 8 * firsts.capacity() as u64,
+        }
+    }
+}
+
+/// Separators of numeric keys.
+#[derive(Clone, Debug)]
+pub(super) struct Numbers {
+    pub(super) starts: Vec<u64>,
+    pub(super) children: Children,
+    pub(super) blocks: u64,
+}
+
+impl Numbers {
+    pub(super) fn new(children: Children, blocks: u64) -> Self {
+        Self { starts: Vec::new(), children, blocks }
+    }
+
+    /// What lies between children, as far as the separators tell.
+    pub(super) fn fences(&self) -> impl Iterator<Item = Fence> {
+        self.starts.iter().skip(1).map(|&start| Fence { low: start.saturating_sub(1), high: start })
+    }
+
+    pub(super) fn child_window(&self, upper_bound: usize) -> Window {
+        self.children.window(upper_bound.saturating_sub(1), self.blocks)
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        8 * self.starts.capacity() as u64 + self.children.bytes()
+    }
+}
+
+/// From the last child on, in growing steps: the leaf iterator of the paper's optimisation 1.
+impl BlockIndex for Numbers {
+    #[inline]
+    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+        let found = upper_bound_near(&self.starts, coordinate(key), finger.at);
+        finger.at = found.saturating_sub(1);
+        Ok(self.child_window(found))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.memory_bytes()
+    }
+}
+
+/// Separators of byte strings: eight bytes behind what all have in common as a number, and all bytes for ties.
+#[derive(Clone, Debug)]
+pub(super) struct Strings {
+    bytes: Vec<u8>,
+    /// Where separators end in `bytes`.
+    ends: Vec<u32>,
+    /// Length of what all separators but the first have in common.
+    prefix: usize,
+    /// Of separators from the second on.
+    numbers: Vec<u64>,
+    pub(super) children: Children,
+    pub(super) blocks: u64,
+}
+
+impl Strings {
+    pub(super) fn new(children: Children, blocks: u64) -> Self {
+        Self { bytes: Vec::new(), ends: Vec::new(), prefix: 0, numbers: Vec::new(), children, blocks }
+    }
+
+    /// Appends a separator; `None` where there are more bytes of them than a count of 32 bits takes.
+    pub(super) fn push(&mut self, head: &[u8], tail: &[u8]) -> Option<()> {
+        self.bytes.extend_from_slice(head);
+        self.bytes.extend_from_slice(tail);
+        self.ends.push(u32::try_from(self.bytes.len()).ok()?);
+        Some(())
+    }
+
+    /// The same of a stored one.
+    pub(super) fn push_stored(&mut self, separator: &Separator<'_>) -> Option<()> {
+        match *separator {
+            Separator::Whole(bytes) => self.push(bytes, &[]),
+            // Of equal keys up to here, those are right of it whose next eight bytes, filled up with zeros, are not less: the zeros at
+            // its end say nothing.
+            Separator::Window { prefix, word } => {
+                let zeros = (word.trailing_zeros() / 8).min(8) as usize;
+                self.push(prefix, &word.to_be_bytes()[..8 - zeros])
+            }
+        }
+    }
+
+    /// To be called when all are there.
+    pub(super) fn complete(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+        self.prefix = match self.len() {
+            0 | 1 => 0,
+            len => common_prefix(self.get(1), self.get(len - 1)),
+        };
+        self.numbers = (1..self.len()).map(|i| number_at(self.get(i), self.prefix)).collect();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn get(&self, i: usize) -> &[u8] {
+        let end = |i: usize| self.ends.get(i).map_or(0, |&end| end as usize);
+        self.bytes.get(if i == 0 { 0 } else { end(i - 1) }..end(i)).unwrap_or_default()
+    }
+
+    /// The bytes of `key` behind the common prefix as a number; `Err` where the key lies before or behind all that have the prefix.
+    #[inline]
+    pub(super) fn number(&self, key: &[u8]) -> std::result::Result<u64, std::cmp::Ordering> {
+        match key.get(..self.prefix).unwrap_or(key).cmp(self.prefix()) {
+            std::cmp::Ordering::Equal => Ok(number_at(key, self.prefix)),
+            other => Err(other),
+        }
+    }
+
+    /// What all separators but the first begin with.
+    pub(super) fn prefix(&self) -> &[u8] {
+        self.get(1).get(..self.prefix).unwrap_or_default()
+    }
+
+    pub(super) fn numbers(&self) -> &[u64] {
+        &self.numbers
+    }
+
+    /// The child that holds a key, given how many numbers are not above its own.
+    #[inline]
+    pub(super) fn settle(&self, key: &[u8], x: u64, not_above: usize) -> usize {
+        // Separators whose number is the key's own are compared whole.
+        if not_above == 0 || self.numbers[not_above - 1] != x || self.get(not_above) <= key {
+            return not_above;
+        }
+        let first = self.numbers[..not_above].partition_point(|&number| number < x);
+        let (mut low, mut high) = (first, not_above - 1);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle + 1) <= key { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    pub(super) fn child_near(&self, key: &[u8], near: usize) -> usize {
+        match self.number(key) {
+            Ok(x) => self.settle(key, x, upper_bound_near(&self.numbers, x, near)),
+            Err(std::cmp::Ordering::Less) => 0,
+            Err(_) => self.numbers.len(),
+        }
+    }
+
+    pub(super) fn child(&self, key: &[u8]) -> usize {
+        match self.number(key) {
+            Ok(x) => self.settle(key, x, upper_bound(&self.numbers, x)),
+            Err(std::cmp::Ordering::Less) => 0,
+            Err(_) => self.numbers.len(),
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        (self.bytes.capacity() + 4 * self.ends.capacity() + 8 * self.numbers.capacity()) as u64 + self.children.bytes()
+    }
+}
+
+impl BlockIndex for Strings {
+    #[inline]
+    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+        let child = self.child_near(key, finger.at);
+        finger.at = child.saturating_sub(1);
+        Ok(self.children.window(child, self.blocks))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.memory_bytes()
+    }
+}

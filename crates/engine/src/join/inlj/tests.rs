@@ -1,0 +1,386 @@
+//! Windows of every index against the blocks themselves, and both ways of joining against a plain model.
+
+use super::window::{BlockIndex, Finger, Window};
+use super::{Loaded, Planned, Probes, load, probe, wanted_bytes};
+use crate::error::Result;
+use crate::io::{MemoryStorage, Meter, Profile, Storage};
+use crate::join::emit::CallerSink;
+use crate::join::group::Group;
+use crate::join::merge::{self, Sink};
+use crate::join::scan::TableRelation;
+use crate::join::source::{KeyRange, Relation};
+use crate::join::task::Task;
+use crate::join::{JoinKind, JoinOptions, Method, Side};
+use crate::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use crate::tune::DesignRequest;
+use ogive_testkit::Random;
+use ogive_testkit::key_sets::nasty;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+type Row = (Vec<u8>, Vec<u8>);
+/// A row as a caller sees it.
+type Seen = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+/// Methods with an index of their own.
+const INDEXED: [Method; 7] = [
+    Method::Inlj,
+    Method::InljBtree,
+    Method::InljBtreeIter,
+    Method::InljPgm { error_keys: 300 },
+    Method::InljPgmSampled,
+    Method::InljRadixSpline,
+    Method::InljRmi,
+];
+
+fn designs() -> Vec<DesignRequest> {
+    let texts = [
+        "none",
+        "coded",
+        "tuned",
+        "btree",
+        "pgm:8",
+        "layers=1,builder=coded,lambda=4096",
+        "layers=2,builder=gband,lambda=1024",
+    ];
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+/// A table of these rows in blocks of 512 bytes.
+fn table(
+    storage: &Arc<dyn Storage>,
+    name: &str,
+    rows: &[Row],
+    shape: (KeyType, Option<u32>),
+    design: DesignRequest,
+) -> Table {
+    let options = WriteOptions {
+        key_type: shape.0,
+        value_width: shape.1,
+        block_bytes: Some(512),
+        design,
+        ..WriteOptions::default()
+    };
+    let mut writer = TableWriter::create(storage.clone(), name, options).unwrap();
+    rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
+    writer.finish().unwrap();
+    Table::open(storage.clone(), name, &OpenOptions::default()).unwrap()
+}
+
+fn numbered(keys: &[u64]) -> Vec<Row> {
+    keys.iter().zip(0_u64..).map(|(key, i)| (key.to_be_bytes().to_vec(), i.to_le_bytes().to_vec())).collect()
+}
+
+fn task_of(kind: JoinKind, memory_bytes: u64, profile: Profile) -> Arc<Task> {
+    Task::new(&JoinOptions { kind, memory_bytes, profile, ..JoinOptions::default() }).unwrap()
+}
+
+/// The block where the first row of each key lies, and the first and last keys of blocks.
+fn homes(table: &Table, task: &Task) -> BTreeMap<Vec<u8>, u64> {
+    let mut homes = BTreeMap::new();
+    for block in 0..table.blocks() {
+        let mut piece = super::piece::Piece::default();
+        piece.read(table, task, &[block..block + 1], u64::MAX).unwrap();
+        let mut decoded = super::decoded::Decoded::new(1 << 20);
+        decoded.load(table, &piece, 0, 0).unwrap();
+        let rows = decoded.rows(table, &piece, 0);
+        (0..rows.len()).for_each(|row| _ = homes.entry(rows.key(row).to_vec()).or_insert(block));
+    }
+    homes
+}
+
+/// Looks all keys and their neighbours up, in order and then in reverse.
+fn check_windows(loaded: &Loaded, homes: &BTreeMap<Vec<u8>, u64>, blocks: u64, what: &str) {
+    let mut keys: Vec<Vec<u8>> = homes.keys().cloned().collect();
+    for key in homes.keys() {
+        if let Ok(word) = <[u8; 8]>::try_from(&key[..]) {
+            let x = u64::from_be_bytes(word);
+            keys.extend([x.saturating_sub(1), x.saturating_add(1)].map(|x| x.to_be_bytes().to_vec()));
+        } else {
+            keys.extend([[&key[..], &[0]].concat(), key[..key.len().saturating_sub(1)].to_vec()]);
+        }
+    }
+    keys.sort();
+    let descending = keys.iter().rev();
+    let mut finger = Finger::default();
+    for key in keys.iter().chain(descending) {
+        let window = loaded.index.find(key, &mut finger).unwrap();
+        assert!(window.first <= window.last && window.last < blocks, "{what}: {window:?} of {blocks}");
+        if let Some(home) = homes.get(key).filter(|_| window.proof) {
+            assert!((window.first..=window.last).contains(home), "{what}: {key:?} in {home}, not in {window:?}");
+        }
+    }
+}
+
+#[test]
+fn every_index_leads_to_the_first_row_of_every_key_of_nasty_sets() {
+    for (name, keys) in nasty(1500) {
+        if keys.is_empty() {
+            continue;
+        }
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let rows = numbered(&keys);
+        for (i, design) in designs().into_iter().enumerate() {
+            let what = format!("{name}, {design}");
+            let table = table(&storage, &what.replace(['/', ':'], "-"), &rows, (KeyType::U64, Some(8)), design);
+            let task = task_of(JoinKind::Inner, 16 << 20, Profile::default());
+            let homes = homes(&table, &task);
+            // What is made of blocks is the same whatever the table has on file.
+            let methods = if i < 2 { &INDEXED[..] } else { &INDEXED[..2] };
+            for &method in methods {
+                for leaf_iterator in [Some(false), None] {
+                    let loaded = load(&table, method, leaf_iterator, &task).unwrap();
+                    check_windows(&loaded, &homes, table.blocks(), &format!("{what}, {method}"));
+                }
+            }
+        }
+    }
+}
+
+/// Keys that share long prefixes, repeat, and are of all lengths.
+fn strings(random: &mut Random, count: usize) -> Vec<Vec<u8>> {
+    let mut keys: Vec<Vec<u8>> = (0..count)
+        .map(|_| {
+            let stem: &[u8] = [&b"http://a/"[..], b"http://a/\0", b"http://b/c/d/e/f/"][random.below(3) as usize];
+            let tail = random.below(20) as usize;
+            [stem, &(0..tail).map(|_| random.below(3) as u8).collect::<Vec<_>>()].concat()
+        })
+        .collect();
+    keys.sort();
+    keys
+}
+
+#[test]
+fn every_index_leads_to_the_first_row_of_every_byte_string() {
+    let mut random = Random::new(5);
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let task = task_of(JoinKind::Inner, 16 << 20, Profile::default());
+    for design in [DesignRequest::None, DesignRequest::Coded, DesignRequest::Tuned] {
+        let rows: Vec<Row> = strings(&mut random, 4000).into_iter().map(|key| (key, b"value".to_vec())).collect();
+        let strings = table(&storage, &format!("strings {design}"), &rows, (KeyType::Bytes, None), design.clone());
+        let wide: Vec<Row> = (0..4000_u128).map(|i| ((i * i / 7 << 60).to_be_bytes().to_vec(), vec![7; 4])).collect();
+        let wide = table(&storage, &format!("wide {design}"), &wide, (KeyType::U128, Some(4)), design);
+        for table in [strings, wide] {
+            let homes = homes(&table, &task);
+            for method in INDEXED {
+                for leaf_iterator in [Some(false), None] {
+                    let loaded = load(&table, method, leaf_iterator, &task).unwrap();
+                    check_windows(&loaded, &homes, table.blocks(), &format!("{:?}, {method}", table.path()));
+                }
+            }
+        }
+    }
+}
+
+/// An index that says anything.
+#[derive(Debug)]
+struct Liar {
+    seed: u64,
+    blocks: u64,
+    length: u64,
+}
+
+impl BlockIndex for Liar {
+    fn find(&self, key: &[u8], _: &mut Finger) -> Result<Window> {
+        let sum = key.iter().fold(self.seed, |sum, &byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
+        let first = Random::new(sum).below(self.blocks);
+        Ok(Window { first, last: (first + self.length).min(self.blocks - 1), proof: false })
+    }
+
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+/// The rows of a join by a plain model, sorted.
+fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
+    let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
+    right.iter().for_each(|(key, value)| partners.entry(key).or_default().push(value));
+    let mut seen: Vec<Seen> = Vec::new();
+    for (key, value) in left {
+        let found = partners.get(&key[..]);
+        let mut give = |right: Option<&[u8]>| seen.push((key.clone(), value.clone(), right.map(<[u8]>::to_vec)));
+        match (kind, found) {
+            (JoinKind::Inner | JoinKind::Left, Some(found)) => found.iter().for_each(|right| give(Some(right))),
+            (JoinKind::Semi, Some(_)) | (JoinKind::Left | JoinKind::Anti, None) => give(None),
+            _ => {}
+        }
+    }
+    seen.sort();
+    seen
+}
+
+/// How a join is done.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    kind: JoinKind,
+    inner: Side,
+    /// By probes, and then with a window that only moves forward.
+    probes: Option<bool>,
+    memory_bytes: u64,
+}
+
+/// The rows that a join gives, checked for their order, and sorted.
+fn run(way: Way, outer: &Table, inner: &Table, index: &Loaded, task: &Arc<Task>) -> Vec<Seen> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let taken = seen.clone();
+    let visit = move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
+        taken.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
+        Ok(())
+    };
+    let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
+    let outer: Arc<dyn Relation> = Arc::new(TableRelation::new(outer.clone()));
+    let memory = task.budget.take(way.memory_bytes, "a test").unwrap();
+    if let Some(forward_window) = way.probes {
+        let scan = task.budget.take(64 << 10, "a test").unwrap();
+        let mut stream = outer.scan(&KeyRange::all(), task, scan).unwrap();
+        let probes = Probes { task, inner, index, inner_side: way.inner, forward_window, memory };
+        probe(&probes, &mut *stream, &mut sink, &mut |_| {}).unwrap();
+    } else {
+        let Planned { mut outer, mut inner } =
+            Planned::start(&outer, &KeyRange::all(), inner, index, task, memory).unwrap();
+        let mut group = Group::new(task, 256 << 10, None).unwrap();
+        match way.inner {
+            Side::Right => merge::join(task, &mut outer, &mut inner, &mut sink, &mut group, &mut |_| {}).unwrap(),
+            Side::Left => merge::join(task, &mut inner, &mut outer, &mut sink, &mut group, &mut |_| {}).unwrap(),
+        }
+    }
+    assert_eq!(sink.rows(), seen.lock().unwrap().len() as u64);
+    let mut seen = std::mem::take(&mut *seen.lock().unwrap());
+    assert!(seen.is_sorted_by(|a, b| a.0 <= b.0), "rows come in key order");
+    seen.sort();
+    seen
+}
+
+/// Every kind, either side, every way, against the model.
+fn check_joins(
+    outer: (&[Row], &Table),
+    inner: (&[Row], &Table),
+    method: Method,
+    memory_bytes: u64,
+    liar: Option<u64>,
+    what: &str,
+) {
+    for (kind, _) in JoinKind::ALL {
+        for side in [Side::Right, Side::Left] {
+            if side == Side::Left && kind.keeps_unmatched() {
+                continue;
+            }
+            let expected = match side {
+                Side::Right => model(kind, outer.0, inner.0),
+                Side::Left => model(kind, inner.0, outer.0),
+            };
+            for probes in [None, Some(false), Some(true)] {
+                let task = task_of(kind, 32 << 20, Profile::affine("x", 10.0, 1000.0, 4).unwrap());
+                let mut loaded = load(inner.1, method, None, &task).unwrap();
+                if let Some(seed) = liar {
+                    loaded.index = Arc::new(Liar { seed, blocks: inner.1.blocks().max(1), length: seed % 5 });
+                }
+                let way = Way { kind, inner: side, probes, memory_bytes };
+                let seen = run(way, outer.1, inner.1, &loaded, &task);
+                assert!(seen == expected, "{what}: {way:?}: {} rows for {}", seen.len(), expected.len());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn joins_equal_the_model_whatever_the_index_says(
+        seed: u64, outer_rows in 0_usize..400, inner_rows in 0_usize..2500, spread in 1_u64..4000, runs in 0_u64..3,
+        method in 0_usize..7, design in 0_usize..7, liar in proptest::option::of(0_u64..100), small: bool, shape in 0_usize..3,
+    ) {
+        let mut random = Random::new(seed);
+        let mut rows = |count: usize| {
+            let mut keys: Vec<u64> = (0..count).map(|_| random.below(spread) * 7).collect();
+            if runs > 0 && count > 300 {
+                // One key with many repeats.
+                let key = keys[0];
+                keys.iter_mut().take(200 * runs as usize).for_each(|other| *other = key);
+            }
+            keys.sort_unstable();
+            let mut rows = numbered(&keys);
+            for (key, value) in &mut rows {
+                match shape {
+                    0 => {}
+                    1 => *key = [b"prefix/", &key[..]].concat(),
+                    _ => value.truncate(random.below(8) as usize),
+                }
+            }
+            rows
+        };
+        let (ours, theirs) = (rows(outer_rows), rows(inner_rows));
+        let (key_type, width, design) = match shape {
+            0 => (KeyType::U64, Some(8), designs()[design].clone()),
+            1 => (KeyType::Bytes, None, [DesignRequest::None, DesignRequest::Coded][design % 2].clone()),
+            _ => (KeyType::U64, None, designs()[design].clone()),
+        };
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let outer = table(&storage, "outer", &ours, (key_type, width), DesignRequest::None);
+        let inner = table(&storage, "inner", &theirs, (key_type, width), design);
+        let memory = if small { 64 << 10 } else { wanted_bytes(&inner) };
+        check_joins((&ours, &outer), (&theirs, &inner), INDEXED[method], memory, liar, "generated");
+    }
+}
+
+#[test]
+fn nasty_sets_join_with_each_other() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let sets = nasty(700);
+    let tables: Vec<(Vec<Row>, Table)> = sets
+        .iter()
+        .map(|(name, keys)| {
+            let rows = numbered(keys);
+            let table = table(&storage, name, &rows, (KeyType::U64, Some(8)), DesignRequest::Coded);
+            (rows, table)
+        })
+        .collect();
+    for (i, (ours, outer)) in tables.iter().enumerate() {
+        let (theirs, inner) = &tables[(i * 7 + 3) % tables.len()];
+        for (theirs, inner) in [(theirs, inner), (ours, outer)] {
+            if sets[i].0 == "all_equal" && ours == theirs {
+                continue;
+            }
+            let what = format!("{:?} in {:?}", outer.path(), inner.path());
+            check_joins((ours, outer), (theirs, inner), INDEXED[i % 7], 100 << 10, None, &what);
+        }
+    }
+}
+
+/// Requests for the inner table that a planned inner join makes, blocks that they bring, and blocks that it has.
+fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, u64, u64) {
+    let meter = Meter::new(Arc::new(MemoryStorage::new()));
+    let storage: Arc<dyn Storage> = Arc::new(meter.clone());
+    let plain: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let inner = table(&storage, "inner", &numbered(inner_keys), (KeyType::U64, Some(8)), DesignRequest::Coded);
+    let outer = table(&plain, "outer", &numbered(outer_keys), (KeyType::U64, Some(8)), DesignRequest::Coded);
+    let task = task_of(JoinKind::Inner, 64 << 20, profile.clone());
+    meter.reset();
+    let loaded = load(&inner, Method::Inlj, None, &task).unwrap();
+    let way = Way { kind: JoinKind::Inner, inner: Side::Right, probes: None, memory_bytes: wanted_bytes(&inner) };
+    assert_eq!(meter.reset().reads.requests, 0, "the index is on file, and in memory");
+    run(way, &outer, &inner, &loaded, &task);
+    let reads = meter.reset().reads;
+    (reads.requests, reads.bytes / 512, inner.blocks())
+}
+
+#[test]
+fn sparse_keys_read_their_own_blocks_and_dense_ones_all_in_long_reads() {
+    let inner: Vec<u64> = (0..200_000).map(|i| i * 10).collect();
+    // A request costs as much as 1,000 bytes: less than two blocks.
+    let quick = Profile::affine("quick", 1.0, 1000.0, 4).unwrap();
+    let sparse: Vec<u64> = inner.iter().copied().step_by(1000).collect();
+    let (requests, read, blocks) = reads_of(&quick, &sparse, &inner);
+    assert_eq!((requests, read), (200, 200), "of {blocks}");
+    // As much as 100,000 bytes: gaps of some thirty blocks are read.
+    let slow = Profile::affine("slow", 100.0, 1000.0, 4).unwrap();
+    let (requests, read, blocks) = reads_of(&slow, &sparse, &inner);
+    assert!(requests <= 8 && read > blocks - 200, "{requests} requests, {read} of {blocks} blocks");
+    let (requests, read, blocks) = reads_of(&quick, &inner, &inner);
+    assert!(requests <= 8 && read == blocks, "{requests} requests, {read} of {blocks} blocks");
+    let (requests, read, _) = reads_of(&quick, &[u64::MAX], &inner);
+    assert_eq!((requests, read), (1, 1));
+}

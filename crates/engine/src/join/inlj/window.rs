@@ -1,0 +1,55 @@
+//! What an index says of a key: the blocks that may hold it.
+
+use crate::error::Result;
+use std::fmt::Debug;
+
+/// The blocks where the first row of a key lies if the key is present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    /// Whether that is certain. A hint is checked against what was read, and widened where it was wrong.
+    pub(crate) proof: bool,
+}
+
+/// Where in an index the last look-up ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Finger {
+    /// A leaf, or a separator.
+    pub(crate) at: usize,
+    /// Coordinate of the key.
+    pub(crate) x: u64,
+}
+
+/// An index in memory over the blocks of a table.
+pub(crate) trait BlockIndex: Debug + Send + Sync {
+    /// Looks a key up, as the index does it: from the root, or from the leaf that `finger` points to, which moves along.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage, for indexes that are not all in memory.
+    fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window>;
+
+    /// Bytes of memory that it takes.
+    fn bytes(&self) -> u64;
+}
+
+/// The coordinate of a key in a table of numeric keys; of another length, that of the nearest number at or below it. Never falls as keys
+/// rise.
+#[inline]
+pub(super) fn coordinate(key: &[u8]) -> u64 {
+    number_at(key, 0)
+}
+
+/// The eight bytes of a key from `from` on, filled up with zeros, as a number.
+#[inline]
+pub(super) fn number_at(key: &[u8], from: usize) -> u64 {
+    let rest = key.get(from..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(word) => u64::from_be_bytes(*word),
+        None => {
+            let mut word = [0; 8];
+            word[..rest.len()].copy_from_slice(rest);
+            u64::from_be_bytes(word)
+        }
+    }
+}

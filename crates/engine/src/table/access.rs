@@ -1,0 +1,130 @@
+//! What somebody needs who looks many keys up at once: the nodes that lead to blocks, to be held in memory.
+
+use super::format::NodeKind;
+use super::key::Probe;
+use super::pass::PassedRecords;
+use super::reader::{Reads, Table};
+use super::unit::{Nodes, Unit};
+use crate::error::Result;
+use crate::io::{Purpose, ReadRequest};
+use ogive_model::line::{self, LineNode};
+use ogive_model::step::{self, StepPiece};
+
+/// Units of the bottom layer are read in stretches of at most so many bytes.
+const STRETCH_BYTES: u64 = 64 << 10;
+
+/// A run of nodes that lead to blocks.
+pub(crate) enum NodeRun<'a> {
+    Steps(Vec<StepPiece>),
+    Lines(Vec<LineNode>),
+    /// Groups of coded separators in their stored form.
+    Coded {
+        payload: &'a [u8],
+        groups: usize,
+    },
+    /// The same of byte strings.
+    CodedStrings {
+        payload: &'a [u8],
+        groups: usize,
+    },
+}
+
+/// The nodes next to the data, as the metadata tell of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BottomLayer {
+    /// Whether they are separators, which prove where a key lies.
+    pub(crate) is_exact: bool,
+    pub(crate) nodes: u64,
+    /// Bytes that are to be read for them: 0 where they are the root, which an open table holds.
+    pub(crate) read_bytes: u64,
+    pub(crate) granule: u64,
+}
+
+impl Table {
+    /// Size of a block in bytes, where all have one; else about that.
+    pub(crate) fn block_bytes(&self) -> u64 {
+        self.inner.meta.block_bytes
+    }
+
+    /// The records of a block that was checked and unpacked before, and is not dense.
+    ///
+    /// # Errors
+    /// [`crate::Error::Damaged`] for a block that no writer made.
+    pub(crate) fn records_of<'a>(&'a self, block: u64, unpacked: &'a [u8]) -> Result<PassedRecords<'a>> {
+        Ok(PassedRecords::new(self.inner.view(block, unpacked)?, &self.inner, block))
+    }
+
+    /// The blocks where the index looks for a key, and whether that is proved; reads units of layers that no cache has.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage.
+    pub(crate) fn route_blocks(&self, key: &[u8]) -> Result<(u64, u64, bool)> {
+        let last = self.inner.meta.blocks.saturating_sub(1);
+        match self.inner.target(Probe { key, behind: false }) {
+            Some(target) => {
+                let window = self.inner.route(&target, 0, &mut Reads::default())?;
+                Ok((window.first, window.last, window.proof))
+            }
+            None => Ok((last, last, true)),
+        }
+    }
+
+    /// The layer next to the data; `None` where there is no index.
+    pub(crate) fn bottom_layer(&self) -> Option<BottomLayer> {
+        let meta = &self.inner.meta;
+        let layer = meta.layers.first()?;
+        let is_root = meta.layers.len() == 1;
+        Some(BottomLayer {
+            is_exact: layer.kind != NodeKind::Line,
+            nodes: layer.nodes,
+            read_bytes: if is_root { 0 } else { layer.unit_bytes.saturating_mul(layer.units) },
+            granule: layer.granule,
+        })
+    }
+
+    /// Shows all nodes that lead to blocks, in order, reading those that are not the root; returns requests and bytes of that.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage, which is also where `visit` says `None`.
+    pub(crate) fn visit_bottom(&self, mut visit: impl FnMut(NodeRun<'_>) -> Option<()>) -> Result<(u64, u64)> {
+        let inner = &*self.inner;
+        let malformed = |offset: u64| inner.damaged(offset, "index nodes that make no sense");
+        let Some(layer) = inner.meta.layers.first() else { return Ok((0, 0)) };
+        let (kind, granule) = inner.nodes_over(0);
+        let blocks = inner.meta.blocks;
+        if inner.meta.layers.len() == 1 {
+            let count = usize::try_from(layer.nodes).map_err(|_| malformed(inner.tail_offset))?;
+            let root = Nodes { kind, granule, payload: &inner.root, count, end_child: blocks, children: blocks };
+            run_of(&root).and_then(visit).ok_or_else(|| malformed(inner.tail_offset))?;
+            return Ok((0, 0));
+        }
+        let each = (STRETCH_BYTES / layer.unit_bytes).max(1);
+        let mut requests = 0;
+        let mut buffer = Vec::new();
+        for first in (0..layer.units).step_by(each as usize) {
+            let count = each.min(layer.units - first);
+            let offset = inner.section(1, first)?.offset;
+            buffer.resize((count * layer.unit_bytes) as usize, 0);
+            inner.file.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Layer(1) })?;
+            requests += 1;
+            for (number, bytes) in (first..).zip(buffer.chunks_exact(layer.unit_bytes as usize)) {
+                let section = inner.section(1, number)?;
+                inner.check(1, number, section, bytes)?;
+                Unit::parse(kind, granule, blocks, bytes)
+                    .and_then(|unit| run_of(&unit.nodes).and_then(&mut visit))
+                    .ok_or_else(|| malformed(section.offset))?;
+            }
+        }
+        Ok((requests, layer.unit_bytes * layer.units))
+    }
+}
+
+fn run_of<'a>(nodes: &Nodes<'a>) -> Option<NodeRun<'a>> {
+    let Nodes { payload, count: groups, .. } = *nodes;
+    Some(match nodes.kind {
+        NodeKind::Step => NodeRun::Steps(step::decode(payload, groups)?),
+        NodeKind::Line => NodeRun::Lines(line::decode(payload, groups)?),
+        NodeKind::Coded => NodeRun::Coded { payload, groups },
+        NodeKind::CodedStrings => NodeRun::CodedStrings { payload, groups },
+    })
+}
