@@ -7,6 +7,7 @@ use super::nowhere::Nowhere;
 use super::options::{JoinOptions, Method, Phase};
 use super::output::Output;
 use super::overflow::SpilledRun;
+use super::parallel::{self, Parallel};
 use super::plan::{Explanation, Plan, plan};
 use super::report::JoinReport;
 use super::source::{Facts, KeyRange, Relation, Source};
@@ -25,6 +26,11 @@ const SCAN_PART: u64 = 4;
 const GROUP_PART: u64 = 4;
 /// An output that buffers more is not faster: its writer is busy with this much for longer than a join waits for reads.
 const OUTPUT_BYTES: u64 = 32 << 20;
+/// A thread has at least so much, in bytes, or there are fewer.
+const THREAD_BYTES_MIN: u64 = 1 << 20;
+/// Part of the memory for rows that wait for their turn, and the most that is of use, in bytes.
+const QUEUE_PART: u64 = 8;
+const QUEUE_BYTES: u64 = 16 << 20;
 
 /// Joins two relations by the method that the options name, or that is expected to be the fastest.
 ///
@@ -70,7 +76,7 @@ pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions
     let output_bytes = (task.budget.limit_bytes() / OUTPUT_PART).min(OUTPUT_BYTES);
     let mut sink = output.begin(form, &task, output_bytes)?;
     let work = Work { left, right, plan: &plan, task: &task, spill: &spill, rows_done: AtomicU64::new(0) };
-    work.run(&KeyRange::all(), task.budget.left_bytes(), &mut *sink)?;
+    work.run_all(options.any_order, &mut *sink)?;
     task.report(Phase::Finishing, 0, 1);
     let rows = sink.rows();
     task.spend(Spent::Writing, || sink.finish())?;
@@ -134,6 +140,23 @@ impl Work<'_> {
             Method::Merge => self.merge(range, memory_bytes, sink),
             other => Err(Error::InvalidArgument(format!("the method {other} has no way to be carried out"))),
         }
+    }
+
+    /// Joins all that both relations have, on as many threads as are planned, if there is memory for them and some relation can be cut.
+    fn run_all(&self, any_order: bool, sink: &mut dyn Sink) -> Result<()> {
+        let left_bytes = self.task.budget.left_bytes();
+        let is_sorted = self.left.facts().is_sorted && self.right.facts().is_sorted;
+        let most = if is_sorted { usize::try_from(left_bytes / THREAD_BYTES_MIN).unwrap_or(usize::MAX) } else { 1 };
+        let threads = self.plan.threads.min(most).max(1);
+        let parallel = Parallel { threads, any_order, queue_bytes: (left_bytes / QUEUE_PART).min(QUEUE_BYTES) };
+        let cuts = self.left.cuts(parallel.morsels());
+        let ranges = parallel::ranges(if cuts.is_empty() { self.right.cuts(parallel.morsels()) } else { cuts });
+        if ranges.len() == 1 {
+            return self.run(&KeyRange::all(), left_bytes, sink);
+        }
+        let _queue = self.task.budget.take(parallel.memory_bytes(), "handing rows over between threads")?;
+        let memory_bytes = self.task.budget.left_bytes() / threads as u64;
+        parallel.run(self.task, &ranges, &|range, sink| self.run(range, memory_bytes, sink), sink)
     }
 
     fn merge(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {

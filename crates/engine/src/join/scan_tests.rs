@@ -94,7 +94,7 @@ fn dense_tables_are_scanned_whole_and_in_ranges() {
                 block_bytes: Some(512),
                 ..WriteOptions::default()
             };
-            check(&write(&storage, "dense", &rows, options), &keys(&rows), 64 << 10);
+            check(&write(&storage, "dense", &rows, options), &keys(&rows), 80 << 10);
         }
     }
 }
@@ -147,7 +147,12 @@ fn strings_long_values_and_tags_are_scanned() {
 fn damage_and_blocks_beyond_memory_are_errors() {
     let storage = Arc::new(MemoryStorage::new());
     let rows = numbers(20_000, 8, 8);
-    let options = WriteOptions { key_type: KeyType::U64, value_width: Some(8), ..WriteOptions::default() };
+    let options = WriteOptions {
+        key_type: KeyType::U64,
+        value_width: Some(8),
+        block_bytes: Some(4096),
+        ..WriteOptions::default()
+    };
     let table = write(&storage, "whole", &rows, options);
     let whole = storage.open("whole").unwrap();
     let mut bytes = vec![0; whole.len() as usize];

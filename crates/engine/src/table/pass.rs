@@ -78,6 +78,11 @@ impl Table {
         self.inner.meta.blocks
     }
 
+    /// Size in bytes that blocks are made for.
+    pub(crate) fn usual_block_bytes(&self) -> u64 {
+        self.inner.meta.block_bytes
+    }
+
     /// Size of the largest block in bytes, before compression.
     pub(crate) fn largest_block_bytes(&self) -> u64 {
         self.inner.meta.largest_block_bytes.max(self.inner.meta.block_bytes)
