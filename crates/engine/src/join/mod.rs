@@ -25,6 +25,8 @@ mod report;
 mod rows;
 mod run;
 mod scan;
+#[cfg(test)]
+mod scan_tests;
 mod sorted;
 mod source;
 mod spill;
