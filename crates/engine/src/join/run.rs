@@ -2,6 +2,7 @@
 
 use super::emit::RowForm;
 use super::group::Group;
+use super::inlj::Lookup;
 use super::merge::{self, Sink};
 use super::nowhere::Nowhere;
 use super::options::{JoinOptions, Method, Phase};
@@ -59,17 +60,22 @@ const OUTPUT_BYTES: u64 = 32 << 20;
 /// [`Error::InvalidArgument`] for keys of types that cannot be compared, a method that cannot run here, or too little memory;
 /// [`Error::Interrupted`]; whatever relations and output report. Then nothing is left behind, under the output's name or any other.
 pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions) -> Result<JoinReport> {
-    let (left, right) = (&*left.relation, &*right.relation);
+    let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let task = Task::new(options)?;
     task.report(Phase::Planning, 0, 1);
-    let plan = task.spend(Spent::Planning, || plan(left, right, options))?;
+    let plan = task.spend(Spent::Planning, || plan(&**left, &**right, options))?;
     let (storage, prefix) = spill_place(&output, options);
     let spill = Spill::open(&task, storage, &prefix)?;
     let form = RowForm::new(options.kind, left.facts(), right.facts());
     let output_bytes = (task.budget.limit_bytes() / OUTPUT_PART).min(OUTPUT_BYTES);
     let mut sink = output.begin(form, &task, output_bytes)?;
-    let work = Work { left, right, plan: &plan, task: &task, spill: &spill, rows_done: AtomicU64::new(0) };
+    let lookup = match plan.method.is_lookup() {
+        true => Some(Lookup::new((left, right), plan.method, plan.inner, options, &task)?),
+        false => None,
+    };
+    let rows_done = AtomicU64::new(0);
+    let work = Work { left, right, plan: &plan, task: &task, spill: &spill, lookup: lookup.as_ref(), rows_done };
     work.run(&KeyRange::all(), task.budget.left_bytes(), &mut *sink)?;
     task.report(Phase::Finishing, 0, 1);
     let rows = sink.rows();
@@ -119,27 +125,34 @@ fn spill_place(output: &Output, options: &JoinOptions) -> (Arc<dyn Storage>, Str
 
 /// A join that is planned: what each thread needs to do its part.
 pub(super) struct Work<'a> {
-    pub(super) left: &'a dyn Relation,
-    pub(super) right: &'a dyn Relation,
+    pub(super) left: &'a Arc<dyn Relation>,
+    pub(super) right: &'a Arc<dyn Relation>,
     pub(super) plan: &'a Plan,
     pub(super) task: &'a Arc<Task>,
     pub(super) spill: &'a Arc<Spill>,
+    /// The index, in methods that look up in one.
+    pub(super) lookup: Option<&'a Lookup>,
     rows_done: AtomicU64,
 }
 
 impl Work<'_> {
     /// Joins what both relations have within a range of keys, in about `memory_bytes` of the budget.
     pub(super) fn run(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
-        match self.plan.method {
-            Method::Merge => self.merge(range, memory_bytes, sink),
-            other => Err(Error::InvalidArgument(format!("the method {other} has no way to be carried out"))),
+        match (self.plan.method, self.lookup) {
+            (Method::Merge, _) => self.merge(range, memory_bytes, sink),
+            (_, Some(lookup)) => {
+                let mut group = self.group(memory_bytes / GROUP_PART)?;
+                let memory_bytes = memory_bytes - memory_bytes / GROUP_PART;
+                lookup.run(range, memory_bytes, &mut group, self.task, sink, &mut |rows| self.advance(rows))
+            }
+            (other, None) => Err(Error::InvalidArgument(format!("the method {other} has no way to be carried out"))),
         }
     }
 
     fn merge(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
         let share = |side: &dyn Relation| self.task.budget.take(memory_bytes / SCAN_PART, &side.facts().name);
-        let mut left = self.left.scan(range, self.task, share(self.left)?)?;
-        let mut right = self.right.scan(range, self.task, share(self.right)?)?;
+        let mut left = self.left.scan(range, self.task, share(&**self.left)?)?;
+        let mut right = self.right.scan(range, self.task, share(&**self.right)?)?;
         let mut group = self.group(memory_bytes / GROUP_PART)?;
         merge::join(self.task, &mut *left, &mut *right, sink, &mut group, &mut |rows| self.advance(rows))
     }
