@@ -13,7 +13,6 @@ mod merge;
 #[cfg(test)]
 mod merge_tests;
 mod nowhere;
-mod open_probes;
 mod options;
 mod output;
 mod overflow;
