@@ -7,14 +7,18 @@
 #![expect(dead_code, reason = "the methods that use these follow")]
 
 mod options;
+mod partition;
+mod records;
 mod report;
 mod rows;
 mod scan;
+mod sorted;
 mod source;
 mod spill;
 mod stored;
 mod task;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use records::{Record, RecordShape, Records};
 pub use report::{JoinReport, Seconds};
 pub use source::Source;

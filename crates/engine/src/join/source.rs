@@ -1,5 +1,6 @@
 //! The relations that are joined.
 
+use super::records::{CallerRelation, FileRelation, RecordShape, Records};
 use super::rows::RowStream;
 use super::scan::TableRelation;
 use super::stored::{IndexRelation, SnapshotRelation};
@@ -7,6 +8,8 @@ use super::task::{Share, Task};
 use crate::error::Result;
 use crate::index::{Index, Key, Payload};
 use crate::lsm::{Keyspace, Snapshot};
+use crate::io::Storage;
+use crate::table::beside::RecordFile;
 use crate::table::{KeyType, Table};
 use std::fmt::Debug;
 use std::ops::RangeBounds;
@@ -64,6 +67,13 @@ pub(crate) trait Relation: Debug + Send + Sync {
     /// again. All memory that the stream takes comes out of `memory`.
     fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>>;
 
+    /// Shows the keys of about `rows` rows from all over the relation, without reading all of it; `false` where that cannot be done, nothing having been shown.
+    /// Takes little memory: what some dozens of blocks have.
+    fn sample(&self, rows: usize, seed: u64, task: &Arc<Task>, visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let _ = (rows, seed, task, visit);
+        Ok(false)
+    }
+
     /// The table, where it is one: its blocks can be read alone.
     fn table(&self) -> Option<&Table> {
         None
@@ -107,6 +117,28 @@ impl Source {
     #[must_use]
     pub fn snapshot<T: AsRef<[u8]>>(snapshot: &Snapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
         Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range))
+    }
+
+    /// The records of a file of ours or of somebody else, in the order in which they are there; none is under a checksum of ours.
+    ///
+    /// With `is_sorted`, the file is said to be in key order, so that it need not be sorted; the join ends with [`Error::Unsorted`] where it is not.
+    ///
+    /// # Errors
+    /// [`Error::NotRecords`] when the file is not made of whole records, or not of so many as it states;
+    /// [`Error::InvalidArgument`] for keys of another width than 8 or 16 bytes; what the storage reports.
+    ///
+    /// [`Error::Unsorted`]: crate::Error::Unsorted
+    /// [`Error::NotRecords`]: crate::Error::NotRecords
+    /// [`Error::InvalidArgument`]: crate::Error::InvalidArgument
+    pub fn records(storage: &dyn Storage, name: &str, records: RecordFile, is_sorted: bool) -> Result<Self> {
+        Ok(Self::of(FileRelation::open(storage, name, records, is_sorted)?))
+    }
+
+    /// Records in any order that `records` gives anew each time it is called, always the same ones: a join may go through them more
+    /// than once. Values lie in memory, so that records are no longer than a part of what the join may take.
+    #[must_use]
+    pub fn unsorted(shape: RecordShape, records: impl Fn() -> Records + Send + Sync + 'static) -> Self {
+        Self::of(CallerRelation::new(shape, Arc::new(records)))
     }
 
     pub(super) fn of(relation: impl Relation + 'static) -> Self {

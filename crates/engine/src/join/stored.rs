@@ -73,7 +73,7 @@ fn encode<K: Key>(key: K, width: usize, buffer: &mut [u8; KEY_BYTES_MAX]) -> &[u
 }
 
 /// The key of order-preserving bytes, cut or filled up with zeros to its width.
-fn decode<K: Key>(bytes: &[u8], width: usize) -> K {
+pub(super) fn decode<K: Key>(bytes: &[u8], width: usize) -> K {
     let width = width.min(KEY_BYTES_MAX);
     let mut buffer = [0; KEY_BYTES_MAX];
     let taken = bytes.len().min(width);

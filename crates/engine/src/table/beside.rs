@@ -47,11 +47,11 @@ impl RecordFile {
         Self { header_bytes: 8, counted: true, key_bytes: 8, value_bytes, little_endian: true }
     }
 
-    fn record_bytes(self) -> u64 {
+    pub(crate) fn record_bytes(self) -> u64 {
         u64::from(self.key_bytes) + u64::from(self.value_bytes)
     }
 
-    fn key_type(self) -> Result<KeyType> {
+    pub(crate) fn key_type(self) -> Result<KeyType> {
         match self.key_bytes {
             8 => Ok(KeyType::U64),
             16 => Ok(KeyType::U128),
@@ -62,7 +62,7 @@ impl RecordFile {
     }
 
     /// The number of records that a file holds, when it is whole.
-    fn count(self, file: &dyn ReadableFile) -> Result<u64> {
+    pub(crate) fn count(self, file: &dyn ReadableFile) -> Result<u64> {
         let wrong = |detail: String| Error::NotRecords { path: file.path().to_owned(), detail };
         let Some(bytes) = file.len().checked_sub(self.header_bytes) else {
             return Err(wrong(format!(

@@ -22,10 +22,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use claim::Spill;
-#[expect(unused_imports, reason = "the methods that use these follow")]
-pub(crate) use claim::SpillName;
-#[expect(unused_imports, reason = "the methods that use these follow")]
+pub(crate) use claim::{Spill, SpillName};
 pub(crate) use file::{ChunkWriter, Place, SpillFile};
-#[expect(unused_imports, reason = "the methods that use these follow")]
-pub(crate) use stream::{ByteReader, ByteWriter, Bytes};
+pub(crate) use stream::{ByteReader, ByteWriter, Bytes, Section};

@@ -5,12 +5,21 @@ use super::file::{ChunkWriter, SpillFile};
 use crate::error::Result;
 use std::sync::Arc;
 
-/// Writes a sequence of bytes.
+/// Writes sequences of bytes, one behind the other, into one file.
 #[derive(Debug)]
 pub(crate) struct ByteWriter {
     writer: ChunkWriter,
     payload_bytes: usize,
     chunk: Vec<u8>,
+    /// Where the present sequence begins.
+    section: Section,
+}
+
+/// Where a sequence of bytes lies in its file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Section {
+    offset: u64,
+    end: u64,
     written_bytes: u64,
 }
 
@@ -23,7 +32,7 @@ impl ByteWriter {
     pub(crate) fn create(spill: &Arc<Spill>, payload_bytes: usize) -> Result<Self> {
         let payload_bytes = payload_bytes.max(1);
         let chunk = Vec::with_capacity(Self::memory_bytes(payload_bytes));
-        Ok(Self { writer: spill.create()?, payload_bytes, chunk, written_bytes: 0 })
+        Ok(Self { writer: spill.create()?, payload_bytes, chunk, section: Section::default() })
     }
 
     /// Memory that a writer takes.
@@ -31,60 +40,91 @@ impl ByteWriter {
         payload_bytes.saturating_add(ChunkWriter::OVERHEAD_BYTES)
     }
 
-    /// Appends bytes.
+    /// Appends bytes to the present sequence.
     ///
     /// # Errors
     /// Those of the storage; [`crate::Error::Interrupted`].
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
-        self.written_bytes += bytes.len() as u64;
+        self.section.written_bytes += bytes.len() as u64;
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(self.payload_bytes - self.chunk.len()));
             self.chunk.extend_from_slice(now);
             bytes = later;
             if self.chunk.len() == self.payload_bytes {
-                self.writer.append(&mut self.chunk)?;
+                self.flush()?;
             }
         }
         Ok(())
     }
 
-    /// Bytes written so far.
-    pub(crate) fn written_bytes(&self) -> u64 {
-        self.written_bytes
+    fn flush(&mut self) -> Result<()> {
+        let place = self.writer.append(&mut self.chunk)?;
+        self.section.end = place.offset + u64::from(place.stored_bytes);
+        Ok(())
     }
 
-    /// Ends the file, to be read from now on.
+    /// Bytes of the present sequence so far.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.section.written_bytes
+    }
+
+    /// Ends the present sequence, and begins another behind it.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn cut(&mut self) -> Result<Section> {
+        if !self.chunk.is_empty() {
+            self.flush()?;
+        }
+        let next = Section { offset: self.section.end, end: self.section.end, written_bytes: 0 };
+        Ok(std::mem::replace(&mut self.section, next))
+    }
+
+    /// Ends the file; its sequences can be read from now on.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn finish_with(self, sections: Vec<Section>) -> Result<Vec<Bytes>> {
+        let Self { writer, payload_bytes, .. } = self;
+        let file = writer.finish()?;
+        Ok(sections.into_iter().map(|section| Bytes { file: Arc::clone(&file), payload_bytes, section }).collect())
+    }
+
+    /// Ends a file of one sequence, to be read from now on.
     ///
     /// # Errors
     /// Those of the storage.
     pub(crate) fn finish(mut self) -> Result<Bytes> {
-        if !self.chunk.is_empty() {
-            self.writer.append(&mut self.chunk)?;
-        }
-        let Self { writer, payload_bytes, written_bytes, .. } = self;
-        Ok(Bytes { file: writer.finish()?, payload_bytes, written_bytes })
+        let section = self.cut()?;
+        let Self { writer, payload_bytes, .. } = self;
+        Ok(Bytes { file: writer.finish()?, payload_bytes, section })
     }
 }
 
-/// A sequence of bytes that was written; removed with the last clone and the last reader.
+/// A sequence of bytes that was written; its file is removed with the last clone and the last reader of all that are in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Bytes {
     file: Arc<SpillFile>,
     payload_bytes: usize,
-    written_bytes: u64,
+    section: Section,
 }
 
 impl Bytes {
     /// Bytes that were written.
     pub(crate) fn len(&self) -> u64 {
-        self.written_bytes
+        self.section.written_bytes
     }
 
-    /// A reader of all of them, which reads about `buffer_bytes` at a time, at least a chunk; it takes [`ByteReader::memory_bytes`].
+    /// Bytes of each chunk but the last, without its checksum.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.payload_bytes
+    }
+
+    /// A reader of all of them, which reads about `buffer_bytes` at a time, at least a chunk; it takes [`Self::buffer_bytes`].
     pub(crate) fn reader(&self, buffer_bytes: usize) -> ByteReader {
         ByteReader {
             bytes: self.clone(),
-            next_offset: 0,
+            next_offset: self.section.offset,
             stored: Vec::new(),
             capacity_bytes: self.buffer_bytes(buffer_bytes),
             next_chunk: 0,
@@ -95,7 +135,7 @@ impl Bytes {
     /// Memory that a reader takes which is to read about `buffer_bytes` at a time.
     pub(crate) fn buffer_bytes(&self, buffer_bytes: usize) -> usize {
         let stored = self.payload_bytes + ChunkWriter::OVERHEAD_BYTES;
-        let most = usize::try_from(self.file.stored_bytes()).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.section.end - self.section.offset).unwrap_or(usize::MAX);
         ((buffer_bytes / stored).max(1) * stored).min(most)
     }
 }
@@ -146,7 +186,7 @@ impl ByteReader {
     }
 
     fn load(&mut self) -> Result<bool> {
-        let left = self.bytes.file.stored_bytes() - self.next_offset;
+        let left = self.bytes.section.end - self.next_offset;
         let length = usize::try_from(left).unwrap_or(usize::MAX).min(self.capacity_bytes);
         self.stored.reserve_exact(length.saturating_sub(self.stored.len()));
         self.stored.resize(length, 0);

@@ -1,0 +1,173 @@
+//! The join that builds B-trees: every row of an unsorted relation is inserted in the order of arrival.
+//!
+//! As in the paper (Sections 5.4 and 6.3), a complete B-tree is built for each relation; then the smaller one is scanned, and the larger one probed.
+//! Theirs hold pointers into the relation; here they hold the values themselves, which saves a random read for each match. Pages are those
+//! of the [`Index`], within the memory of the join; they are never made durable.
+//!
+//! It is the rival of the learned partition: once a tree exceeds memory, nearly each insert reads a page and writes one.
+
+use crate::error::{Error, Result};
+use crate::index::{Index, IndexOptions, Key, KeyType, Kind, OpenOptions, Payload, Raw};
+use crate::join::rows::RowStream;
+use crate::join::sorted::{Input, Progress, input_bytes, sorted_facts};
+use crate::join::source::{Facts, KeyRange, Prober, Relation};
+use crate::join::spill::{Spill, SpillName};
+use crate::join::stored::{IndexRelation, decode};
+use crate::join::task::{Share, Task};
+use crate::page::{Durability, PageOptions};
+use std::sync::Arc;
+
+/// So many rows are inserted between two looks at whether the join is to stop, and between two commits.
+const ROWS_A_COMMIT: u64 = 1 << 17;
+/// What the pages of an index take beyond their budget, by `PageOptions::budget_bytes`: changed pages and the map of the log, 1 MiB each, and a reserve.
+const PAGES_BEYOND_BYTES: u64 = 5 << 19;
+/// Bytes of rows for which a page takes a byte of memory; pages are half full at worst.
+const BYTES_A_PAGE: u64 = 2048;
+/// Longest key in bytes.
+const KEY_BYTES_MAX: usize = 16;
+
+/// Copies in key order of two relations, as B-trees. To make them, and to read them, `memory_bytes` of what is left are used.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] for relations whose rows are not of one width, with keys of up to 16 bytes, or where memory is short; those of the relations and
+/// of the storage of spill files; [`Error::Interrupted`].
+pub(crate) fn arrange(
+    relations: [&Arc<dyn Relation>; 2],
+    spill: &Arc<Spill>,
+    memory_bytes: u64,
+) -> Result<[Arc<dyn Relation>; 2]> {
+    let rows = relations.iter().map(|relation| relation.facts().rows).sum();
+    let mut progress = Progress::new(spill.task(), rows);
+    let [left, right] = relations;
+    let left = Tree::build(&**left, spill, memory_bytes, &mut progress)?;
+    let right = Tree::build(&**right, spill, memory_bytes, &mut progress)?;
+    Ok([left.open(memory_bytes / 2)?, right.open(memory_bytes / 2)?])
+}
+
+/// A tree that was built, and is closed.
+struct Tree {
+    name: SpillName,
+    spill: Arc<Spill>,
+    facts: Facts,
+    /// Widths of key and value.
+    widths: (usize, usize),
+}
+
+/// Evaluates an expression with the types of keys and payloads that suit two widths.
+macro_rules! for_types {
+    ($widths:expr, $key:ident, $payload:ident => $body:expr) => {
+        match $widths {
+            (0..=8, 8) => { type $key = Raw<u64>; type $payload = [u8; 8]; $body }
+            (0..=8, _) => { type $key = Raw<u64>; type $payload = Vec<u8>; $body }
+            (_, 8) => { type $key = Raw<u128>; type $payload = [u8; 8]; $body }
+            _ => { type $key = Raw<u128>; type $payload = Vec<u8>; $body }
+        }
+    };
+}
+
+impl Tree {
+    fn build(relation: &dyn Relation, spill: &Arc<Spill>, memory_bytes: u64, progress: &mut Progress) -> Result<Self> {
+        let facts = relation.facts();
+        let widths = facts.key_bytes.zip(facts.value_bytes).filter(|(key, _)| (1..=KEY_BYTES_MAX).contains(key));
+        let Some(widths) = widths else {
+            return Err(Error::InvalidArgument(format!(
+                "partition:btree needs rows of one width, with keys of 1 to {KEY_BYTES_MAX} bytes, and {} has others; use partition or merge",
+                facts.name
+            )));
+        };
+        let tree = Self { name: spill.name()?, spill: Arc::clone(spill), facts: sorted_facts(facts), widths };
+        for_types!(widths, K, V => tree.fill::<K, V>(relation, memory_bytes, progress))
+    }
+
+    fn pages(&self, memory_bytes: u64) -> Result<(PageOptions, Share)> {
+        let memory = self.spill.task().budget.take(memory_bytes, "a B-tree")?;
+        let bytes = self.facts.rows.saturating_mul((self.widths.0 + self.widths.1) as u64);
+        let beyond = PAGES_BEYOND_BYTES + bytes / BYTES_A_PAGE;
+        let Some(budget_bytes) = memory_bytes.checked_sub(beyond) else {
+            return Err(Error::InvalidArgument(format!(
+                "a B-tree of {} needs at least {beyond} bytes of memory, and has {memory_bytes}; raise the limit",
+                self.facts.name
+            )));
+        };
+        let pages = PageOptions {
+            budget_bytes,
+            durability: Durability::AtCheckpoint,
+            checkpoint_bytes: 2 * memory_bytes,
+            log_limit_bytes: u64::MAX,
+            ..PageOptions::default()
+        };
+        Ok((pages, memory))
+    }
+
+    fn fill<K: Key, V: Payload>(self, relation: &dyn Relation, memory_bytes: u64, progress: &mut Progress) -> Result<Self> {
+        let task = Arc::clone(self.spill.task());
+        let input_bytes = input_bytes(memory_bytes);
+        let (pages, _memory) = self.pages(memory_bytes.saturating_sub(input_bytes))?;
+        let (key, value) = self.widths;
+        let key_type = match key {
+            8 => KeyType::U64,
+            16 => KeyType::U128,
+            other => KeyType::Bytes(other as u8),
+        };
+        let options = IndexOptions {
+            kind: Kind::Btree,
+            key_type: Some(key_type),
+            payload_bytes: Some(value),
+            duplicates: true,
+            pages,
+            ..IndexOptions::default()
+        };
+        let index: Index<K, V> = Index::create(self.spill.storage(), self.name.as_str(), &options)?;
+        let mut input = Input::open(relation, &task, task.budget.take(input_bytes, "reading")?, progress)?;
+        let (mut inserted, mut transaction) = (0, index.write()?);
+        let mut long = Vec::new();
+        while input.advance()? {
+            input.visit(&mut long, |key, value| {
+                transaction.insert(decode::<K>(key, key.len()), V::load(value))?;
+                inserted += 1;
+                Ok(())
+            })?;
+            if inserted >= ROWS_A_COMMIT {
+                transaction.commit()?;
+                (inserted, transaction) = (0, index.write()?);
+            }
+        }
+        transaction.commit()?;
+        index.close()?;
+        Ok(self)
+    }
+
+    fn open(self, memory_bytes: u64) -> Result<Arc<dyn Relation>> {
+        let (pages, memory) = self.pages(memory_bytes)?;
+        let options = OpenOptions { pages };
+        for_types!(self.widths, K, V => {
+            let index: Index<K, V> = Index::open_read_only(self.spill.storage(), self.name.as_str(), &options)?;
+            let relation = Box::new(IndexRelation::new(&index)?);
+            Ok(Arc::new(BuiltTree { relation, facts: self.facts, _memory: memory, _name: self.name }))
+        })
+    }
+}
+
+/// A B-tree that goes with its last reader.
+#[derive(Debug)]
+struct BuiltTree {
+    // The file is closed before it is removed.
+    relation: Box<dyn Relation>,
+    facts: Facts,
+    _memory: Share,
+    _name: SpillName,
+}
+
+impl Relation for BuiltTree {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+        self.relation.scan(range, task, memory)
+    }
+
+    fn prober(&self) -> Option<Result<Box<dyn Prober>>> {
+        self.relation.prober()
+    }
+}

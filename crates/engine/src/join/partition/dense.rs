@@ -1,0 +1,237 @@
+//! Buckets of rows of one width.
+
+use super::plan::Borders;
+use super::scatter::{Bucket, Buckets, Scatter};
+use crate::error::Result;
+use crate::join::rows::{RowStream, RowsView};
+use crate::join::sorted::{Input, Progress, RunMerge, RunSorter, Sorted, merge_runs, sort_rows, sorted_facts};
+use crate::join::source::{Facts, KeyRange, Relation};
+use crate::join::spill::Spill;
+use crate::join::task::{Share, Task};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Working memory of a sort in the cache of a core, in bytes.
+const SCRATCH_BYTES: usize = 512 << 10;
+/// Rows whose buckets are found at a time, so that one does not wait for the other.
+const ROWS_AT_ONCE: usize = 64;
+/// What reading a chunk takes beside its bytes.
+const REQUEST_BYTES: usize = 64;
+
+/// A relation of rows of `N` bytes, in buckets.
+#[derive(Debug)]
+pub(super) struct DensePartition<const N: usize> {
+    shared: Arc<Partition<N>>,
+}
+
+#[derive(Debug)]
+struct Partition<const N: usize> {
+    facts: Facts,
+    key: usize,
+    borders: Arc<Borders>,
+    buckets: Buckets,
+    spill: Arc<Spill>,
+}
+
+impl<const N: usize> DensePartition<N> {
+    /// Reads a relation within `input_bytes` and scatters it.
+    pub(super) fn fill(
+        relation: &dyn Relation,
+        borders: &Arc<Borders>,
+        mut scatter: Scatter,
+        spill: &Arc<Spill>,
+        input_bytes: u64,
+        progress: &mut Progress,
+    ) -> Result<Self> {
+        let task = spill.task();
+        let facts = relation.facts();
+        let key = facts.key_bytes.unwrap_or(N);
+        let memory = task.budget.take(input_bytes, "reading")?;
+        let mut input = Input::open(relation, task, memory, progress)?;
+        let mut copies = Vec::new();
+        while input.advance()? {
+            for rows in input.arrays::<N>(key, &mut copies)?.chunks(ROWS_AT_ONCE) {
+                let mut found = [0; ROWS_AT_ONCE];
+                for (bucket, row) in found.iter_mut().zip(rows) {
+                    *bucket = borders.bucket(&row[..key]);
+                }
+                for (bucket, row) in found.iter().zip(rows) {
+                    scatter.put(*bucket, row)?;
+                }
+            }
+        }
+        drop((input, copies));
+        let buckets = scatter.finish(Some(N))?;
+        let rows = buckets.buckets.iter().map(|bucket| bucket.rows).sum();
+        let facts = Facts { rows, is_exact: true, ..sorted_facts(facts) };
+        let shared = Partition { facts, key, borders: Arc::clone(borders), buckets, spill: Arc::clone(spill) };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+}
+
+impl<const N: usize> Relation for DensePartition<N> {
+    fn facts(&self) -> &Facts {
+        &self.shared.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+        let Partition { borders, buckets, .. } = &*self.shared;
+        let next = range.from.as_deref().map_or(0, |from| borders.bucket(from));
+        let end = range.to.as_deref().map_or(buckets.buckets.len(), |to| borders.bucket(to) + 1);
+        Ok(Box::new(BucketRows {
+            shared: Arc::clone(&self.shared),
+            task: Arc::clone(task),
+            range: range.clone(),
+            next,
+            end: end.min(buckets.buckets.len()),
+            rows: Vec::new(),
+            scratch: Vec::new(),
+            large: None,
+            chunk: 0..0,
+            memory,
+        }))
+    }
+}
+
+/// The rows of bucket after bucket, each sorted when it is loaded.
+struct BucketRows<const N: usize> {
+    shared: Arc<Partition<N>>,
+    task: Arc<Task>,
+    range: KeyRange,
+    next: usize,
+    end: usize,
+    rows: Vec<[u8; N]>,
+    scratch: Vec<[u8; N]>,
+    /// A bucket that does not fit memory, as its runs are merged.
+    large: Option<RunMerge<N>>,
+    /// The rows that are handed out, of `rows` or of what was merged.
+    chunk: Range<usize>,
+    memory: Share,
+}
+
+impl<const N: usize> BucketRows<N> {
+    fn present(&self) -> &[[u8; N]] {
+        self.large.as_ref().map_or(&self.rows, |merge| merge.rows())
+    }
+
+    /// Hands out what is wanted of the present rows, if anything is.
+    fn hand_out(&mut self, from: Option<&[u8]>) -> bool {
+        let key = self.shared.key;
+        let rows = self.present();
+        let low = from.max(self.range.from.as_deref());
+        let start = match (low, rows.first()) {
+            (Some(low), Some(first)) if &first[..key] < low => rows.partition_point(|row| &row[..key] < low),
+            _ => 0,
+        };
+        let end = match (self.range.to.as_deref(), rows.last()) {
+            (Some(to), Some(last)) if &last[..key] >= to => rows.partition_point(|row| &row[..key] < to),
+            _ => rows.len(),
+        };
+        self.chunk = start..end.max(start);
+        !self.chunk.is_empty()
+    }
+
+    /// Memory that loading a bucket takes without what it is sorted in.
+    fn needed_bytes(bucket: &Bucket) -> usize {
+        bucket.stored_bytes() as usize + N + bucket.chunks.len() * REQUEST_BYTES
+    }
+
+    fn load(&mut self, number: usize) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let Some(bucket) = shared.buckets.buckets.get(number) else { return Ok(()) };
+        let needed = Self::needed_bytes(bucket);
+        let scratch = (bucket.rows as usize).min(SCRATCH_BYTES / N);
+        self.rows.clear();
+        if self.rows.capacity() * N < needed || self.scratch.capacity() < scratch {
+            // What is there goes before what takes its place comes.
+            (self.rows, self.scratch) = (Vec::new(), Vec::new());
+            let wanted = (needed + scratch * N) as u64;
+            if wanted > self.memory.bytes() && !self.memory.try_grow(wanted - self.memory.bytes()) {
+                return self.sort_large(bucket);
+            }
+            self.rows.reserve_exact(needed.div_ceil(N));
+            self.scratch.reserve_exact(scratch);
+        }
+        self.read(bucket)?;
+        sort_rows(&mut self.rows, shared.key, &mut self.scratch);
+        Ok(())
+    }
+
+    /// Reads all chunks of a bucket, and closes the gaps that their checksums leave.
+    fn read(&mut self, bucket: &Bucket) -> Result<()> {
+        self.rows.resize((bucket.stored_bytes() as usize).div_ceil(N), [0; N]);
+        let bytes = self.rows.as_flattened_mut();
+        let mut rest = &mut *bytes;
+        let mut chunks = Vec::with_capacity(bucket.chunks.len());
+        for place in &bucket.chunks {
+            let (chunk, later) = rest.split_at_mut(place.stored_bytes as usize);
+            chunks.push((place.offset, chunk));
+            rest = later;
+        }
+        self.shared.buckets.file.read_chunks(chunks)?;
+        let (mut from, mut to) = (0, 0);
+        for place in &bucket.chunks {
+            bytes.copy_within(from..from + place.payload_bytes(), to);
+            from += place.stored_bytes as usize;
+            to += place.payload_bytes();
+        }
+        self.rows.truncate(bucket.rows as usize);
+        Ok(())
+    }
+
+    /// Sorts a bucket externally.
+    fn sort_large(&mut self, bucket: &Bucket) -> Result<()> {
+        let Partition { key, buckets, spill, .. } = &*self.shared;
+        let largest = bucket.chunks.iter().map(|place| place.stored_bytes as usize).max().unwrap_or(0);
+        let memory_bytes = self.memory.bytes() as usize;
+        let mut chunk = Vec::with_capacity(largest);
+        let mut sorter = RunSorter::<N>::new(spill, *key, memory_bytes.saturating_sub(largest), Some(bucket.rows));
+        for place in &bucket.chunks {
+            chunk.resize(place.stored_bytes as usize, 0);
+            buckets.file.read_chunks(vec![(place.offset, &mut chunk[..])])?;
+            sorter.push(chunk[..place.payload_bytes()].as_chunks().0)?;
+        }
+        drop(chunk);
+        match sorter.finish()? {
+            Sorted::Memory(rows) => self.rows = rows,
+            Sorted::Runs(runs) => {
+                self.large = Some(merge_runs(runs, *key, spill, memory_bytes)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<const N: usize> RowStream for BucketRows<N> {
+    fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        loop {
+            if let Some(merge) = &mut self.large {
+                if merge.fill()? {
+                    if self.hand_out(from) {
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                self.large = None;
+            }
+            if let Some(from) = from {
+                self.next = self.next.max(self.shared.borders.bucket(from));
+            }
+            if self.next >= self.end {
+                self.chunk = 0..0;
+                return Ok(false);
+            }
+            self.next += 1;
+            self.load(self.next - 1)?;
+            if self.large.is_none() && self.hand_out(from) {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        let rows = self.present().get(self.chunk.clone()).unwrap_or_default();
+        RowsView::Dense { bytes: rows.as_flattened(), key: self.shared.key, value: N - self.shared.key }
+    }
+}

@@ -1,0 +1,34 @@
+//! The learned partition join: unsorted relations become sorted ones bucket by bucket.
+//!
+//! ```text
+//! sample of both -> sorted -> distribution        key -> rank, about -> bucket
+//!
+//! left   9 2 7 1 8 3  --scatter-->  | 2 1 3 | 9 7 8 |  --load, sort-->  1 2 3 7 8 9
+//! right  8 3 3 9 1    --scatter-->  | 3 3 1 | 8 9   |  --load, sort-->  1 3 3 8 9
+//!                                     equal borders, ranges of keys
+//! ```
+//!
+//! A model of the distribution of keys, learned from a sample of both relations, says which bucket a key belongs to; since it is monotone, buckets are
+//! ranges of keys. Each relation is read once and written once, into buckets that are small enough to be sorted in the cache of a core when they are
+//! loaded, so that there is no sorting of the whole and no merging of runs. What comes out is a relation in key order, which any
+//! method for sorted relations joins; bucket pairs in whose range one side has no rows are not even loaded.
+//!
+//! The model only decides how evenly buckets are filled. One that is larger than memory, because the sample lied or a key has more rows than
+//! memory, is sorted externally when its turn comes. A relation that fits memory is sorted there and never written.
+//!
+//! Source: Chesetti and Pandey, Sections 4.1 and 5.4. Theirs differs: it has buckets of a page, writes eight keys at a time, keeps a model and
+//! a map of buckets for each relation, and loads the other relation's bucket for each key.
+
+mod btree;
+mod dense;
+mod general;
+mod model;
+mod plan;
+mod sample;
+mod scatter;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub(crate) use btree::arrange as arrange_btree;
+pub(crate) use plan::arrange;

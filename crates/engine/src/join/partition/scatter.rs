@@ -1,0 +1,164 @@
+//! Scattering rows over buckets: each bucket collects its rows in a buffer of its own, which is written as a chunk when it is full.
+
+use crate::error::Result;
+use crate::join::spill::{ChunkWriter, Place, Spill, SpillFile};
+use crate::join::task::Share;
+use std::sync::Arc;
+
+/// Rows of one bucket on storage.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bucket {
+    pub(crate) rows: u64,
+    /// Bytes of all chunks, without their checksums.
+    pub(crate) bytes: u64,
+    pub(crate) chunks: Vec<Place>,
+}
+
+impl Bucket {
+    /// Bytes of all chunks with their checksums.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.chunks.iter().map(|place| u64::from(place.stored_bytes)).sum()
+    }
+}
+
+/// Writes rows to buckets of one file. Scattered memory, sequential storage: the write combining of a radix partition, one level further down.
+#[derive(Debug)]
+pub(crate) struct Scatter {
+    writer: ChunkWriter,
+    /// A buffer for each bucket, with room for a checksum.
+    buffers: Vec<u8>,
+    buffer_bytes: usize,
+    fill: Vec<u32>,
+    buckets: Vec<Bucket>,
+    /// What the lists of chunks take beside.
+    memory: Share,
+    listed: usize,
+}
+
+/// Places of chunks are taken into account so many at a time.
+const LISTED_AT_ONCE: usize = 256;
+
+impl Scatter {
+    /// What `buckets` with buffers of `payload_bytes` take.
+    pub(crate) fn memory_bytes(buckets: usize, payload_bytes: usize) -> u64 {
+        let each = payload_bytes + ChunkWriter::OVERHEAD_BYTES + size_of::<u32>() + size_of::<Bucket>();
+        (buckets * each + LISTED_AT_ONCE * size_of::<Place>()) as u64
+    }
+
+    /// A new file of `buckets` buckets, each with a buffer for `payload_bytes`.
+    ///
+    /// # Errors
+    /// Those of the storage; [`crate::Error::InvalidArgument`] where memory is short.
+    pub(crate) fn create(spill: &Arc<Spill>, buckets: usize, payload_bytes: usize) -> Result<Self> {
+        let memory = spill.task().budget.take(Self::memory_bytes(buckets, payload_bytes), "scattering")?;
+        let buffer_bytes = payload_bytes + ChunkWriter::OVERHEAD_BYTES;
+        Ok(Self {
+            writer: spill.create()?,
+            buffers: vec![0; buckets * buffer_bytes],
+            buffer_bytes,
+            fill: vec![0; buckets],
+            buckets: vec![Bucket::default(); buckets],
+            memory,
+            listed: 0,
+        })
+    }
+
+    /// Puts a row of a width that divides the buffers into a bucket.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    #[inline]
+    pub(crate) fn put<const N: usize>(&mut self, bucket: usize, row: &[u8; N]) -> Result<()> {
+        let fill = self.fill[bucket] as usize;
+        let at = bucket * self.buffer_bytes + fill;
+        self.buffers[at..at + N].copy_from_slice(row);
+        self.fill[bucket] = (fill + N) as u32;
+        if fill + 2 * N + ChunkWriter::OVERHEAD_BYTES > self.buffer_bytes {
+            return self.flush(bucket);
+        }
+        Ok(())
+    }
+
+    /// Puts a row of any length into a bucket, which it does not leave for another chunk if it fits one.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn put_parts(&mut self, bucket: usize, parts: [&[u8]; 3]) -> Result<()> {
+        self.buckets[bucket].rows += 1;
+        let bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let room = self.buffer_bytes - ChunkWriter::OVERHEAD_BYTES;
+        if self.fill[bucket] as usize + bytes > room {
+            self.flush(bucket)?;
+        }
+        if bytes > room {
+            let mut chunk = Vec::with_capacity(bytes + ChunkWriter::OVERHEAD_BYTES);
+            parts.iter().for_each(|part| chunk.extend_from_slice(part));
+            let place = self.writer.append(&mut chunk)?;
+            return self.note(bucket, place);
+        }
+        for part in parts {
+            let at = bucket * self.buffer_bytes + self.fill[bucket] as usize;
+            self.buffers[at..at + part.len()].copy_from_slice(part);
+            self.fill[bucket] += part.len() as u32;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, bucket: usize) -> Result<()> {
+        let fill = self.fill[bucket] as usize;
+        if fill == 0 {
+            return Ok(());
+        }
+        let at = bucket * self.buffer_bytes;
+        let place = self.writer.append_sealed(&mut self.buffers[at..at + fill + ChunkWriter::OVERHEAD_BYTES])?;
+        self.fill[bucket] = 0;
+        self.note(bucket, place)
+    }
+
+    fn note(&mut self, bucket: usize, place: Place) -> Result<()> {
+        if self.listed % LISTED_AT_ONCE == 0 && self.listed > 0 {
+            // A list that grows is as long again as it is full.
+            let more = 2 * LISTED_AT_ONCE * size_of::<Place>();
+            if !self.memory.try_grow(more as u64) {
+                return Err(crate::Error::InvalidArgument(
+                    "memory has no room for the list of what was scattered; raise its limit".into(),
+                ));
+            }
+        }
+        self.listed += 1;
+        let bucket = &mut self.buckets[bucket];
+        bucket.bytes += place.payload_bytes() as u64;
+        bucket.chunks.push(place);
+        Ok(())
+    }
+
+    /// Ends the input; of what memory was taken, the lists keep theirs. Rows of `width`, where they have one, are counted.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub(crate) fn finish(mut self, width: Option<usize>) -> Result<Buckets> {
+        for bucket in 0..self.buckets.len() {
+            self.flush(bucket)?;
+        }
+        let Self { writer, buffers, fill, mut buckets, mut memory, .. } = self;
+        drop((buffers, fill));
+        let mut listed = 0;
+        for bucket in &mut buckets {
+            bucket.chunks.shrink_to_fit();
+            listed += bucket.chunks.len();
+            if let Some(width) = width {
+                bucket.rows = bucket.bytes / width as u64;
+            }
+        }
+        memory.shrink_to((buckets.len() * size_of::<Bucket>() + listed * size_of::<Place>()) as u64);
+        Ok(Buckets { file: writer.finish()?, buckets, _memory: memory })
+    }
+}
+
+/// Rows that were scattered.
+#[derive(Debug)]
+pub(crate) struct Buckets {
+    pub(crate) file: Arc<SpillFile>,
+    pub(crate) buckets: Vec<Bucket>,
+    _memory: Share,
+}

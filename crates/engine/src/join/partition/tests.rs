@@ -1,0 +1,1 @@
+//! Partitions of relations of any shape, within any limit.

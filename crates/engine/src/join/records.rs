@@ -1,0 +1,350 @@
+//! Files of records, and records that a caller gives, as relations: in any order.
+
+use super::rows::{Chunk, RowStream, RowsView};
+use super::source::{Facts, KeyRange, Relation};
+use super::task::{Share, Spent, Task};
+use crate::error::{Error, Result};
+use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
+use crate::table::KeyType;
+use crate::table::beside::RecordFile;
+use std::fmt;
+use std::sync::Arc;
+
+/// A file of records is read at most so many bytes at a time.
+const READ_BYTES_MAX: u64 = 1 << 20;
+/// Blocks of a sample, in bytes: what a device reads at the cost of one record.
+const SAMPLE_BLOCK_BYTES: u64 = 4 << 10;
+/// Blocks of a sample that are read at one time.
+const SAMPLE_BLOCKS_AT_ONCE: usize = 64;
+/// Records of a caller are copied in chunks of about so many bytes.
+const CHUNK_BYTES_MAX: usize = 64 << 10;
+
+/// Records of one width in a file, one behind the other.
+#[derive(Debug)]
+pub(crate) struct FileRelation {
+    file: Arc<dyn ReadableFile>,
+    records: RecordFile,
+    facts: Facts,
+}
+
+impl FileRelation {
+    pub(crate) fn open(storage: &dyn Storage, name: &str, records: RecordFile, is_sorted: bool) -> Result<Self> {
+        let file = storage.open(name)?;
+        let key_type = records.key_type()?;
+        let rows = records.count(&*file)?;
+        let facts = Facts {
+            name: file.path().display().to_string(),
+            rows,
+            is_exact: true,
+            bytes: rows * records.record_bytes(),
+            key_type,
+            key_bytes: Some(records.key_bytes as usize),
+            value_bytes: Some(records.value_bytes as usize),
+            is_sorted,
+            is_distinct: false,
+        };
+        Ok(Self { file, records, facts })
+    }
+
+    fn record_bytes(&self) -> usize {
+        self.records.record_bytes() as usize
+    }
+
+    fn read(&self, task: &Task, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        task.count_reads(1, buffer.len() as u64);
+        let request = ReadRequest { offset, buffer, purpose: Purpose::Input };
+        task.spend(Spent::Reading, || self.file.read(request))
+    }
+
+    /// Turns keys into order-preserving bytes.
+    fn orient(&self, rows: &mut [u8]) {
+        if self.records.little_endian {
+            orient(rows, self.record_bytes(), self.records.key_bytes as usize);
+        }
+    }
+}
+
+/// Reverses the first `key` bytes of each record.
+fn orient(rows: &mut [u8], record: usize, key: usize) {
+    if key == 8 && record == 16 {
+        let (rows, _) = rows.as_chunks_mut::<16>();
+        rows.iter_mut().for_each(|row| row[..8].reverse());
+    } else {
+        rows.chunks_exact_mut(record).for_each(|row| row[..key].reverse());
+    }
+}
+
+impl Relation for FileRelation {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+        let reader = FileRelation { file: Arc::clone(&self.file), records: self.records, facts: self.facts.clone() };
+        let record = self.record_bytes();
+        let buffer_bytes = memory.bytes().min(READ_BYTES_MAX) as usize / record * record;
+        let mut memory = memory;
+        memory.shrink_to(buffer_bytes.max(record) as u64);
+        Ok(Box::new(FileScan {
+            relation: reader,
+            task: Arc::clone(task),
+            range: (*range != KeyRange::all()).then(|| range.clone()),
+            buffer: Vec::new(),
+            buffer_bytes: buffer_bytes.max(record),
+            next_row: 0,
+            last_key: Vec::new(),
+            _memory: memory,
+        }))
+    }
+
+    fn sample(&self, rows: usize, seed: u64, task: &Arc<Task>, visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        let record = self.record_bytes();
+        let block_rows = (SAMPLE_BLOCK_BYTES / record as u64).max(1);
+        let blocks = self.facts.rows.div_ceil(block_rows);
+        let wanted = (rows as u64).div_ceil(block_rows).min(blocks);
+        let mut buffers = vec![0; SAMPLE_BLOCKS_AT_ONCE.min(wanted as usize) * block_rows as usize * record];
+        let mut next = 0;
+        while next < wanted {
+            task.check()?;
+            let count = (wanted - next).min(SAMPLE_BLOCKS_AT_ONCE as u64);
+            let mut requests = Vec::with_capacity(count as usize);
+            let mut rest = &mut buffers[..];
+            for number in next..next + count {
+                // One block of each of as many stretches of one length: even, and yet no pattern of the file hides from it.
+                let (from, to) = (stretch(blocks, wanted, number), stretch(blocks, wanted, number + 1));
+                let block = from + mix(seed ^ number) % (to - from).max(1);
+                let first = block * block_rows;
+                let taken = block_rows.min(self.facts.rows - first) as usize * record;
+                let (buffer, later) = rest.split_at_mut(taken);
+                rest = later;
+                let offset = self.records.header_bytes + first * record as u64;
+                requests.push(ReadRequest { offset, buffer, purpose: Purpose::Input });
+            }
+            let bytes: usize = requests.iter().map(|request| request.buffer.len()).sum();
+            task.count_reads(count, bytes as u64);
+            task.spend(Spent::Reading, || self.file.read_many(requests))?;
+            self.orient(&mut buffers[..bytes]);
+            buffers[..bytes].chunks_exact(record).for_each(|row| visit(&row[..self.records.key_bytes as usize]));
+            next += count;
+        }
+        Ok(true)
+    }
+}
+
+/// Where the `number`th of `stretches` begins that `blocks` are cut into.
+fn stretch(blocks: u64, stretches: u64, number: u64) -> u64 {
+    (u128::from(blocks) * u128::from(number) / u128::from(stretches.max(1))) as u64
+}
+
+/// A number without an order in it: the finaliser of splitmix64.
+pub(crate) fn mix(number: u64) -> u64 {
+    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+struct FileScan {
+    relation: FileRelation,
+    task: Arc<Task>,
+    /// The keys that are wanted, where not all are.
+    range: Option<KeyRange>,
+    buffer: Vec<u8>,
+    buffer_bytes: usize,
+    next_row: u64,
+    /// Of a file that is said to be sorted: the last key of the chunk before.
+    last_key: Vec<u8>,
+    _memory: Share,
+}
+
+impl FileScan {
+    /// Reads the next rows; `false` at the end.
+    fn load(&mut self) -> Result<bool> {
+        let record = self.relation.record_bytes();
+        let rows = (self.relation.facts.rows - self.next_row).min((self.buffer_bytes / record) as u64);
+        let length = rows as usize * record;
+        self.buffer.reserve_exact(length.saturating_sub(self.buffer.len()));
+        self.buffer.resize(length, 0);
+        if rows > 0 {
+            let offset = self.relation.records.header_bytes + self.next_row * record as u64;
+            self.relation.read(&self.task, offset, &mut self.buffer)?;
+            self.relation.orient(&mut self.buffer);
+            if self.relation.facts.is_sorted {
+                self.check_order()?;
+            }
+            self.next_row += rows;
+        }
+        Ok(rows > 0)
+    }
+
+    /// A file that is not sorted as it was said to be would be joined wrongly.
+    fn check_order(&mut self) -> Result<()> {
+        let (record, key) = (self.relation.record_bytes(), self.relation.records.key_bytes as usize);
+        let mut last = &self.last_key[..];
+        for (row, record) in (self.next_row..).zip(self.buffer.chunks_exact(record)) {
+            if &record[..key] < last {
+                return Err(Error::Unsorted { path: self.relation.file.path().to_owned(), record: row });
+            }
+            last = &record[..key];
+        }
+        self.last_key = last.to_vec();
+        Ok(())
+    }
+
+    /// Leaves out rows whose keys are not wanted.
+    fn choose(&mut self, range: &KeyRange) {
+        let (record, key) = (self.relation.record_bytes(), self.relation.records.key_bytes as usize);
+        let mut kept = 0;
+        for at in (0..self.buffer.len()).step_by(record) {
+            if range.holds(&self.buffer[at..at + key]) {
+                self.buffer.copy_within(at..at + record, kept);
+                kept += record;
+            }
+        }
+        self.buffer.truncate(kept);
+    }
+}
+
+impl RowStream for FileScan {
+    fn advance(&mut self, _from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        while self.load()? {
+            if let Some(range) = self.range.take() {
+                self.choose(&range);
+                self.range = Some(range);
+            }
+            if !self.buffer.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        let key = self.relation.records.key_bytes as usize;
+        RowsView::Dense { bytes: &self.buffer, key, value: self.relation.records.value_bytes as usize }
+    }
+}
+
+/// Key and value of a record.
+pub type Record = (Vec<u8>, Vec<u8>);
+/// Records as they come; an error ends the join.
+pub type Records = Box<dyn Iterator<Item = Result<Record>> + Send>;
+
+/// Records that a caller gives, as often as they are asked for.
+pub(crate) struct CallerRelation {
+    facts: Facts,
+    records: Arc<dyn Fn() -> Records + Send + Sync>,
+}
+
+impl fmt::Debug for CallerRelation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("CallerRelation").field("facts", &self.facts).finish_non_exhaustive()
+    }
+}
+
+impl CallerRelation {
+    pub(crate) fn new(shape: RecordShape, records: Arc<dyn Fn() -> Records + Send + Sync>) -> Self {
+        let RecordShape { name, key_type, value_bytes, rows, bytes } = shape;
+        let key_bytes = key_type.width();
+        let facts = Facts {
+            name,
+            rows,
+            is_exact: false,
+            bytes,
+            key_type,
+            key_bytes,
+            value_bytes,
+            is_sorted: false,
+            is_distinct: false,
+        };
+        Self { facts, records }
+    }
+}
+
+/// What a caller tells of records in any order.
+#[derive(Clone, Debug)]
+pub struct RecordShape {
+    /// What messages call them.
+    pub name: String,
+    /// What their keys are; each key has the width of its type.
+    pub key_type: KeyType,
+    /// Width of all values in bytes, where they have one.
+    pub value_bytes: Option<usize>,
+    /// About how many there are: it decides how the join goes about its work, never what comes out.
+    pub rows: u64,
+    /// About how many bytes all keys and values have.
+    pub bytes: u64,
+}
+
+impl Relation for CallerRelation {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+        let capacity = (memory.bytes() as usize / 4).min(CHUNK_BYTES_MAX);
+        Ok(Box::new(CallerScan {
+            records: (self.records)(),
+            chunk: Chunk::new(self.facts.key_bytes, self.facts.value_bytes, capacity),
+            capacity,
+            record_bytes_max: memory.bytes() as usize / 4,
+            facts: self.facts.clone(),
+            range: range.clone(),
+            task: Arc::clone(task),
+            _memory: memory,
+        }))
+    }
+}
+
+struct CallerScan {
+    records: Records,
+    chunk: Chunk,
+    capacity: usize,
+    record_bytes_max: usize,
+    facts: Facts,
+    range: KeyRange,
+    task: Arc<Task>,
+    _memory: Share,
+}
+
+impl CallerScan {
+    fn check(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        let Facts { name, key_bytes, value_bytes, .. } = &self.facts;
+        if key_bytes.is_some_and(|width| width != key.len()) || value_bytes.is_some_and(|width| width != value.len()) {
+            return Err(Error::InvalidArgument(format!(
+                "a record of {name} has a key of {} and a value of {} bytes, which is not what was announced",
+                key.len(),
+                value.len()
+            )));
+        }
+        if key.len() + value.len() > self.record_bytes_max {
+            return Err(Error::InvalidArgument(format!(
+                "a record of {} bytes in {name} exceeds the {} bytes that this join has for one; raise its memory",
+                key.len() + value.len(),
+                self.record_bytes_max
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl RowStream for CallerScan {
+    fn advance(&mut self, _from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        self.chunk.clear();
+        while self.chunk.taken_bytes() < self.capacity {
+            let Some(record) = self.records.next() else { break };
+            let (key, value) = record?;
+            self.check(&key, &value)?;
+            if self.range.holds(&key) {
+                self.chunk.push(&key, &value);
+            }
+        }
+        Ok(!self.chunk.is_empty())
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        self.chunk.rows()
+    }
+}

@@ -1,0 +1,303 @@
+//! Sorting rows of one width in memory.
+//!
+//! Rows are moved themselves, not places of them: for the widths at hand that is fewer cache misses. Of each key a *coordinate* is sorted by: the eight
+//! bytes behind what all keys have in common, a number. Three steps:
+//!
+//! 1. what is larger than the cache is parted in place by the highest eight bits in which coordinates differ (an American flag sort),
+//!    again and again;
+//! 2. a part that fits the cache is sorted by the highest bits that tell its rows apart, about five more than the logarithm of their
+//!    number, from the lowest digit to the highest (a radix sort);
+//! 3. neighbours that these bits do not tell apart are put in order by insertion. Where that would take long, because keys crowd, a
+//!    sort by comparison does it.
+//!
+//! Source: McIlroy, Bostic, McIlroy, "Engineering radix sort" (1993) for the first; the idea that few bits suffice where keys are spread
+//! evenly, which a part of a learned partition is, is that of Kristo et al., "The case for a learned sorting algorithm" (SIGMOD 2020).
+
+use std::cmp::Ordering;
+
+/// Digits of a radix sort have at most so many bits: their counters fit the first-level cache.
+const DIGIT_BITS_MAX: u32 = 11;
+/// So many bits more than the logarithm of their number tell nearly all of evenly spread rows apart.
+const EXTRA_BITS: u32 = 5;
+/// Insertion may move so many times as many rows as there are before it gives way to a sort by comparison.
+const MOVES_MAX: usize = 8;
+/// Up to so many rows, a sort by comparison is the fastest.
+const FEW_ROWS: usize = 96;
+/// Parts of an American flag sort.
+const FLAG_BITS: u32 = 8;
+const FLAGS: usize = 1 << FLAG_BITS;
+
+/// What a radix sort takes beside its rows and as much again, in bytes: its counters.
+pub(super) const COUNTER_BYTES: usize = 3 * (4 << DIGIT_BITS_MAX);
+
+/// How keys are told apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyShape {
+    /// Bytes of a key.
+    key: usize,
+    /// Bytes that all keys at hand begin with, at most all but eight.
+    skip: usize,
+    /// Which bits of the eight bytes behind them are of the key.
+    mask: u64,
+}
+
+impl KeyShape {
+    /// Keys of so many bytes of which nothing is known.
+    pub(crate) fn new(key: usize) -> Self {
+        let mask = if key >= 8 { u64::MAX } else { !(u64::MAX.checked_shr(8 * key as u32).unwrap_or(0)) };
+        Self { key, skip: 0, mask }
+    }
+
+    /// The same keys, of which these rows have the first bytes in common.
+    fn narrowed<const N: usize>(self, rows: &[[u8; N]]) -> Self {
+        let Some(first) = rows.first() else { return self };
+        let mut differs = [0; N];
+        for row in rows {
+            for (difference, (a, b)) in differs.iter_mut().zip(row.iter().zip(first)) {
+                *difference |= a ^ b;
+            }
+        }
+        let common = differs.iter().take(self.key).position(|&byte| byte != 0).unwrap_or(self.key);
+        Self { skip: common.min(self.key.saturating_sub(8)), ..self }
+    }
+
+    /// What the row is sorted by first.
+    #[inline]
+    pub(crate) fn coordinate<const N: usize>(&self, row: &[u8; N]) -> u64 {
+        match row.get(self.skip..).and_then(|rest| rest.first_chunk::<8>()) {
+            Some(word) => u64::from_be_bytes(*word) & self.mask,
+            None => {
+                let mut word = [0; 8];
+                for (target, byte) in word.iter_mut().zip(row) {
+                    *target = *byte;
+                }
+                u64::from_be_bytes(word) & self.mask
+            }
+        }
+    }
+
+    /// The order of two rows.
+    #[inline]
+    pub(crate) fn compare<const N: usize>(&self, a: &[u8; N], b: &[u8; N]) -> Ordering {
+        let by_coordinate = self.coordinate(a).cmp(&self.coordinate(b));
+        if self.skip + 8 >= self.key {
+            return by_coordinate;
+        }
+        let behind = self.skip + 8..self.key;
+        by_coordinate.then_with(|| a.get(behind.clone()).cmp(&b.get(behind.clone())))
+    }
+}
+
+/// Sorts rows by key; `scratch` is memory to work in, at best for as many rows as the cache of a core holds.
+pub(crate) fn sort_rows<const N: usize>(rows: &mut [[u8; N]], key: usize, scratch: &mut Vec<[u8; N]>) {
+    if rows.is_sorted_by(|a, b| KeyShape::new(key).compare(a, b).is_le()) {
+        return;
+    }
+    let shape = KeyShape::new(key).narrowed(rows);
+    sort_part(rows, shape, scratch);
+}
+
+/// Smallest and largest coordinate.
+fn extent<const N: usize>(rows: &[[u8; N]], shape: KeyShape) -> (u64, u64) {
+    rows.iter().fold((u64::MAX, 0), |(low, high), row| {
+        let coordinate = shape.coordinate(row);
+        (low.min(coordinate), high.max(coordinate))
+    })
+}
+
+fn bits_of(number: u64) -> u32 {
+    u64::BITS - number.leading_zeros()
+}
+
+fn sort_part<const N: usize>(rows: &mut [[u8; N]], shape: KeyShape, scratch: &mut Vec<[u8; N]>) {
+    if rows.len() <= FEW_ROWS {
+        return rows.sort_unstable_by(|a, b| shape.compare(a, b));
+    }
+    let (low, high) = extent(rows, shape);
+    if rows.len() <= scratch.capacity() {
+        sort_in_cache(rows, shape, low, bits_of(high - low), scratch);
+    } else if low == high {
+        rows.sort_unstable_by(|a, b| shape.compare(a, b));
+    } else {
+        let ends = part_by_flags(rows, shape, low, bits_of(high - low).saturating_sub(FLAG_BITS));
+        let mut start = 0;
+        for end in ends {
+            sort_part(&mut rows[start..end], shape, scratch);
+            start = end;
+        }
+    }
+}
+
+/// Brings rows into the order of `(coordinate - low) >> shift`, which is below [`FLAGS`]; returns where each value's rows end.
+fn part_by_flags<const N: usize>(rows: &mut [[u8; N]], shape: KeyShape, low: u64, shift: u32) -> [usize; FLAGS] {
+    let flag = |row: &[u8; N]| ((shape.coordinate(row) - low) >> shift) as usize % FLAGS;
+    let mut counts = [0; FLAGS];
+    rows.iter().for_each(|row| counts[flag(row)] += 1);
+    let (mut next, mut ends) = ([0; FLAGS], [0; FLAGS]);
+    let mut total = 0;
+    for ((next, end), count) in next.iter_mut().zip(&mut ends).zip(counts) {
+        *next = total;
+        total += count;
+        *end = total;
+    }
+    for part in 0..FLAGS {
+        while next[part] < ends[part] {
+            let at = next[part];
+            let mut row = rows[at];
+            let mut belongs = flag(&row);
+            // Each row is carried to its place, and the one found there is carried on, until one belongs where the first was.
+            while belongs != part {
+                std::mem::swap(&mut row, &mut rows[next[belongs]]);
+                next[belongs] += 1;
+                belongs = flag(&row);
+            }
+            rows[at] = row;
+            next[part] += 1;
+        }
+    }
+    ends
+}
+
+/// Radix sort of rows whose coordinates lie within `2^bits` of `low`.
+fn sort_in_cache<const N: usize>(
+    rows: &mut [[u8; N]],
+    shape: KeyShape,
+    low: u64,
+    bits: u32,
+    scratch: &mut Vec<[u8; N]>,
+) {
+    let wanted = bits.min(bits_of(rows.len() as u64) + EXTRA_BITS);
+    if wanted > 0 {
+        let passes = wanted.div_ceil(DIGIT_BITS_MAX);
+        let digit_bits = wanted.div_ceil(passes);
+        let shift = bits - wanted;
+        scratch.clear();
+        scratch.extend_from_slice(rows);
+        let mut in_scratch = true;
+        for pass in 0..passes {
+            let digit = Digit { low, shift: shift + pass * digit_bits, mask: (1 << digit_bits) - 1 };
+            if in_scratch {
+                scatter(scratch, rows, shape, digit);
+            } else {
+                scatter(rows, scratch, shape, digit);
+            }
+            in_scratch = !in_scratch;
+        }
+        if in_scratch {
+            rows.copy_from_slice(scratch);
+        }
+    }
+    if !insert_all(rows, shape) {
+        rows.sort_unstable_by(|a, b| shape.compare(a, b));
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Digit {
+    low: u64,
+    shift: u32,
+    mask: u64,
+}
+
+/// Copies rows in the order of one digit; rows of one digit keep theirs.
+fn scatter<const N: usize>(from: &[[u8; N]], to: &mut [[u8; N]], shape: KeyShape, digit: Digit) {
+    let value = |row: &[u8; N]| (((shape.coordinate(row) - digit.low) >> digit.shift) & digit.mask) as usize;
+    let mut next = [0_u32; 1 << DIGIT_BITS_MAX];
+    from.iter().for_each(|row| next[value(row)] += 1);
+    let mut total = 0;
+    for slot in next.iter_mut().take(digit.mask as usize + 1) {
+        total += std::mem::replace(slot, total);
+    }
+    for row in from {
+        let slot = &mut next[value(row)];
+        to[*slot as usize] = *row;
+        *slot += 1;
+    }
+}
+
+/// Insertion sort; `false` where it took too long, all rows still being there.
+fn insert_all<const N: usize>(rows: &mut [[u8; N]], shape: KeyShape) -> bool {
+    let mut moves_left = rows.len().saturating_mul(MOVES_MAX);
+    for at in 1..rows.len() {
+        let row = rows[at];
+        let mut to = at;
+        while to > 0 && shape.compare(&rows[to - 1], &row).is_gt() {
+            rows[to] = rows[to - 1];
+            to -= 1;
+        }
+        if to < at {
+            rows[to] = row;
+            let moves = at - to;
+            if moves > moves_left {
+                return false;
+            }
+            moves_left -= moves;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<const N: usize>(keys: impl Iterator<Item = [u8; N]>, key: usize, scratch_rows: usize, what: &str) {
+        let rows: Vec<[u8; N]> = keys.collect();
+        let mut sorted = rows.clone();
+        sort_rows(&mut sorted, key, &mut Vec::with_capacity(scratch_rows));
+        assert!(sorted.is_sorted_by(|a, b| a[..key] <= b[..key]), "{what}: {N} {key} {scratch_rows}");
+        let (mut all, mut found) = (rows, sorted);
+        all.sort();
+        found.sort();
+        assert!(all == found, "{what}: other rows came out");
+    }
+
+    fn row<const N: usize>(number: u64, arrival: u64) -> [u8; N] {
+        let mut row = [0; N];
+        for (i, byte) in row.iter_mut().enumerate() {
+            *byte = (arrival >> (8 * (i % 8))) as u8;
+        }
+        row[..8].copy_from_slice(&number.to_be_bytes());
+        row
+    }
+
+    #[test]
+    fn rows_of_any_distribution_are_sorted_by_key() {
+        let noise = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        type Distribution = (&'static str, fn(u64, u64) -> u64);
+        let distributions: [Distribution; 8] = [
+            ("uniform", |noise, _| noise),
+            ("equal", |_, _| 7),
+            ("two", |noise, _| (noise & 1) * u64::MAX),
+            ("log-uniform", |noise, _| noise >> (noise % 64)),
+            ("crowded", |noise, i| if i % 1000 == 0 { noise } else { (1 << 40) + noise % 5000 }),
+            ("ascending", |_, i| i),
+            ("descending", |_, i| u64::MAX - i),
+            ("ends", |noise, _| if noise % 2 == 0 { noise % 7 } else { u64::MAX - noise % 7 }),
+        ];
+        for (what, key_of) in distributions {
+            for count in [0, 1, 2, 97, 500, 30_000] {
+                for scratch_rows in [0, 200, 100_000] {
+                    let keys = || (0..count).map(|i| (i, key_of(noise(i), i)));
+                    check::<16>(keys().map(|(i, key)| row(key, i)), 8, scratch_rows, what);
+                    check::<8>(keys().map(|(i, key)| row(key, i)), 8, scratch_rows, what);
+                    check::<24>(keys().map(|(i, key)| row(key, i)), 16, scratch_rows, what);
+                    check::<16>(keys().map(|(i, key)| row(key, i)), 3, scratch_rows, what);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_keys_that_begin_alike_are_told_apart_behind() {
+        for differing in [0, 7, 8, 15, 23] {
+            let keys = (0..5000_u64).map(|i| {
+                let mut row = [b'x'; 32];
+                row[differing] = (i * 37 % 251) as u8;
+                row[24..].copy_from_slice(&i.to_le_bytes());
+                row
+            });
+            check::<32>(keys, 24, 100_000, "alike");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! External sort of rows of any length, by the sorter of the tables.
+
+use super::input::{Input, Progress, input_bytes};
+use super::relation::sorted_facts;
+use crate::error::Result;
+use crate::io::sync::Mutex;
+use crate::join::rows::{Chunk, RowStream, RowsView};
+use crate::join::source::{Facts, KeyRange, Relation};
+use crate::join::spill::{Spill, SpillName};
+use crate::join::task::{Share, Task};
+use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
+use std::sync::Arc;
+
+/// Sorted rows are handed out in chunks of at most so many bytes.
+const CHUNK_BYTES_MAX: usize = 64 << 10;
+
+/// A relation that is sorted when it is first read, and again whenever it is read once more.
+#[derive(Debug)]
+pub(super) struct GeneralRelation {
+    facts: Facts,
+    source: Arc<dyn Relation>,
+    spill: Arc<Spill>,
+    sorted: Mutex<Option<Ready>>,
+}
+
+/// A sort that waits for its only reader.
+#[derive(Debug)]
+struct Ready {
+    // Run files go before their name does.
+    sorted: crate::table::sort::Sorted,
+    _name: SpillName,
+    /// What the sort takes.
+    memory: Share,
+}
+
+impl GeneralRelation {
+    /// Sorts a relation within `memory`.
+    pub(super) fn sort(
+        source: Arc<dyn Relation>,
+        spill: &Arc<Spill>,
+        memory: Share,
+        progress: &mut Progress,
+    ) -> Result<Self> {
+        let ready = sort(&*source, spill, memory, progress)?;
+        let (facts, spill) = (sorted_facts(source.facts()), Arc::clone(spill));
+        Ok(Self { facts, source, spill, sorted: Mutex::new(Some(ready)) })
+    }
+}
+
+fn sort(source: &dyn Relation, spill: &Arc<Spill>, mut memory: Share, progress: &mut Progress) -> Result<Ready> {
+    let task = spill.task();
+    let input_bytes = input_bytes(memory.bytes());
+    memory.shrink_to(memory.bytes().saturating_sub(input_bytes));
+    let name = spill.name()?;
+    // A value that lies elsewhere is fetched into memory of its own.
+    let budget_bytes = (memory.bytes() / 4 * 3).max(SORT_BUDGET_BYTES_MIN);
+    let mut sorter = Sorter::new(Arc::clone(spill.storage()), budget_bytes, name.as_str())?;
+    let mut input = Input::open(source, task, task.budget.take(input_bytes, "reading")?, progress)?;
+    let mut long = Vec::new();
+    while input.advance()? {
+        input.visit(&mut long, |key, value| sorter.push(key, value))?;
+    }
+    drop((input, long));
+    Ok(Ready { sorted: sorter.finish()?, _name: name, memory })
+}
+
+impl Relation for GeneralRelation {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Box<dyn RowStream>> {
+        let ready = self.sorted.lock().take();
+        let (ready, chunk_memory) = match ready {
+            Some(ready) => (ready, memory),
+            None => {
+                // Nobody reads a sorted copy twice but to join a part of it at a time.
+                let chunk_memory = task.budget.take(memory.bytes() / 8, "a sorted copy")?;
+                let mut memory = memory;
+                memory.shrink_to(memory.bytes() - memory.bytes() / 8);
+                let mut progress = Progress::new(task, self.facts.rows);
+                (sort(&*self.source, &self.spill, memory, &mut progress)?, chunk_memory)
+            }
+        };
+        let chunk_bytes = (chunk_memory.bytes() as usize / 4).min(CHUNK_BYTES_MAX);
+        let chunk = Chunk::new(self.facts.key_bytes, self.facts.value_bytes, 2 * chunk_bytes);
+        Ok(Box::new(SortedRows {
+            ready,
+            chunk,
+            chunk_bytes,
+            range: range.clone(),
+            task: Arc::clone(task),
+            _memory: chunk_memory,
+        }))
+    }
+}
+
+struct SortedRows {
+    ready: Ready,
+    chunk: Chunk,
+    chunk_bytes: usize,
+    range: KeyRange,
+    task: Arc<Task>,
+    _memory: Share,
+}
+
+impl RowStream for SortedRows {
+    fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        self.chunk.clear();
+        while self.chunk.taken_bytes() < self.chunk_bytes {
+            let Some((key, value)) = self.ready.sorted.next_record()? else { break };
+            if self.range.holds(key) && from.is_none_or(|from| key >= from) {
+                self.chunk.push(key, value);
+            }
+        }
+        Ok(!self.chunk.is_empty())
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        self.chunk.rows()
+    }
+}

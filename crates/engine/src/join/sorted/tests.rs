@@ -1,0 +1,1 @@
+//! Sorted copies of relations of any shape, within any limit.
