@@ -8,6 +8,7 @@
 
 mod options;
 mod partition;
+mod plan;
 mod records;
 mod report;
 mod rows;
@@ -17,8 +18,11 @@ mod source;
 mod spill;
 mod stored;
 mod task;
+#[cfg(test)]
+mod trial;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
 pub use records::{Record, RecordShape, Records};
 pub use report::{JoinReport, Seconds};
 pub use source::Source;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::io::{Profile, Storage};
+use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -155,7 +156,8 @@ impl FromStr for Method {
 }
 
 /// One of the two relations of a join.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Side {
     /// The first one, all rows of which some kinds of join keep.
     Left,

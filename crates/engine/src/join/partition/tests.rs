@@ -1,1 +1,63 @@
-//! Partitions of relations of any shape, within any limit.
+//! Partitions of relations of any shape give the same rows in key order, within any limit, and leave nothing behind.
+
+use super::*;
+use crate::io::{MemoryStorage, Storage};
+use crate::join::source::Relation;
+use crate::join::trial::{self, Row, assert_arranged, caller, file, spill, spilled};
+use std::sync::Arc;
+
+const MIB: u64 = 1 << 20;
+
+fn check(relations: [(&Arc<dyn Relation>, &[Row]); 2], memory_bytes: u64, files: usize, what: &str) {
+    let storage = MemoryStorage::new();
+    let spill = spill(&storage, memory_bytes);
+    let part = memory_bytes / 4;
+    let copies = arrange(relations.map(|(relation, _)| relation), &spill, memory_bytes - part, part).unwrap();
+    assert_eq!(spilled(&storage), files, "{what}: files");
+    for (copy, (_, rows)) in copies.iter().zip(relations) {
+        assert!(copy.facts().is_sorted);
+        assert_arranged(&**copy, rows, part, &spill, what);
+    }
+    drop(copies);
+    assert_eq!(spill.task().budget.left_bytes(), memory_bytes, "{what}: memory is not given back");
+    drop(spill);
+    assert!(storage.list().unwrap().is_empty(), "{what}: files were left");
+}
+
+#[test]
+fn what_exceeds_memory_is_scattered_and_what_fits_is_held() {
+    for (what, key) in trial::key_sets() {
+        let small = trial::rows(3000, 8, key);
+        let large = trial::rows(150_000, 8, |i| key(i ^ 0xFFFF));
+        let wide = trial::rows(60_000, 24, |i| key(i + 17));
+        let [one, two, three] = [&small, &large, &wide].map(|rows| file(rows));
+        check([(&one, &small), (&one, &small)], MIB, 0, what);
+        check([(&one, &small), (&two, &large)], MIB, 1, what);
+        check([(&three, &wide), (&two, &large)], MIB, 2, what);
+        check([(&three, &wide), (&two, &large)], 8 * MIB, 0, what);
+    }
+}
+
+#[test]
+fn rows_of_any_length_are_scattered() {
+    for distinct in [1, 100, 1_000_000] {
+        let (left, right) = (trial::texts(40_000, distinct), trial::texts(30_000, distinct));
+        check([(&caller(&left), &left), (&caller(&right), &right)], MIB, 2, "texts");
+        check([(&caller(&left), &left), (&caller(&[]), &[])], MIB, 2, "texts beside nothing");
+    }
+}
+
+#[test]
+fn trees_hold_rows_in_key_order() {
+    for (what, key) in trial::key_sets() {
+        let (left, right) = (trial::rows(20_000, 8, key), trial::rows(3000, 5, key));
+        let storage = MemoryStorage::new();
+        let spill = spill(&storage, 16 * MIB);
+        let copies = arrange_btree([&file(&left), &file(&right)], &spill, 12 * MIB).unwrap();
+        for (copy, rows) in copies.iter().zip([left, right]) {
+            assert_arranged(&**copy, &rows, MIB, &spill, what);
+        }
+        drop((copies, spill));
+        assert!(storage.list().unwrap().is_empty(), "{what}: files were left");
+    }
+}

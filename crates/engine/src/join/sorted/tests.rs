@@ -1,1 +1,48 @@
-//! Sorted copies of relations of any shape, within any limit.
+//! Sorted copies of relations of any shape give the same rows in key order, within any limit, and leave nothing behind.
+
+use super::*;
+use crate::io::{MemoryStorage, Storage};
+use crate::join::trial::{self, Row, assert_arranged, caller, file, spill, spilled};
+
+const MIB: u64 = 1 << 20;
+
+fn check(relation: &Arc<dyn Relation>, rows: &[Row], memory_bytes: u64, spills: bool, what: &str) {
+    let storage = MemoryStorage::new();
+    let spill = spill(&storage, memory_bytes);
+    let mut progress = Progress::new(spill.task(), rows.len() as u64);
+    let part = memory_bytes / 4;
+    let copy = arrange(relation, &spill, memory_bytes - part, part, &mut progress).unwrap();
+    assert_eq!(spilled(&storage) > 0, spills, "{what}: files");
+    assert!(copy.facts().is_sorted);
+    assert_arranged(&*copy, rows, part, &spill, what);
+    drop(copy);
+    assert_eq!(spill.task().budget.left_bytes(), memory_bytes, "{what}: memory is not given back");
+    drop(spill);
+    assert!(storage.list().unwrap().is_empty(), "{what}: files were left");
+}
+
+#[test]
+fn rows_of_one_width_are_sorted_in_memory_or_in_runs() {
+    for (what, key) in trial::key_sets() {
+        for (count, value_bytes, spills) in [(0, 8, false), (1, 8, false), (3000, 8, false), (150_000, 8, true), (90_000, 16, true)] {
+            let rows = trial::rows(count, value_bytes, key);
+            check(&file(&rows), &rows, MIB, spills, &format!("{count} {what}"));
+        }
+    }
+}
+
+#[test]
+fn more_runs_than_are_merged_at_one_time_take_several_passes() {
+    let rows = trial::rows(1_500_000, 0, crate::join::records::mix);
+    check(&file(&rows), &rows, MIB, true, "many runs");
+}
+
+#[test]
+fn rows_of_other_widths_and_any_lengths_are_sorted() {
+    let rows = trial::rows(100_000, 3, crate::join::records::mix);
+    check(&file(&rows), &rows, MIB, true, "11 bytes");
+    for count in [0, 100, 40_000] {
+        let rows = trial::texts(count, 5000);
+        check(&caller(&rows), &rows, MIB, count > 100, "texts");
+    }
+}

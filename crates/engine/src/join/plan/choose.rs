@@ -1,0 +1,185 @@
+//! Of all methods, the one that is expected to take least.
+
+use super::cost::Cost;
+use super::facts::{Access, Case};
+use crate::join::options::{Method, Side};
+
+/// One method with its roles, and what is expected of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::join) struct Candidate {
+    pub(in crate::join) method: Method,
+    /// The relation that is looked up in, hashed, or indexed.
+    pub(in crate::join) inner: Option<Side>,
+    /// Or why it cannot run.
+    pub(in crate::join) cost: Result<Cost, String>,
+}
+
+/// More threads are started when each has so much to do, in microseconds: starting and stopping one, and cutting the input, take some
+/// hundred.
+const THREAD_WORTH_US: f64 = 50_000.0;
+/// Least memory that a thread works with, in bytes.
+const THREAD_MEMORY_BYTES: f64 = 4_194_304.0;
+
+impl Case<'_> {
+    /// All methods with the better of their roles, or with `inner` where it is given: the cheapest first, those that cannot run last.
+    pub(in crate::join) fn candidates(&self, asked: Method, inner: Option<Side>) -> Vec<Candidate> {
+        let mut methods: Vec<Method> = Method::ALL.into_iter().filter(|method| *method != Method::Auto).collect();
+        if let Method::InljPgm { .. } = asked {
+            methods.retain(|method| !matches!(method, Method::InljPgm { .. }));
+            methods.push(asked);
+        }
+        let mut found: Vec<Candidate> = methods.into_iter().map(|method| self.candidate(method, inner)).collect();
+        let total = |candidate: &Candidate| candidate.cost.as_ref().map_or(f64::INFINITY, |cost| cost.total_us);
+        found.sort_by(|a, b| total(a).total_cmp(&total(b)));
+        found
+    }
+
+    /// A method with the better of its roles.
+    fn candidate(&self, method: Method, inner: Option<Side>) -> Candidate {
+        if matches!(method, Method::Merge | Method::Partition | Method::PartitionBtree) {
+            return Candidate { method, inner: None, cost: self.cost(method, Side::Right) };
+        }
+        let sides = inner.map_or(vec![Side::Right, Side::Left], |side| vec![side]);
+        let costs = sides.into_iter().map(|side| (side, self.cost(method, side)));
+        let better = costs.min_by(|(_, a), (_, b)| {
+            let total = |cost: &Result<Cost, String>| cost.as_ref().map_or(f64::INFINITY, |cost| cost.total_us);
+            total(a).total_cmp(&total(b))
+        });
+        match better {
+            Some((side, cost)) => Candidate { method, inner: Some(side), cost },
+            None => Candidate { method, inner: None, cost: Err("it has no role to play".into()) },
+        }
+    }
+
+    /// What a method takes with one side as the one that is looked up in.
+    fn cost(&self, method: Method, inner: Side) -> Result<Cost, String> {
+        match method {
+            Method::Merge => Ok(self.merge()),
+            Method::Hash => Ok(self.hash(inner)),
+            Method::Inlj => self.planned(inner),
+            Method::InljIndex => self.open_probes(inner),
+            Method::Partition => Ok(self.partition()),
+            Method::PartitionBtree => self.no_btree().map_or_else(|| Ok(self.partition_btree()), Err),
+            Method::Auto => Err("it is no method of its own".into()),
+            _ => self.probes(method, inner),
+        }
+    }
+
+    /// Threads that pay off for work of this cost.
+    pub(in crate::join) fn threads(&self, cost: &Cost) -> usize {
+        let by_work = (cost.cpu_us / THREAD_WORTH_US).floor();
+        let by_memory = (self.setting.memory_bytes / THREAD_MEMORY_BYTES).floor();
+        let most = self.setting.threads.max(1) as f64;
+        by_work.min(by_memory).clamp(1.0, most) as usize
+    }
+
+    /// Whether a table carries an exact index.
+    pub(in crate::join) fn has_index(&self, side: Side) -> bool {
+        matches!(&self.side(side).access, Access::Blocks(blocks) if blocks.carried.is_some())
+            || self.side(side).access == Access::Probe
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::facts::{Blocks, Carried, Setting, SideFacts};
+    use super::super::spread::Spread;
+    use super::*;
+    use crate::io::Profile;
+    use crate::join::options::JoinKind;
+
+    const ROWS: f64 = 1e7;
+    const BLOCK_BYTES: u64 = 4096;
+
+    /// Records of 16 bytes.
+    fn table(rows: f64, carries_index: bool) -> SideFacts {
+        let count = (rows / 255.0).ceil();
+        let carried = carries_index.then_some(Carried { unread_bytes: 0, memory_bytes: 16 * count as u64 });
+        SideFacts {
+            name: format!("table of {rows}"),
+            rows,
+            bytes: rows * 16.0,
+            key_bytes: Some(8.0),
+            value_bytes: Some(8.0),
+            is_sorted: true,
+            is_distinct: true,
+            access: Access::Blocks(Blocks { count, bytes: BLOCK_BYTES, carried }),
+        }
+    }
+
+    fn unsorted(rows: f64) -> SideFacts {
+        SideFacts { is_sorted: false, access: Access::Scan, ..table(rows, false) }
+    }
+
+    fn best(left: SideFacts, right: SideFacts, kind: JoinKind, profile: &Profile, memory_bytes: f64) -> Candidate {
+        let blocks = |side: &SideFacts| match &side.access {
+            Access::Blocks(blocks) => blocks.count,
+            _ => 0.0,
+        };
+        let case = Case {
+            left_over_right: Spread::even(left.rows, blocks(&right)),
+            right_over_left: Spread::even(right.rows, blocks(&left)),
+            setting: Setting { kind, profile, memory_bytes, threads: 1, any_order: false },
+            left,
+            right,
+        };
+        case.candidates(Method::Auto, None).remove(0)
+    }
+
+    fn profiles() -> impl Iterator<Item = Profile> {
+        Profile::names().map(|name| Profile::named(name).unwrap())
+    }
+
+    #[test]
+    fn a_small_outer_relation_looks_up_in_the_large_one() {
+        for profile in profiles() {
+            for swapped in [false, true] {
+                let (small, large) = (table(1e3, true), table(ROWS, true));
+                let (left, right) = if swapped { (large, small) } else { (small, large) };
+                let chosen = best(left, right, JoinKind::Inner, &profile, 256e6);
+                let large_side = if swapped { Side::Left } else { Side::Right };
+                assert_eq!((chosen.method, chosen.inner), (Method::Inlj, Some(large_side)), "{profile:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_is_not_built_where_all_is_read_anyway() {
+        for profile in profiles() {
+            let chosen = best(table(ROWS, false), table(ROWS, false), JoinKind::Inner, &profile, 256e6);
+            assert_eq!(chosen.method, Method::Merge, "{profile:?}");
+        }
+    }
+
+    #[test]
+    fn a_relation_whose_rows_are_all_wanted_is_never_looked_up_in() {
+        for kind in [JoinKind::Left, JoinKind::Anti] {
+            for profile in profiles() {
+                let chosen = best(table(ROWS, true), table(1e3, true), kind, &profile, 256e6);
+                assert!(chosen.method == Method::Merge || chosen.inner != Some(Side::Left), "{kind} {chosen:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_sorted_is_joined_by_no_method_that_needs_blocks() {
+        for profile in profiles() {
+            for memory_bytes in [16e6, 300e6, 4e9] {
+                let chosen = best(unsorted(2e7), unsorted(2e7), JoinKind::Inner, &profile, memory_bytes);
+                assert!(matches!(chosen.method, Method::Merge | Method::Hash | Method::Partition), "{chosen:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn less_memory_is_hardly_expected_to_be_faster() {
+        for profile in profiles() {
+            let total = |memory_bytes| {
+                best(unsorted(2e7), unsorted(2e7), JoinKind::Inner, &profile, memory_bytes).cost.unwrap().total_us
+            };
+            let totals = [4e6, 64e6, 300e6, 4e9].map(total);
+            // Shorter runs are sorted in fewer steps.
+            assert!(totals.is_sorted_by(|a, b| *a >= b * 0.9), "{profile:?}: {totals:?}");
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! From two relations and what was asked for to a plan.
+
+use super::choose::Candidate;
+use super::cost::Cost;
+use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
+use super::facts::{Access, Blocks, Carried, Case, Setting, SideFacts};
+use super::shape::ReadShape;
+use super::spread::{Outlined, Spread, worthwhile_gap_bytes};
+use crate::error::{Error, Result};
+use crate::join::options::{JoinOptions, Method, Side};
+use crate::join::report::JoinReport;
+use crate::join::source::Relation;
+use crate::table::{OutlinePoint, Table};
+
+/// How a join is to be done.
+#[derive(Clone, Debug)]
+pub(in crate::join) struct Plan {
+    /// Never [`Method::Auto`].
+    pub(in crate::join) method: Method,
+    /// The relation that is looked up in, hashed or indexed.
+    pub(in crate::join) inner: Side,
+    pub(in crate::join) threads: usize,
+    /// How relations are read from end to end.
+    pub(in crate::join) scan: ReadShape,
+    pub(in crate::join) explanation: Explanation,
+}
+
+/// Chooses how to join two relations.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] where the method that was asked for cannot run, with the reason.
+pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: &JoinOptions) -> Result<Plan> {
+    let (left_side, right_side) = (gathered(left), gathered(right));
+    let case = Case {
+        left_over_right: spread(&left_side, &right_side),
+        right_over_left: spread(&right_side, &left_side),
+        left: left_side.0,
+        right: right_side.0,
+        setting: Setting {
+            kind: options.kind,
+            profile: &options.profile,
+            memory_bytes: options.memory_bytes as f64,
+            threads: options.threads,
+            any_order: options.any_order,
+        },
+    };
+    let candidates = case.candidates(options.method, options.inner);
+    let chosen = choose(&candidates, options.method)?;
+    let cost = chosen.cost.as_ref().copied().unwrap_or_default();
+    let (method, inner) = (chosen.method, chosen.inner.or(options.inner).unwrap_or(smaller(&case).other()));
+    let threads = case.threads(&cost);
+    Ok(Plan {
+        method,
+        inner,
+        threads,
+        scan: case.scan_shape(),
+        explanation: explain(&case, options, chosen, &cost, threads, &candidates),
+    })
+}
+
+fn smaller(case: &Case<'_>) -> Side {
+    if case.left.rows <= case.right.rows { Side::Left } else { Side::Right }
+}
+
+/// The cheapest, or the one that was asked for.
+fn choose(candidates: &[Candidate], asked: Method) -> Result<&Candidate> {
+    let wanted = candidates.iter().find(|candidate| asked == Method::Auto || candidate.method == asked);
+    match wanted {
+        Some(Candidate { cost: Err(reason), method, .. }) => {
+            Err(Error::InvalidArgument(format!("the method {method} cannot join these: {reason}; try `auto`")))
+        }
+        Some(candidate) => Ok(candidate),
+        None => Err(Error::InvalidArgument(format!("there is no method {asked} here; try `auto`"))),
+    }
+}
+
+/// The facts of a relation, and the outline of the table that it may be.
+fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<OutlinePoint>) {
+    let facts = relation.facts();
+    let (access, outline) = match relation.table() {
+        Some(table) => (Access::Blocks(blocks(table)), table.outline(OUTLINE_POINTS)),
+        None if relation.prober().is_some() => (Access::Probe, Vec::new()),
+        None => (Access::Scan, Vec::new()),
+    };
+    let facts = SideFacts {
+        name: facts.name.clone(),
+        rows: facts.rows as f64,
+        bytes: facts.bytes as f64,
+        key_bytes: facts.key_bytes.map(|bytes| bytes as f64),
+        value_bytes: facts.value_bytes.map(|bytes| bytes as f64),
+        is_sorted: facts.is_sorted,
+        is_distinct: facts.is_distinct,
+        access,
+    };
+    (facts, outline)
+}
+
+fn blocks(table: &Table) -> Blocks {
+    let report = table.explain();
+    let carried = table.exact_separators_unread().map(|unread_bytes| Carried {
+        unread_bytes,
+        memory_bytes: report.blocks.saturating_mul(SEPARATOR_MEMORY_BYTES),
+    });
+    Blocks { count: report.blocks as f64, bytes: report.block_size_bytes, carried }
+}
+
+/// What a separator of an 8-byte key takes in memory, with the place of its block.
+const SEPARATOR_MEMORY_BYTES: u64 = 16;
+/// Points of an outline: some hundred stretches tell dense keys from sparse ones, and take a fraction of a millisecond to compare.
+const OUTLINE_POINTS: usize = 512;
+
+/// How the keys of one side lie over the blocks of the other.
+fn spread(
+    (outer, outer_points): &(SideFacts, Vec<OutlinePoint>),
+    (inner, inner_points): &(SideFacts, Vec<OutlinePoint>),
+) -> Spread {
+    let Access::Blocks(inner_blocks) = &inner.access else { return Spread::default() };
+    let inner_table = Outlined { points: inner_points, blocks: inner_blocks.count, rows: inner.rows };
+    match &outer.access {
+        Access::Blocks(blocks) => {
+            Spread::between(&Outlined { points: outer_points, blocks: blocks.count, rows: outer.rows }, &inner_table)
+        }
+        _ => Spread::even(outer.rows, inner_blocks.count),
+    }
+}
+
+fn explain(
+    case: &Case<'_>,
+    options: &JoinOptions,
+    chosen: &Candidate,
+    predicted: &Cost,
+    threads: usize,
+    candidates: &[Candidate],
+) -> Explanation {
+    let scan = case.scan_shape();
+    let rule = chosen.inner.and_then(|inner| match &case.side(inner).access {
+        Access::Blocks(blocks) => Some((inner, case.read_rule(blocks))),
+        _ => None,
+    });
+    let reads = ReadPlan {
+        request_bytes: scan.request_bytes,
+        at_once: scan.at_once,
+        gap_bytes: rule.map_or(0, |(_, rule)| worthwhile_gap_bytes(case.setting.profile, rule.block_bytes)),
+        range_share: rule.map_or(1.0, |(inner, rule)| case.spread_over(inner).planned_reads(&rule).range_share),
+    };
+    Explanation {
+        method: chosen.method.to_string(),
+        is_asked_for: options.method != Method::Auto,
+        inner: chosen.inner,
+        profile: options.profile.name().to_owned(),
+        memory_bytes: options.memory_bytes,
+        threads,
+        reads,
+        left: summary(case, Side::Left),
+        right: summary(case, Side::Right),
+        predicted: *predicted,
+        actual: None,
+        alternatives: candidates.iter().map(alternative).collect(),
+    }
+}
+
+fn summary(case: &Case<'_>, side: Side) -> RelationSummary {
+    let facts = case.side(side);
+    RelationSummary {
+        name: facts.name.clone(),
+        rows: facts.rows,
+        bytes: facts.bytes,
+        is_sorted: facts.is_sorted,
+        has_index: case.has_index(side),
+    }
+}
+
+fn alternative(candidate: &Candidate) -> Alternative {
+    Alternative {
+        method: candidate.method.to_string(),
+        inner: candidate.inner,
+        predicted: candidate.cost.as_ref().ok().copied(),
+        refused: candidate.cost.as_ref().err().cloned(),
+    }
+}
+
+impl Explanation {
+    /// Fills in what the join took.
+    pub(in crate::join) fn complete(&mut self, report: &JoinReport) {
+        self.actual = Some(Actual {
+            total_us: report.seconds.total() * 1e6,
+            bytes_read: report.bytes_read,
+            requests: report.requests,
+            rows: report.rows,
+            peak_memory_bytes: report.peak_memory_bytes,
+        });
+    }
+}

@@ -1,0 +1,82 @@
+//! How large requests are, and how many of them go out at a time.
+
+use crate::io::Profile;
+
+/// Shortest and longest request of a scan, in bytes: below, calls cost more than what they bring; above, nothing is gained on any
+/// device that is known.
+const REQUEST_BYTES_MIN: u64 = 64 << 10;
+const REQUEST_BYTES_MAX: u64 = 8 << 20;
+/// A shape that takes more memory must be faster by this factor.
+const WORTHWHILE: f64 = 0.97;
+
+/// Requests of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::join) struct ReadShape {
+    /// Bytes of one request.
+    pub(in crate::join) request_bytes: u64,
+    /// Requests handed over at a time.
+    pub(in crate::join) at_once: u32,
+}
+
+impl ReadShape {
+    /// The shape that reads a long stretch fastest, with one batch of requests in a buffer of `buffer_bytes`; of shapes about equally
+    /// fast the one that takes least memory.
+    pub(in crate::join) fn sequential(profile: &Profile, buffer_bytes: u64) -> Self {
+        let mut best = Self { request_bytes: REQUEST_BYTES_MIN.min(buffer_bytes.max(1)), at_once: 1 };
+        let mut best_us = best.us_per_byte(profile);
+        let mut taken_bytes = REQUEST_BYTES_MIN;
+        while taken_bytes <= buffer_bytes {
+            let mut at_once = 1;
+            while at_once <= profile.parallel() && taken_bytes / u64::from(at_once) >= REQUEST_BYTES_MIN {
+                let shape = Self { request_bytes: taken_bytes / u64::from(at_once), at_once };
+                let us = shape.us_per_byte(profile);
+                if shape.request_bytes <= REQUEST_BYTES_MAX && us < best_us * WORTHWHILE {
+                    (best, best_us) = (shape, us);
+                }
+                at_once *= 2;
+            }
+            taken_bytes *= 2;
+        }
+        best
+    }
+
+    /// Bytes of one batch of requests.
+    pub(in crate::join) fn batch_bytes(self) -> u64 {
+        self.request_bytes * u64::from(self.at_once)
+    }
+
+    fn us_per_byte(self, profile: &Profile) -> f64 {
+        let rounds = f64::from(self.at_once.div_ceil(profile.parallel()));
+        rounds * profile.time_us(self.request_bytes) / self.batch_bytes() as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_fill_the_device_and_never_the_memory() {
+        for name in Profile::names() {
+            let profile = Profile::named(name).unwrap();
+            for buffer_bytes in [1_u64 << 16, 1 << 20, 16 << 20, 256 << 20] {
+                let shape = ReadShape::sequential(&profile, buffer_bytes);
+                assert!(shape.batch_bytes() <= buffer_bytes && shape.at_once <= profile.parallel(), "{name} {shape:?}");
+            }
+            let shape = ReadShape::sequential(&profile, 64 << 20);
+            // Most of the time goes into bytes where the memory allows it: a tenth into latency at most, or all places are taken.
+            let latency_share = profile.time_us(0) / profile.time_us(shape.request_bytes);
+            assert!(latency_share < 0.15 || shape.at_once > 1, "{name} {shape:?}");
+        }
+    }
+
+    #[test]
+    fn more_memory_never_reads_slower() {
+        for name in Profile::names() {
+            let profile = Profile::named(name).unwrap();
+            let times: Vec<f64> =
+                (16..28).map(|bits| ReadShape::sequential(&profile, 1 << bits).us_per_byte(&profile)).collect();
+            assert!(times.is_sorted_by(|a, b| a >= b), "{name}: {times:?}");
+        }
+    }
+}

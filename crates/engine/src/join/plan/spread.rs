@@ -1,0 +1,335 @@
+//! How the keys of the outer relation lie over the blocks of the inner one, and so which blocks a planned scan reads.
+//!
+//! ```text
+//! outer separators      a     b     c                 d
+//! inner blocks        |--|--|--|--|--|--|--|--|--|--|--|--|
+//!                      dense: all     sparse: a few, each with a gap behind it
+//! ```
+//!
+//! Between two separators of the outer relation lie about as many of its rows as anywhere else; how many blocks of the inner one
+//! lie there differs. So the density of probes is known stretch by stretch, without reading data (Section 4.2 knows one density
+//! for everything).
+
+use super::device::Requests;
+use crate::io::Profile;
+use crate::table::OutlinePoint;
+
+/// A stretch of keys in which both sides are taken for evenly spread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::join) struct Stretch {
+    /// Rows of the outer relation.
+    pub(in crate::join) outer_rows: f64,
+    /// Blocks of the inner relation.
+    pub(in crate::join) inner_blocks: f64,
+}
+
+/// All stretches, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::join) struct Spread {
+    stretches: Vec<Stretch>,
+}
+
+/// What a planned scan reads of the inner relation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::join) struct PlannedReads {
+    /// The requests.
+    pub(in crate::join) requests: Requests,
+    /// Blocks that hold what some key asks for.
+    pub(in crate::join) touched_blocks: f64,
+    /// Blocks that are read, those in gaps that are read along included.
+    pub(in crate::join) read_blocks: f64,
+    /// Stretches of blocks of which all are read in long requests.
+    pub(in crate::join) range_share: f64,
+}
+
+/// How a planned scan goes about its reads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::join) struct ReadRule {
+    /// Bytes of one block.
+    pub(in crate::join) block_bytes: u64,
+    /// A gap of up to so many bytes is read along.
+    pub(in crate::join) gap_bytes: u64,
+    /// Longest request, in bytes.
+    pub(in crate::join) piece_bytes: u64,
+    /// Requests handed over at a time.
+    pub(in crate::join) at_once: u32,
+}
+
+/// Most bytes between two blocks that are cheaper to read along than to jump over: T(a + gap + b) against T(a) + T(b).
+pub(in crate::join) fn worthwhile_gap_bytes(profile: &Profile, block_bytes: u64) -> u64 {
+    let apart_us = 2.0 * profile.time_us(block_bytes);
+    let along_is_cheaper = |gap: u64| profile.time_us(2 * block_bytes + gap) <= apart_us;
+    let (mut low, mut high) = (0_u64, 1_u64 << 40);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        if along_is_cheaper(middle) { low = middle } else { high = middle - 1 }
+    }
+    low
+}
+
+/// A table as its root outlines it.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::join) struct Outlined<'a> {
+    pub(in crate::join) points: &'a [OutlinePoint],
+    pub(in crate::join) blocks: f64,
+    pub(in crate::join) rows: f64,
+}
+
+/// Where keys lie among blocks: points of rising coordinate and place, straight lines between them.
+struct Curve(Vec<(f64, f64)>);
+
+impl Curve {
+    /// The last point, which no separator tells, lies as far away as the blocks before it suggest.
+    fn of(outlined: &Outlined<'_>, shared: usize) -> Self {
+        let coordinate = |key: &[u8]| {
+            let mut word = [0; 16];
+            word.iter_mut().zip(key.iter().skip(shared)).for_each(|(to, from)| *to = *from);
+            u128::from_be_bytes(word) as f64
+        };
+        let mut points: Vec<(f64, f64)> =
+            outlined.points.iter().map(|(key, block)| (coordinate(key), *block)).collect();
+        if let [.., before, last] = points[..] {
+            let slope = (last.0 - before.0) / (last.1 - before.1).max(f64::MIN_POSITIVE);
+            let end = last.0 + slope * (outlined.blocks - last.1).max(0.0);
+            points.push((end.min(u128::MAX as f64), outlined.blocks));
+        }
+        Self(points)
+    }
+
+    /// The place of a coordinate, as a fractional number of blocks.
+    fn place(&self, coordinate: f64) -> f64 {
+        let right = self.0.partition_point(|(known, _)| *known < coordinate);
+        match (right.checked_sub(1).and_then(|left| self.0.get(left)), self.0.get(right)) {
+            (Some(left), Some(right)) => {
+                let share = (coordinate - left.0) / (right.0 - left.0).max(f64::MIN_POSITIVE);
+                left.1 + (right.1 - left.1) * share.clamp(0.0, 1.0)
+            }
+            (None, Some(first)) => first.1,
+            (last, None) => last.map_or(0.0, |last| last.1),
+        }
+    }
+}
+
+/// Bytes that all keys of some outlines begin with.
+fn shared_prefix(outlines: &[&[OutlinePoint]]) -> usize {
+    let mut ends = outlines.iter().flat_map(|points| points.first().into_iter().chain(points.last()));
+    let Some((first, _)) = ends.next() else { return 0 };
+    ends.map(|(key, _)| key.iter().zip(first).take_while(|(a, b)| a == b).count()).min().unwrap_or(0)
+}
+
+impl Spread {
+    /// One density for everything, where nothing better is known.
+    pub(in crate::join) fn even(outer_rows: f64, inner_blocks: f64) -> Self {
+        Self { stretches: vec![Stretch { outer_rows, inner_blocks }] }
+    }
+
+    /// From what the roots of two tables tell: between two points of the outer one lie as many of its rows as blocks say, spread evenly
+    /// over the blocks of the inner one between the same two keys.
+    pub(in crate::join) fn between(outer: &Outlined<'_>, inner: &Outlined<'_>) -> Self {
+        if outer.points.len() < 2 || inner.points.len() < 2 {
+            return Self::even(outer.rows, inner.blocks);
+        }
+        let shared = shared_prefix(&[outer.points, inner.points]);
+        let (outer_curve, inner_curve) = (Curve::of(outer, shared), Curve::of(inner, shared));
+        let rows_a_block = outer.rows / outer.blocks.max(1.0);
+        let stretch = |pair: &[(f64, f64)]| Stretch {
+            outer_rows: (pair[1].1 - pair[0].1).max(0.0) * rows_a_block,
+            inner_blocks: (inner_curve.place(pair[1].0) - inner_curve.place(pair[0].0)).max(0.0),
+        };
+        Self { stretches: outer_curve.0.windows(2).map(stretch).collect() }
+    }
+
+    /// Blocks of the inner relation that lie in the range of the outer one.
+    pub(in crate::join) fn inner_blocks(&self) -> f64 {
+        self.stretches.iter().map(|stretch| stretch.inner_blocks).sum()
+    }
+
+    /// Blocks that at least one key of the outer relation leads to.
+    pub(in crate::join) fn touched_blocks(&self) -> f64 {
+        self.stretches.iter().map(|stretch| stretch.inner_blocks * stretch.touched_share()).sum()
+    }
+
+    /// Windows of so many blocks that a forward search reads, each beginning at a block that a key leads to and that the window before
+    /// did not reach.
+    pub(in crate::join) fn windows(&self, window_blocks: f64) -> f64 {
+        let windows = |stretch: &Stretch| {
+            let touched = stretch.touched_share();
+            if touched <= 0.0 {
+                return 0.0;
+            }
+            // Behind a window, the next touched block lies (1 - q) / q blocks away in the mean.
+            let cycle = window_blocks.max(1.0) + (1.0 - touched) / touched;
+            (stretch.inner_blocks / cycle).min(stretch.outer_rows)
+        };
+        self.stretches.iter().map(windows).sum()
+    }
+
+    /// What a planned scan by this rule reads.
+    pub(in crate::join) fn planned_reads(&self, rule: &ReadRule) -> PlannedReads {
+        let mut found = PlannedReads::default();
+        let mut long_blocks = 0.0;
+        for stretch in &self.stretches {
+            let reads = stretch.reads(rule);
+            found.requests.count += reads.requests.count;
+            found.requests.bytes += reads.requests.bytes;
+            found.touched_blocks += reads.touched_blocks;
+            found.read_blocks += reads.read_blocks;
+            if reads.read_blocks >= 0.5 * stretch.inner_blocks {
+                long_blocks += stretch.inner_blocks;
+            }
+        }
+        // A request that is shared by two stretches was counted in both as a part.
+        if found.requests.count > 0.0 {
+            found.requests.count = found.requests.count.max(1.0);
+        }
+        found.requests.at_once = rule.at_once;
+        found.range_share = if self.inner_blocks() > 0.0 { long_blocks / self.inner_blocks() } else { 0.0 };
+        found
+    }
+}
+
+impl Stretch {
+    /// Share of the blocks that some key leads to, each key leading to any of them.
+    fn touched_share(&self) -> f64 {
+        if self.inner_blocks <= 0.0 {
+            return 0.0;
+        }
+        if self.inner_blocks <= 1.0 {
+            return if self.outer_rows > 0.0 { 1.0 } else { 0.0 };
+        }
+        1.0 - (1.0 - 1.0 / self.inner_blocks).powf(self.outer_rows)
+    }
+
+    /// Touched blocks lie apart by gaps that are geometrically distributed; a gap of up to `gap_bytes` is read along.
+    fn reads(&self, rule: &ReadRule) -> PlannedReads {
+        let touched_share = self.touched_share();
+        let touched_blocks = self.inner_blocks * touched_share;
+        if touched_blocks <= 0.0 {
+            return PlannedReads::default();
+        }
+        let absent = 1.0 - touched_share;
+        let gap_blocks = (rule.gap_bytes / rule.block_bytes.max(1)) as f64;
+        // Behind a touched block: no touched one within the gap, and so a new request.
+        let breaks = absent.powf(gap_blocks + 1.0);
+        let along = gap_along(absent, gap_blocks);
+        let read_blocks = (touched_blocks * (1.0 + along)).min(self.inner_blocks.max(touched_blocks));
+        let bytes = read_blocks * rule.block_bytes as f64;
+        let starts = touched_blocks * breaks;
+        // Runs of blocks are exponentially long: so many of them exceed a piece once, twice, ...
+        let piece_blocks = (rule.piece_bytes.max(rule.block_bytes) / rule.block_bytes.max(1)) as f64;
+        let pieces_a_run = piece_blocks * starts / read_blocks;
+        let further = if pieces_a_run > 1e-9 { starts / pieces_a_run.exp_m1() } else { read_blocks / piece_blocks };
+        let count = starts + further;
+        let requests = Requests { count, bytes, at_once: rule.at_once };
+        PlannedReads { requests, touched_blocks, read_blocks, range_share: 0.0 }
+    }
+}
+
+/// Mean number of untouched blocks read along behind a touched one: the sum of j (1 - q)^j q for j from 1 to `most`.
+fn gap_along(absent: f64, most: f64) -> f64 {
+    let touched = 1.0 - absent;
+    if absent <= 0.0 || most < 1.0 || touched <= 0.0 {
+        return 0.0;
+    }
+    let power = absent.powf(most);
+    absent * (1.0 - power) / touched - most * power * absent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: ReadRule = ReadRule { block_bytes: 4096, gap_bytes: 3 * 4096, piece_bytes: 1 << 20, at_once: 16 };
+
+    /// Draws keys, marks blocks, and merges as the rule says.
+    fn drawn(stretch: Stretch, rule: &ReadRule) -> (f64, f64) {
+        let blocks = stretch.inner_blocks as usize;
+        let mut state = 7_u64;
+        let mut touched = vec![false; blocks];
+        for _ in 0..stretch.outer_rows as usize {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            touched[((u128::from(state) * blocks as u128) >> 64) as usize] = true;
+        }
+        let (gap, piece) =
+            ((rule.gap_bytes / rule.block_bytes) as usize, (rule.piece_bytes / rule.block_bytes) as usize);
+        let (mut requests, mut read, mut start, mut last) = (0, 0, None, 0);
+        for block in (0..blocks).filter(|&block| touched[block]) {
+            match start {
+                Some(first) if block - last - 1 <= gap && block - first < piece => read += block - last,
+                _ => {
+                    requests += 1;
+                    read += 1;
+                    start = Some(block);
+                }
+            }
+            last = block;
+        }
+        (f64::from(requests), read as f64)
+    }
+
+    #[test]
+    fn what_is_predicted_is_what_a_draw_finds() {
+        for ratio in [1.0, 10.0, 100.0, 300.0, 1000.0, 10_000.0] {
+            let stretch = Stretch { outer_rows: 10_000_000.0 / ratio, inner_blocks: 39_216.0 };
+            let spread = Spread { stretches: vec![stretch] };
+            let found = spread.planned_reads(&RULE);
+            let (requests, read) = drawn(stretch, &RULE);
+            let close = |found: f64, drawn: f64| (found - drawn).abs() <= 0.06 * drawn + 2.0;
+            assert!(close(found.requests.count, requests), "{ratio}: {} {requests}", found.requests.count);
+            assert!(close(found.read_blocks, read), "{ratio}: {} {read}", found.read_blocks);
+        }
+    }
+
+    #[test]
+    fn a_gap_is_read_along_for_as_long_as_it_is_cheaper_than_a_request() {
+        for (name, at_least, at_most) in
+            [("nvme", 60 << 10, 80 << 10), ("s3", 3 << 20, 4 << 20), ("hdd", 1 << 20, 2 << 20)]
+        {
+            let gap = worthwhile_gap_bytes(&Profile::named(name).unwrap(), 4096);
+            assert!((at_least..=at_most).contains(&gap), "{name}: {gap}");
+        }
+    }
+
+    /// Points of a table whose keys are those of `key` at each block.
+    fn outline(blocks: u64, key: impl Fn(u64) -> u64) -> Vec<OutlinePoint> {
+        (0..blocks).map(|block| (key(block).to_be_bytes().to_vec(), block as f64)).collect()
+    }
+
+    #[test]
+    fn separators_tell_dense_stretches_from_sparse_ones() {
+        // Half of the outer keys lie in a hundredth of the inner blocks.
+        let inner = outline(1000, |block| block * 1_000_000);
+        let outer = outline(10, |block| if block < 5 { block * 2_000_000 } else { (block - 4) * 150_000_000 });
+        let of = |points, blocks, rows| Outlined { points, blocks, rows };
+        let spread = Spread::between(&of(&outer, 10.0, 2000.0), &of(&inner, 1000.0, 255_000.0));
+        let even = Spread::even(2000.0, 1000.0);
+        assert!(spread.touched_blocks() < 0.8 * even.touched_blocks(), "{spread:?}");
+        let rows: f64 = spread.stretches.iter().map(|stretch| stretch.outer_rows).sum();
+        assert!((rows - 2000.0).abs() < 1.0, "{spread:?}");
+    }
+
+    #[test]
+    fn keys_outside_of_the_inner_range_ask_for_nothing() {
+        let inner = outline(100, |block| (1 << 40) + block * 1_000_000);
+        let of = |points, blocks| Outlined { points, blocks, rows: 25_500.0 };
+        let below = outline(100, |block| block * 1_000_000);
+        assert!(Spread::between(&of(&below, 100.0), &of(&inner, 100.0)).touched_blocks() < 1e-6);
+        let within = Spread::between(&of(&inner, 100.0), &of(&inner, 100.0));
+        assert!((within.inner_blocks() - 100.0).abs() < 1e-6 && within.touched_blocks() > 99.0);
+    }
+
+    #[test]
+    fn nothing_asks_for_nothing() {
+        assert!(Spread::even(0.0, 5.0).planned_reads(&RULE).requests.count == 0.0);
+        assert!(Spread::even(5.0, 0.0).planned_reads(&RULE).read_blocks == 0.0);
+        assert!(Spread::even(0.0, 5.0).windows(1.0) == 0.0);
+    }
+
+    #[test]
+    fn windows_are_as_many_as_a_forward_search_reads() {
+        let blocks = 10_000.0;
+        assert!((Spread::even(1e7, blocks).windows(1.0) - blocks).abs() < 1.0);
+        assert!((Spread::even(1e7, blocks).windows(2.0) - blocks / 2.0).abs() < 1.0);
+        assert!((Spread::even(100.0, blocks).windows(2.0) - 100.0).abs() < 5.0);
+    }
+}

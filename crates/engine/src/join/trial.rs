@@ -1,0 +1,139 @@
+//! Relations for tests: rows in any order, in files and from callers, and what must come out of them.
+
+use super::options::JoinOptions;
+use super::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
+use super::rows::RowStream;
+use super::source::{KeyRange, Relation};
+use super::spill::Spill;
+use super::task::Task;
+use crate::error::Result;
+use crate::io::{MemoryStorage, Storage};
+use crate::table::KeyType;
+use crate::table::beside::RecordFile;
+use std::sync::Arc;
+
+/// Key and value.
+pub(crate) type Row = (Vec<u8>, Vec<u8>);
+
+/// A join within a limit of memory, whose spill files go to `storage`.
+pub(crate) fn spill(storage: &MemoryStorage, memory_bytes: u64) -> Arc<Spill> {
+    let task = Task::new(&JoinOptions { memory_bytes, ..JoinOptions::default() }).unwrap();
+    Spill::open(&task, Arc::new(storage.clone()), "join").unwrap()
+}
+
+/// Rows with 8-byte keys, and values of `value_bytes` that tell rows apart.
+pub(crate) fn rows(count: u64, value_bytes: usize, key: impl Fn(u64) -> u64) -> Vec<Row> {
+    let value = |i: u64| {
+        let mut value = mix(i).to_le_bytes().repeat(value_bytes.div_ceil(8));
+        value.truncate(value_bytes);
+        value
+    };
+    (0..count).map(|i| (key(i).to_be_bytes().to_vec(), value(i))).collect()
+}
+
+/// Rows with keys and values of many lengths.
+pub(crate) fn texts(count: u64, distinct: u64) -> Vec<Row> {
+    let row = |i: u64| {
+        let number = mix(i) % distinct;
+        let key = format!("user{}{}", number, "x".repeat((mix(number) % 30) as usize));
+        (key.into_bytes(), vec![i as u8; (mix(i ^ 9) % 50) as usize])
+    };
+    (0..count).map(row).collect()
+}
+
+/// Keys that have broken such code before, by name.
+pub(crate) fn key_sets() -> [(&'static str, fn(u64) -> u64); 9] {
+    [
+        ("uniform", mix),
+        ("sorted", |i| i * 1000),
+        ("reversed", |i| u64::MAX - i * 7),
+        ("all equal", |_| 42),
+        ("one heavy", |i| if i % 2 == 0 { 1 << 50 } else { mix(i) }),
+        ("few", |i| mix(i) % 5),
+        ("log-uniform", |i| mix(i) >> (mix(i ^ 1) % 64)),
+        ("ends", |i| if i % 2 == 0 { i % 3 } else { u64::MAX - i % 3 }),
+        // All but the first key of each block of 4 KiB: what a sample of block heads would miss.
+        ("crowded", |i| if i % 256 == 0 { mix(i) } else { (1 << 33) + mix(i) % 100_000 }),
+    ]
+}
+
+/// Rows of one width as a file.
+pub(crate) fn file(rows: &[Row]) -> Arc<dyn Relation> {
+    let storage = MemoryStorage::new();
+    let content = rows.iter().flat_map(|(key, value)| [key.clone(), value.clone()].concat()).collect();
+    storage.put("rows", content).unwrap();
+    let value_bytes = rows.first().map_or(8, |(_, value)| value.len()) as u32;
+    let records = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes, little_endian: false };
+    Arc::new(FileRelation::open(&storage, "rows", records, false).unwrap())
+}
+
+/// Rows as a caller gives them; their number is not told truly.
+pub(crate) fn caller(rows: &[Row]) -> Arc<dyn Relation> {
+    let shape = RecordShape {
+        name: "rows of a test".into(),
+        key_type: KeyType::Bytes,
+        value_bytes: None,
+        rows: rows.len() as u64 / 2,
+        bytes: 10 * rows.len() as u64,
+    };
+    let rows = Arc::new(rows.to_vec());
+    let records = move || -> Records {
+        let rows = Arc::clone(&rows);
+        Box::new((0..rows.len()).map(move |i| Ok(rows[i].clone())))
+    };
+    Arc::new(CallerRelation::new(shape, Arc::new(records)))
+}
+
+/// All rows of a stream.
+pub(crate) fn collect(stream: &mut dyn RowStream) -> Result<Vec<Row>> {
+    let mut found = Vec::new();
+    while stream.advance(None)? {
+        let rows = stream.rows();
+        assert!(rows.len() > 0, "an empty chunk");
+        found.extend((0..rows.len()).map(|row| (rows.key(row).to_vec(), rows.value(row).to_vec())));
+    }
+    assert_eq!(stream.rows().len(), 0, "rows behind the end");
+    Ok(found)
+}
+
+/// Whether a sorted copy gives these rows, in key order, within ranges too, and leaves no file behind.
+pub(crate) fn assert_arranged(copy: &dyn Relation, rows: &[Row], scan_bytes: u64, spill: &Spill, what: &str) {
+    let task = spill.task();
+    let mut expected = rows.to_vec();
+    expected.sort();
+    let keys = [0, 1, 2].map(|part| expected.get(part * expected.len() / 3).map(|(key, _)| key.clone()));
+    let ranges = [
+        KeyRange::all(),
+        KeyRange { from: keys[1].clone(), to: keys[2].clone() },
+        KeyRange { from: keys[2].clone(), to: None },
+        KeyRange { from: None, to: keys[1].clone() },
+    ];
+    for range in ranges {
+        let memory = task.budget.take(scan_bytes, "a scan").unwrap();
+        let mut found = collect(&mut *copy.scan(&range, task, memory).unwrap()).unwrap();
+        assert!(found.is_sorted_by(|a, b| a.0 <= b.0), "{what}: out of order");
+        found.sort();
+        let wanted: Vec<Row> = expected.iter().filter(|(key, _)| range.holds(key)).cloned().collect();
+        assert_eq!(found.len(), wanted.len(), "{what}: {range:?}");
+        assert!(found == wanted, "{what}: other rows in {range:?}");
+    }
+    // Whatever is skipped, nothing from there on is missing.
+    if let Some(key) = &keys[1] {
+        let memory = task.budget.take(scan_bytes, "a scan").unwrap();
+        let mut stream = copy.scan(&KeyRange::all(), task, memory).unwrap();
+        let mut found = Vec::new();
+        while stream.advance(Some(key)).unwrap() {
+            let rows = stream.rows();
+            let wanted = (0..rows.len()).filter(|&row| rows.key(row) >= &key[..]);
+            found.extend(wanted.map(|row| (rows.key(row).to_vec(), rows.value(row).to_vec())));
+        }
+        found.sort();
+        let wanted: Vec<Row> = expected.iter().filter(|(found, _)| found >= key).cloned().collect();
+        assert!(found == wanted, "{what}: rows are missing behind those that were skipped");
+    }
+}
+
+/// Files of a storage that are no locks.
+pub(crate) fn spilled(storage: &MemoryStorage) -> usize {
+    storage.list().unwrap().iter().filter(|name| !name.ends_with("lock")).count()
+}

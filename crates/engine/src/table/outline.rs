@@ -1,0 +1,129 @@
+//! The outline of a table: where among its blocks some of its keys lie, as far as the root tells that an open table holds.
+//!
+//! ```text
+//! key      |----*----------*---*----------------*----|
+//! block    0    10         20  30               40   50
+//! ```
+//!
+//! Between two points keys are taken for evenly spread. It is for estimates; nothing is looked up by it.
+
+use super::format::NodeKind;
+use super::reader::Table;
+use ogive_model::coded::{self, Separator, visit_separators};
+use ogive_model::{line, step};
+
+/// A key, or the beginning of one, and the block that begins about there.
+pub(crate) type OutlinePoint = (Vec<u8>, f64);
+
+impl Table {
+    /// What must still be read of the exact separators next to the data to have all of them in memory, in bytes; `None` where the table
+    /// has none.
+    pub(crate) fn exact_separators_unread(&self) -> Option<u64> {
+        let layers = &self.inner.meta.layers;
+        let bottom = layers.first().filter(|layer| layer.kind != NodeKind::Line)?;
+        Some(if layers.len() == 1 { 0 } else { bottom.unit_bytes.saturating_mul(bottom.units) })
+    }
+
+    /// About `points` points of the outline, in order, evenly taken from the root; none where the root tells nothing.
+    pub(crate) fn outline(&self, points: usize) -> Vec<OutlinePoint> {
+        let Some(top) = self.inner.meta.layers.len().checked_sub(1) else { return Vec::new() };
+        let layer = &self.inner.meta.layers[top];
+        let children = self.inner.children(top).max(1);
+        // A root over units of another layer: those lead to about as many blocks each.
+        let blocks_a_child = self.inner.meta.blocks as f64 / children as f64;
+        let (root, nodes) = (&self.inner.root, layer.nodes as usize);
+        let granule = layer.granule.max(1);
+        let taken = Taken { every: (children / granule).div_ceil(points.max(2) as u64).max(1) };
+        let numbers = |number: u64, child: u64| (number.to_be_bytes().to_vec(), child as f64 * blocks_a_child);
+        let found: Option<Vec<OutlinePoint>> = match layer.kind {
+            NodeKind::Step => step::decode(root, nodes)
+                .map(|pieces| pieces.iter().map(|piece| numbers(piece.separator, piece.first_child)).collect()),
+            NodeKind::Line => line::decode(root, nodes)
+                .map(|lines| lines.iter().map(|node| numbers(node.start, node.first_child)).collect()),
+            NodeKind::Coded => (0..children / granule)
+                .step_by(taken.every as usize)
+                .map(|child| Some(numbers(coded::separator_at(root, nodes, child)?, child * granule)))
+                .collect(),
+            NodeKind::CodedStrings => taken.strings(root, nodes).map(|found| {
+                found.into_iter().map(|(key, child)| (key, (child * granule) as f64 * blocks_a_child)).collect()
+            }),
+        };
+        thinned(found.unwrap_or_default(), points)
+    }
+}
+
+/// Every so manieth separator.
+struct Taken {
+    every: u64,
+}
+
+impl Taken {
+    fn strings(&self, root: &[u8], groups: usize) -> Option<Vec<(Vec<u8>, u64)>> {
+        let mut found = Vec::new();
+        visit_separators(root, groups, |child, separator| {
+            if child.is_multiple_of(self.every) {
+                found.push((bytes_of(&separator), child));
+            }
+        })?;
+        Some(found)
+    }
+}
+
+fn bytes_of(separator: &Separator<'_>) -> Vec<u8> {
+    match *separator {
+        Separator::Whole(bytes) => bytes.to_vec(),
+        Separator::Window { prefix, word } => [prefix, &word.to_be_bytes()].concat(),
+    }
+}
+
+/// At most about so many of the points, the first one among them.
+fn thinned(points: Vec<OutlinePoint>, most: usize) -> Vec<OutlinePoint> {
+    let every = points.len().div_ceil(most.max(2)).max(1);
+    points.into_iter().step_by(every).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::io::MemoryStorage;
+    use crate::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+    use std::sync::Arc;
+
+    fn table(design: &str, key_type: KeyType) -> Table {
+        let storage = Arc::new(MemoryStorage::new());
+        let options = WriteOptions {
+            key_type,
+            block_bytes: Some(4096),
+            design: design.parse().unwrap(),
+            ..WriteOptions::default()
+        };
+        let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+        for number in 0..200_000_u64 {
+            let number = number * number;
+            let key =
+                if key_type == KeyType::U64 { number.to_be_bytes().to_vec() } else { format!("k{number:014}").into() };
+            writer.append(&key, b"12345678").unwrap();
+        }
+        writer.finish().unwrap();
+        Table::open(storage, "t", &OpenOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn points_lie_near_their_blocks() {
+        for design in ["coded", "pgm:64", "layers=2,builder=gstep/gstep,lambda=4096/512"] {
+            for key_type in [KeyType::U64, KeyType::Bytes] {
+                let table = table(design, key_type);
+                let outline = table.outline(100);
+                assert!(outline.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{design}");
+                assert!(outline.len() <= 101, "{design}: {}", outline.len());
+                let blocks = table.explain().blocks as f64;
+                for (key, block) in &outline {
+                    let share = table.rank(key).unwrap() as f64 / table.len() as f64;
+                    // A root over units knows less, as the last of them may be almost empty.
+                    let near = if table.explain().layers.len() == 1 { 0.02 } else { 0.15 };
+                    assert!((share - block / blocks).abs() < near, "{design} {key_type}: {share} {block} of {blocks}");
+                }
+            }
+        }
+        assert!(table("none", KeyType::U64).outline(100).is_empty());
+    }
+}
