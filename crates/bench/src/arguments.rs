@@ -62,7 +62,7 @@ pub(crate) struct RunArguments {
     /// Storage profiles, by name or JSON file [default: those of the experiment]
     #[arg(long = "profile", num_args = 1.., value_name = "PROFILE")]
     pub(crate) profiles: Vec<String>,
-    /// Index designs: tuned, btree, pgm:64, coded, none, layers=2,builder=gband,lambda=4096 [default: those of the experiment]
+    /// Index designs: tuned, btree, pgm:64, radix-spline, rmi, coded, none, layers=2,builder=gband,lambda=4096 [default: those of the experiment]
     #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
     pub(crate) designs: Vec<String>,
     /// Structures of an index: ogive, aulid, btree, fiting, pgm, alex, lipp, fiting-btree, ... [default: those of the experiment]

@@ -9,11 +9,13 @@ use ogive::table::{KeyType, OpenOptions, Receipt, Table, TableWriter, WriteOptio
 use ogive_testkit::{Random, key_sets};
 use std::sync::Arc;
 
-const DESIGNS: [&str; 7] = [
+const DESIGNS: [&str; 9] = [
     "tuned",
     "coded",
     "btree",
     "pgm:16",
+    "radix-spline:16",
+    "rmi",
     "layers=1,builder=gband,lambda=8192",
     "layers=2,builder=gband/gband,lambda=4096/512",
     "layers=3,builder=eband/coded/gband,lambda=4096/512/512",

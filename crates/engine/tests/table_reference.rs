@@ -26,11 +26,13 @@ fn write(records: &[Record], options: WriteOptions) -> Table {
     table
 }
 
-const DESIGNS: [&str; 9] = [
+const DESIGNS: [&str; 11] = [
     "tuned",
     "coded",
     "btree",
     "pgm:64",
+    "radix-spline",
+    "rmi",
     "none",
     "layers=1,builder=gband,lambda=4096",
     "layers=2,builder=gband/gstep,lambda=1024/512",

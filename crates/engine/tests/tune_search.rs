@@ -137,6 +137,31 @@ fn a_pgm_index_has_one_node_or_one_unit_of_them_on_top() -> Result<()> {
 }
 
 #[test]
+fn a_spline_keeps_its_error_and_an_rmi_or_spline_of_its_own_choice_costs_no_more_than_a_stated_one() -> Result<()> {
+    for shape in ["uniform", "lognormal", "clusters"] {
+        let row = row_of(&keys(shape, 300_000, 3), 8, 512);
+        for name in ["optane", "ssd", "s3"] {
+            let profile = Profile::named(name)?;
+            let problem = Problem { keys_per_child: 8.0, ..Problem::new(&profile) };
+            let cost_us = |request: DesignRequest| request.build(&row, &problem).cost.total_us;
+            let least_us = cost_us(DesignRequest::RadixSpline { error_keys: None });
+            for error_keys in [8, 64, 512] {
+                let design = DesignRequest::RadixSpline { error_keys: Some(error_keys) }.build(&row, &problem);
+                let window = 2 * error_keys.div_ceil(8) + 3;
+                assert!(design.reads[0].mean_bytes() <= (window * 512) as f64, "{error_keys}: {:?}", design.report());
+                assert!(least_us <= design.cost.total_us, "{shape}, {name}, {error_keys}");
+            }
+            let least_us = cost_us(DesignRequest::Rmi);
+            for leaves in [64, 1024] {
+                let stated = format!("layers=1,builder=rmi-linear,leaves={leaves}").parse::<DesignRequest>()?;
+                assert!(least_us <= cost_us(stated), "{shape}, {name}, {leaves} leaves");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn the_coded_design_reads_one_block() -> Result<()> {
     let profile = Profile::named("ssd")?;
     for shape in ["uniform", "lognormal", "steps", "clusters"] {

@@ -10,7 +10,7 @@ use ogive_model::Fence;
 use tune_support::{keys, look_up, probes, row_of};
 
 const SHAPES: [&str; 4] = ["uniform", "lognormal", "steps", "clusters"];
-const REQUESTS: [&str; 8] = [
+const REQUESTS: [&str; 12] = [
     "tuned",
     "btree",
     "pgm:64",
@@ -19,6 +19,10 @@ const REQUESTS: [&str; 8] = [
     "layers=3,builder=gband/eband/coded,lambda=4096/1024/1024",
     "layers=2,builder=coded/gstep,lambda=512/1024",
     "layers=2,builder=plr/pla,error=2/1",
+    "rmi",
+    "radix-spline",
+    "radix-spline:64",
+    "layers=3,builder=rmi-cubic/spline/rmi-radix,error=-/2/-,leaves=40/-/4",
 ];
 
 /// Mean cost after opening of simulated look-ups of `keys`, in microseconds.

@@ -49,7 +49,8 @@ pub(crate) struct Arguments {
     #[arg(long = "for", value_name = "PROFILE", default_value = "nvme")]
     profile: String,
 
-    /// Index: tuned, coded, btree, pgm:EPS, none, or forced layers as in layers=2,builder=gband,lambda=4096
+    /// Index: tuned, coded, btree, pgm:EPS, radix-spline, radix-spline:EPS, rmi, none, or forced layers as in
+    /// layers=2,builder=gband,lambda=4096
     #[arg(long, value_name = "NAME", default_value = "tuned")]
     design: String,
 

@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let interrupt = Interrupt::watch();
     let profile = Profile::by_name_or_file(&arguments.profile)?;
     let fixed_bytes = arguments.block_size.map_or(Ok(FIXED_BLOCK_BYTES), block_bytes)?;
-    let mut names = ["tuned", "coded", "btree", "pgm:64", "none"].map(str::to_owned).to_vec();
+    let mut names = ["tuned", "coded", "btree", "pgm:64", "radix-spline", "rmi", "none"].map(str::to_owned).to_vec();
     names.extend(arguments.designs.iter().cloned());
     let requests: Vec<DesignRequest> = names.iter().map(|name| name.parse()).collect::<Result<_, Error>>()?;
 

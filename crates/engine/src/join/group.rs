@@ -13,7 +13,7 @@
 //! their keys are distinct).
 
 use super::merge::{PAIRS_AT_ONCE, Side, Sink, run_end_of};
-use super::rows::{Chunk, RowStream, RowsView, Span};
+use super::rows::{RowStream, RowsView, Span};
 use super::task::{Share, Task};
 use crate::error::{Error, Result};
 use std::ops::Range;
@@ -302,7 +302,9 @@ impl Held {
             let width = key + value;
             let Some(segment) = self.segment_for(width, Some((key, value))) else { return Ok(0) };
             let fitting = ((segment.bytes.capacity() - segment.bytes.len()) / width).min(range.len());
-            segment.bytes.extend_from_slice(bytes.get(range.start * width..(range.start + fitting) * width).unwrap_or(&[]));
+            segment
+                .bytes
+                .extend_from_slice(bytes.get(range.start * width..(range.start + fitting) * width).unwrap_or(&[]));
             return Ok(fitting);
         }
         let mut long = std::mem::take(&mut self.long);
@@ -342,7 +344,8 @@ impl Held {
             if is_first {
                 self.segments.truncate(1);
             } else {
-                let wanted = (self.most_bytes as usize / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end()).max(row_bytes);
+                let wanted =
+                    (self.most_bytes as usize / 8).clamp(*SEGMENT_BYTES.start(), *SEGMENT_BYTES.end()).max(row_bytes);
                 let memory = segment_memory(wanted);
                 if self.share.bytes() + memory > self.most_bytes.max(LEAST_BYTES) || !self.share.try_grow(memory) {
                     return None;

@@ -38,6 +38,12 @@ pub(crate) trait Sink {
 
     /// One row; without right value as in [`Self::lefts`].
     fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()>;
+
+    /// Rows taken so far.
+    fn rows(&self) -> u64;
+
+    /// Completes the output, and makes it durable; an output that is dropped instead leaves nothing behind.
+    fn finish(self: Box<Self>) -> Result<()>;
 }
 
 /// Joins two streams in key order, and gives the rows to a sink. `done` is told of every left chunk how many rows it has.
@@ -73,8 +79,9 @@ pub(crate) fn join(
                 continue;
             }
         } else if task.kind.keeps_unmatched() {
-            give_alone(left, l.at..left.rows().len(), sink)?;
-            l.at = left.rows().len();
+            let end = left.rows().len();
+            give_alone(left, l.at..end, sink)?;
+            l.at = end;
         } else {
             return Ok(());
         }
@@ -185,7 +192,8 @@ fn walk_any(
             RowsView::Dense { bytes: ours, key: 8, value: one },
             RowsView::Dense { bytes: theirs, key: 8, value: other },
         ) => {
-            let (ours, theirs) = (Numbers::<8> { bytes: ours, width: 8 + one }, Numbers { bytes: theirs, width: 8 + other });
+            let (ours, theirs) =
+                (Numbers::<8> { bytes: ours, width: 8 + one }, Numbers::<8> { bytes: theirs, width: 8 + other });
             walk(kind, (ours, l), (theirs, r), sink, pairs)
         }
         (
@@ -193,7 +201,7 @@ fn walk_any(
             RowsView::Dense { bytes: theirs, key: 16, value: other },
         ) => {
             let ours = Numbers::<16> { bytes: ours, width: 16 + one };
-            walk(kind, (ours, l), (Numbers { bytes: theirs, width: 16 + other }, r), sink, pairs)
+            walk(kind, (ours, l), (Numbers::<16> { bytes: theirs, width: 16 + other }, r), sink, pairs)
         }
         _ => walk(kind, (left, l), (right, r), sink, pairs),
     }
@@ -292,7 +300,8 @@ impl<K: Keys, O: Keys<Key = K::Key>> Chunks<'_, K, O> {
                 }
                 Ordering::Greater => j = first_not_below(&self.theirs, j, self.right_len, a),
                 Ordering::Equal => {
-                    let (next_i, next_j) = (run_end(&self.ours, i, self.left_len), run_end(&self.theirs, j, self.right_len));
+                    let (next_i, next_j) =
+                        (run_end(&self.ours, i, self.left_len), run_end(&self.theirs, j, self.right_len));
                     if next_i == self.left_len || next_j == self.right_len {
                         end = End::Run;
                         break;

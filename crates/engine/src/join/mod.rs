@@ -6,12 +6,22 @@
 
 #![expect(dead_code, reason = "the methods that use these follow")]
 
+mod emit;
+mod group;
+mod hash;
+mod merge;
+#[cfg(test)]
+mod merge_tests;
+mod nowhere;
 mod options;
+mod output;
+mod overflow;
 mod partition;
 mod plan;
 mod records;
 mod report;
 mod rows;
+mod run;
 mod scan;
 mod sorted;
 mod source;
@@ -22,7 +32,9 @@ mod task;
 mod trial;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
+pub use output::Output;
 pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
 pub use records::{Record, RecordShape, Records};
 pub use report::{JoinReport, Seconds};
+pub use run::{explain, join};
 pub use source::Source;

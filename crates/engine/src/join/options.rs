@@ -229,7 +229,8 @@ pub struct JoinOptions {
     pub leaf_iterator: Option<bool>,
     /// Optimisation 2 of the paper (Section 4.1): windows never begin before the place of the last key. `None` is what the method stands for.
     pub forward_window: Option<bool>,
-    /// Where spill files go, and what their names begin with; `None` for beside the output, or memory where the output is no file.
+    /// Where spill files go, and what their names begin with; `None` for beside the output. Where the output is the caller, a join that needs
+    /// them is refused without.
     pub spill: Option<(Arc<dyn Storage>, String)>,
     /// Set to stop the join; it ends with [`Error::Interrupted`] soon after.
     pub stop: Option<Arc<AtomicBool>>,

@@ -1,6 +1,7 @@
 //! What a join tells when it is done.
 
 use super::options::Method;
+use super::plan::Explanation;
 use serde::Serialize;
 
 /// Where the time of a join went, in seconds. They add up to the whole.
@@ -43,6 +44,9 @@ pub struct JoinReport {
     pub requests: u64,
     /// Most memory that was set aside at one time, in bytes.
     pub peak_memory_bytes: u64,
+    /// Why it was done so, and what else it was compared with.
+    #[serde(skip)]
+    pub explanation: Option<Explanation>,
 }
 
 impl JoinReport {
@@ -56,6 +60,7 @@ impl JoinReport {
             bytes_read: 0,
             requests: 0,
             peak_memory_bytes: 0,
+            explanation: None,
         }
     }
 }

@@ -54,6 +54,7 @@ pub use key::{KeyType, MAX_KEY_BYTES, encode_f64, encode_i64};
 pub use operations::{Record, Traced, Version};
 pub use options::{OpenOptions, WriteOptions};
 pub(crate) use outline::OutlinePoint;
+pub(crate) use output::Output as PublishedFile;
 pub use range::Range;
 pub use reader::Table;
 pub use receipt::{ReadRecord, Receipt};

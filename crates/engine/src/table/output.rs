@@ -18,7 +18,7 @@ const TEMPORARY: &str = ".ogive-tmp";
 
 /// A file that gets its name by [`Self::publish`], and is removed when it is dropped before.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(crate) struct Output {
     storage: Arc<dyn Storage>,
     name: String,
     temporary: String,
@@ -42,8 +42,23 @@ impl Output {
     /// # Errors
     /// [`Error::Io`] of kind `AlreadyExists` when the name is taken and `replace` is off; [`Error::NotATable`] when it is
     /// taken by a file that is no Ogive table; whatever the storage reports.
-    pub(super) fn create(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
+    pub(crate) fn create(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
         check_replaced(&*storage, name, replace)?;
+        Self::create_checked(storage, name)
+    }
+
+    /// Begins a file of another kind than ours, which replaces any file where `replace` is set.
+    ///
+    /// # Errors
+    /// [`Error::Io`] of kind `AlreadyExists` when the name is taken and `replace` is off; whatever the storage reports.
+    pub(crate) fn create_plain(storage: Arc<dyn Storage>, name: &str, replace: bool) -> Result<Self> {
+        if !replace && storage.exists(name)? {
+            return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
+        }
+        Self::create_checked(storage, name)
+    }
+
+    fn create_checked(storage: Arc<dyn Storage>, name: &str) -> Result<Self> {
         remove_leftovers(&*storage, name)?;
         let file_id = random_u64();
         let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
@@ -67,12 +82,12 @@ impl Output {
     }
 
     /// Offset of the next byte.
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
     /// Writes about so much at a time, if nothing was written yet.
-    pub(super) fn limit_buffer(&mut self, bytes: usize) {
+    pub(crate) fn limit_buffer(&mut self, bytes: usize) {
         self.buffer_bytes = bytes.clamp(LEAST_WRITE_BYTES, WRITE_BYTES);
         if self.offset() == 0 {
             self.buffer = Vec::with_capacity(self.buffer_bytes + SPARE_BYTES);
@@ -80,7 +95,7 @@ impl Output {
     }
 
     /// Bytes of one buffer.
-    pub(super) fn buffer_capacity(&self) -> usize {
+    pub(crate) fn buffer_capacity(&self) -> usize {
         self.buffer_bytes + SPARE_BYTES
     }
 
@@ -88,7 +103,7 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::Io`] when the system gives no further thread.
-    pub(super) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) -> Result<()> {
+    pub(crate) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) -> Result<()> {
         let options = BehindOptions { buffer_bytes: self.buffer_capacity(), buffers, sync_every_bytes };
         if let Some(file) = self.file.take() {
             self.behind = Some(WriteBehind::start(file, options)?);
@@ -97,7 +112,7 @@ impl Output {
     }
 
     /// Refuses everything from now on: the file holds what does not belong there.
-    pub(super) fn poison(&mut self) {
+    pub(crate) fn poison(&mut self) {
         self.poisoned = true;
     }
 
@@ -105,14 +120,14 @@ impl Output {
         if self.poisoned { Err(Error::Poisoned { path: self.storage.path(&self.name) }) } else { Ok(()) }
     }
 
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.check_poison()?;
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= self.buffer_bytes { self.flush() } else { Ok(()) }
     }
 
     /// Lets `fill` append to what is to be written; returns what it returns.
-    pub(super) fn put_with<T>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T> {
+    pub(crate) fn put_with<T>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T> {
         self.check_poison()?;
         let filled = fill(&mut self.buffer);
         if self.buffer.len() >= self.buffer_bytes {
@@ -121,7 +136,7 @@ impl Output {
         Ok(filled)
     }
 
-    pub(super) fn zeros(&mut self, count: u64) -> Result<()> {
+    pub(crate) fn zeros(&mut self, count: u64) -> Result<()> {
         let mut left = count;
         while left > 0 {
             let part = left.min(WRITE_BYTES as u64);
@@ -132,7 +147,7 @@ impl Output {
     }
 
     /// Zeros up to the next multiple of `unit` bytes.
-    pub(super) fn align(&mut self, unit: u64) -> Result<()> {
+    pub(crate) fn align(&mut self, unit: u64) -> Result<()> {
         self.zeros((unit - self.offset() % unit) % unit)
     }
 
@@ -167,7 +182,7 @@ impl Output {
     ///
     /// # Errors
     /// Whatever the storage reports. Until the rename nothing stands under the name; after it the whole file does.
-    pub(super) fn publish(&mut self) -> Result<()> {
+    pub(crate) fn publish(&mut self) -> Result<()> {
         self.sync()?;
         // Another writer may have taken the file for a leftover before it was locked; the lock has then made an empty one.
         match self.storage.open(&self.temporary) {

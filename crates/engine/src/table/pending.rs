@@ -353,7 +353,9 @@ impl Pending {
         let start = raw.len();
         let (mut form, mut starts) = (0, Vec::new());
         match self.layout {
-            Layout::Dense { key, value } => raw.extend_from_slice(&self.values[begin * (key + value)..end * (key + value)]),
+            Layout::Dense { key, value } => {
+                raw.extend_from_slice(&self.values[begin * (key + value)..end * (key + value)])
+            }
             Layout::Slotted if self.longs(begin, end) == 0 => {
                 form = COLUMNS_FLAG;
                 let mut shape = self.shape(begin);

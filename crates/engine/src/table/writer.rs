@@ -175,7 +175,8 @@ impl TableWriter {
     fn check_dense(&mut self, records: &[u8], key: usize, width: usize) -> Result<()> {
         let (last, _) = self.last.get_or_insert_with(|| (records[..key].to_vec(), 0));
         let first_ever = self.records == 0;
-        let order = if key == 8 { order_of_numbers(last, records, width) } else { order_of_any(last, records, key, width) };
+        let order =
+            if key == 8 { order_of_numbers(last, records, width) } else { order_of_any(last, records, key, width) };
         if let Some(fallen) = order.falls_at {
             let record = self.records + fallen as u64;
             return Err(Error::Unsorted { path: self.storage.path(&self.name), record });

@@ -5,13 +5,14 @@ use super::parallel;
 use super::problem::{BuilderKind, Options};
 use super::row::Row;
 use ogive_model::coded::{self, CodedLayer, Effort};
-use ogive_model::{FenceRun, band, pla, plr, step};
+use ogive_model::rmi::RootKind;
+use ogive_model::{FenceRun, band, pla, plr, radix_spline, rmi, step};
 use std::fmt;
 
 /// A builder with its parameters. A granularity (lambda) in bytes means so many whole children, at least one.
 ///
 /// Source: AirIndex, Section 5.2 and Appendix A.1; [`Builder::Coded`] is our own, [`Builder::Pla`] that of the
-/// PGM-index, [`Builder::Plr`] that of Bourbon. RMI, radix spline and others would be further variants.
+/// PGM-index, [`Builder::Plr`] that of Bourbon, [`Builder::Rmi`] and [`Builder::Spline`] those of the structures of these names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Builder {
@@ -47,6 +48,18 @@ pub enum Builder {
         /// How far the right child may lie from its prediction.
         error_children: u64,
     },
+    /// Regression lines, one for each stretch of coordinates that a trained root model sends to one of its leaves.
+    Rmi {
+        /// The root model. It is not stored: what it decides are the borders between nodes.
+        root: RootKind,
+        /// Leaf models; those without children of their own are left out.
+        leaves: u64,
+    },
+    /// The segments of a greedy spline.
+    Spline {
+        /// How far the right child may lie from its prediction.
+        error_children: u64,
+    },
 }
 
 impl fmt::Display for Builder {
@@ -58,6 +71,8 @@ impl fmt::Display for Builder {
             Self::Coded { lambda_bytes } => write!(f, "coded({lambda_bytes})"),
             Self::Pla { error_children } => write!(f, "pla({error_children})"),
             Self::Plr { error_children } => write!(f, "plr({error_children})"),
+            Self::Rmi { root, leaves } => write!(f, "rmi-{}({leaves})", root.name()),
+            Self::Spline { error_children } => write!(f, "spline({error_children})"),
         }
     }
 }
@@ -99,6 +114,16 @@ impl Builder {
             }
             Self::Plr { error_children } => {
                 LayerNodes::Line(over_parts(row, parts, options.threads, |run| plr::greedy(run, error_children)))
+            }
+            Self::Rmi { root, leaves } => {
+                let share = leaves as f64 / row.children() as f64;
+                let own = |run: &FenceRun<'_>| (run.children() as f64 * share).ceil() as usize;
+                let build = |run: &FenceRun<'_>| rmi::lines(run, root, own(run));
+                LayerNodes::Line(over_parts(row, parts, options.threads, build))
+            }
+            Self::Spline { error_children } => {
+                let build = |run: &FenceRun<'_>| radix_spline::lines(run, error_children);
+                LayerNodes::Line(over_parts(row, parts, options.threads, build))
             }
             Self::Coded { lambda_bytes } => {
                 let granule = granule(lambda_bytes, row);

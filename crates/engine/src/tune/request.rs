@@ -3,12 +3,14 @@
 use super::builder::Builder;
 use super::design::Design;
 use super::design::LINE_NODE_BYTES;
+use super::families;
 use super::layer::{Layer, UNIT_HEADER_BYTES};
 use super::problem::{Options, Problem};
 use super::reads::ReadSizes;
 use super::row::Row;
 use super::search::tune;
 use crate::error::{Error, Result};
+use ogive_model::rmi::RootKind;
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -22,13 +24,13 @@ const MOST_LAYERS: usize = 64;
 
 /// The index that a table is to have.
 ///
-/// As text: `tuned`, `btree`, `pgm:64`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`.
+/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `rmi`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`.
 /// In a forced design each field takes one value for all layers, or one for each, bottom first, as in
 /// `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and `coded`, which take
-/// `lambda` (a granularity in bytes), and `pla` and `plr`, which take `error` (in children); `-` stands where a builder
-/// takes no such value.
+/// `lambda` (a granularity in bytes), `pla`, `plr` and `spline`, which take `error` (in children), and `rmi-linear`,
+/// `rmi-cubic` and `rmi-radix`, which take `leaves`; `-` stands where a builder takes no such value.
 ///
-/// Designs such as RMI, RadixSpline, PLEX or the Data Calculator's would be further variants.
+/// Designs such as PLEX or the Data Calculator's would be further variants.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum DesignRequest {
@@ -43,6 +45,15 @@ pub enum DesignRequest {
         /// Error of each layer, in keys.
         error_keys: u64,
     },
+    /// A RadixSpline: layers of greedy splines up to a root of one node, or of the nodes of one unit. Where the structure
+    /// in memory has a radix table over its knots, a table of the file has further splines.
+    RadixSpline {
+        /// Error of each layer, in keys, as of [`DesignRequest::Pgm`]; the one that costs least, if none is given.
+        error_keys: Option<u64>,
+    },
+    /// An RMI: regression lines between borders that a root model decides, and a line over those where they are better read
+    /// in part; of a grid of roots and numbers of leaves, the one that costs least.
+    Rmi,
     /// One layer of coded separators, one a block, all of it resident.
     Coded,
     /// No index: the data are read whole.
@@ -68,16 +79,14 @@ impl DesignRequest {
                 let fits = |root: &Layer| root.node_count() <= u64::from(BTREE_FANOUT);
                 pile(row, problem, &options, |layers| (!layers.last().is_some_and(fits)).then_some(builder))
             }
-            Self::Pgm { error_keys } => pile(row, problem, &problem.options, |layers| {
-                let room = u64::from(problem.options.unit_bytes).saturating_sub(UNIT_HEADER_BYTES);
-                let keys = match layers {
-                    [] => problem.keys_per_child.max(1.0),
-                    _ => (room / LINE_NODE_BYTES).max(1) as f64,
-                };
-                let error_children = ((*error_keys as f64 / keys).ceil() as u64).max(1);
-                let done = layers.last().is_some_and(|root| root.node_count() <= 1);
-                (!done).then_some(Builder::Pla { error_children })
-            }),
+            Self::Pgm { error_keys } => {
+                recursive(row, problem, *error_keys, |error_children| Builder::Pla { error_children })
+            }
+            Self::RadixSpline { error_keys: None } => families::radix_spline(row, problem),
+            Self::RadixSpline { error_keys: Some(error_keys) } => {
+                recursive(row, problem, *error_keys, |error_children| Builder::Spline { error_children })
+            }
+            Self::Rmi => families::rmi(row, problem),
             Self::Forced(builders) => {
                 pile(row, problem, &problem.options, |layers| builders.get(layers.len()).copied())
             }
@@ -85,8 +94,27 @@ impl DesignRequest {
     }
 }
 
+/// Piles layers of an error in keys up to a root of one node, or of the nodes of one unit.
+pub(super) fn recursive(row: &Row, problem: &Problem<'_>, error_keys: u64, builder: impl Fn(u64) -> Builder) -> Design {
+    pile(row, problem, &problem.options, |layers| {
+        let room = u64::from(problem.options.unit_bytes).saturating_sub(UNIT_HEADER_BYTES);
+        let keys = match layers {
+            [] => problem.keys_per_child.max(1.0),
+            _ => (room / LINE_NODE_BYTES).max(1) as f64,
+        };
+        let error_children = ((error_keys as f64 / keys).ceil() as u64).max(1);
+        let done = layers.last().is_some_and(|root| root.node_count() <= 1);
+        (!done).then_some(builder(error_children))
+    })
+}
+
 /// Piles layers on a row for as long as `next` names a builder and there is something to lead to.
-fn pile(row: &Row, problem: &Problem<'_>, options: &Options, next: impl Fn(&[Layer]) -> Option<Builder>) -> Design {
+pub(super) fn pile(
+    row: &Row,
+    problem: &Problem<'_>,
+    options: &Options,
+    next: impl Fn(&[Layer]) -> Option<Builder>,
+) -> Design {
     let mut layers: Vec<Layer> = Vec::new();
     let mut reads: Vec<ReadSizes> = Vec::new();
     let mut top = Cow::Borrowed(row);
@@ -122,6 +150,9 @@ impl fmt::Display for DesignRequest {
             Self::Tuned => f.write_str("tuned"),
             Self::Btree => f.write_str("btree"),
             Self::Pgm { error_keys } => write!(f, "pgm:{error_keys}"),
+            Self::RadixSpline { error_keys: None } => f.write_str("radix-spline"),
+            Self::RadixSpline { error_keys: Some(error_keys) } => write!(f, "radix-spline:{error_keys}"),
+            Self::Rmi => f.write_str("rmi"),
             Self::Coded => f.write_str("coded"),
             Self::None => f.write_str("none"),
             Self::Forced(builders) => {
@@ -136,7 +167,8 @@ impl fmt::Display for DesignRequest {
                 field("builder", parts.iter().map(|part| part.name.to_owned()).collect())?;
                 let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
                 field("lambda", parts.iter().map(|part| number(part.lambda_bytes)).collect())?;
-                field("error", parts.iter().map(|part| number(part.error_children)).collect())
+                field("error", parts.iter().map(|part| number(part.error_children)).collect())?;
+                field("leaves", parts.iter().map(|part| number(part.leaves)).collect())
             }
         }
     }
@@ -147,12 +179,15 @@ struct Spelling {
     name: &'static str,
     lambda_bytes: Option<u64>,
     error_children: Option<u64>,
+    leaves: Option<u64>,
 }
 
 impl Spelling {
     fn of(builder: &Builder) -> Self {
-        let lambda = |name, lambda_bytes| Self { name, lambda_bytes: Some(lambda_bytes), error_children: None };
-        let error = |name, error_children| Self { name, lambda_bytes: None, error_children: Some(error_children) };
+        let named = |name| Self { name, lambda_bytes: None, error_children: None, leaves: None };
+        let lambda = |name, lambda_bytes| Self { lambda_bytes: Some(lambda_bytes), ..named(name) };
+        let error = |name, error_children| Self { error_children: Some(error_children), ..named(name) };
+        let leaves = |name, leaves| Self { leaves: Some(leaves), ..named(name) };
         match *builder {
             Builder::GStep { lambda_bytes, .. } => lambda("gstep", lambda_bytes),
             Builder::GBand { lambda_bytes } => lambda("gband", lambda_bytes),
@@ -160,6 +195,10 @@ impl Spelling {
             Builder::Coded { lambda_bytes } => lambda("coded", lambda_bytes),
             Builder::Pla { error_children } => error("pla", error_children),
             Builder::Plr { error_children } => error("plr", error_children),
+            Builder::Spline { error_children } => error("spline", error_children),
+            Builder::Rmi { root: RootKind::Linear, leaves: number } => leaves("rmi-linear", number),
+            Builder::Rmi { root: RootKind::Cubic, leaves: number } => leaves("rmi-cubic", number),
+            Builder::Rmi { root: RootKind::Radix, leaves: number } => leaves("rmi-radix", number),
         }
     }
 }
@@ -173,12 +212,18 @@ impl FromStr for DesignRequest {
             "btree" => Ok(Self::Btree),
             "coded" => Ok(Self::Coded),
             "none" => Ok(Self::None),
-            _ => match text.strip_prefix("pgm:") {
-                Some(error) => Ok(Self::Pgm { error_keys: positive(text, "the error of pgm", error)? }),
-                None if text.starts_with("layers=") => forced(text),
-                None => Err(invalid(
+            "rmi" => Ok(Self::Rmi),
+            "radix-spline" => Ok(Self::RadixSpline { error_keys: None }),
+            _ => match text.split_once(':') {
+                Some(("pgm", error)) => Ok(Self::Pgm { error_keys: positive(text, "the error of pgm", error)? }),
+                Some(("radix-spline", error)) => {
+                    Ok(Self::RadixSpline { error_keys: Some(positive(text, "the error of radix-spline", error)?) })
+                }
+                _ if text.starts_with("layers=") => forced(text),
+                _ => Err(invalid(
                     text,
-                    "it is none of tuned, btree, pgm:EPS, coded, none, layers=N,builder=NAME,lambda=BYTES",
+                    "it is none of tuned, btree, pgm:EPS, radix-spline, radix-spline:EPS, rmi, coded, none, \
+                     layers=N,builder=NAME,lambda=BYTES",
                 )),
             },
         }
@@ -197,69 +242,89 @@ fn positive(text: &str, what: &str, number: &str) -> Result<u64> {
 }
 
 fn forced(text: &str) -> Result<DesignRequest> {
-    let (mut layers, mut builders, mut lambdas, mut errors) = (0, Vec::new(), Vec::new(), Vec::new());
+    let mut fields = Fields { text, layers: 0, values: [const { Vec::new() }; FIELDS.len()] };
     for field in text.split(',') {
         let Some((name, value)) = field.split_once('=') else {
             return Err(invalid(text, format_args!("{field:?} has no value; write NAME=VALUE")));
         };
-        let values = value.split('/').collect();
-        match name {
-            "layers" => layers = positive(text, "the number of layers", value)? as usize,
-            "builder" => builders = values,
-            "lambda" => lambdas = values,
-            "error" => errors = values,
-            _ => {
+        match FIELDS.iter().position(|&field| field == name) {
+            Some(field) => fields.values[field] = value.split('/').collect(),
+            None if name == "layers" => fields.layers = positive(text, "the number of layers", value)? as usize,
+            None => {
                 return Err(invalid(
                     text,
-                    format_args!("there is no field {name:?}; use layers, builder, lambda, error"),
+                    format_args!("there is no field {name:?}; use layers, {}", FIELDS.join(", ")),
                 ));
             }
         }
     }
+    let layers = fields.layers;
     if layers > MOST_LAYERS {
         return Err(invalid(text, format_args!("{layers} layers are too many; give at most {MOST_LAYERS}")));
     }
-    let builder = |layer| {
-        let name = nth(text, "builder", &builders, layer, layers)?.unwrap_or("");
-        let lambda = || number(text, "lambda", &lambdas, layer, layers, name);
-        let error = || number(text, "error", &errors, layer, layers, name);
-        Ok(match name {
-            "gstep" => Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? },
-            "gband" => Builder::GBand { lambda_bytes: lambda()? },
-            "eband" => Builder::EBand { lambda_bytes: lambda()? },
-            "coded" => Builder::Coded { lambda_bytes: lambda()? },
-            "pla" => Builder::Pla { error_children: error()? },
-            "plr" => Builder::Plr { error_children: error()? },
-            _ => {
-                return Err(invalid(
-                    text,
-                    format_args!("{name:?} is no builder; use gstep, gband, eband, coded, pla or plr"),
-                ));
-            }
-        })
-    };
-    Ok(DesignRequest::Forced((0..layers).map(builder).collect::<Result<_>>()?))
+    Ok(DesignRequest::Forced((0..layers).map(|layer| fields.builder(layer)).collect::<Result<_>>()?))
 }
 
-/// The value of a field for one layer: the only one, or the one in its place.
-fn nth<'t>(text: &str, name: &str, values: &[&'t str], layer: usize, layers: usize) -> Result<Option<&'t str>> {
-    match values {
-        [] => Ok(None),
-        [all] => Ok(Some(all)),
-        each if each.len() == layers => Ok(Some(each[layer])),
-        each => {
-            let detail =
-                format_args!("{name} has {} values for {layers} layers; give one, or one for each", each.len())
-                    .to_string();
-            Err(invalid(text, detail))
+/// Fields of a forced design that have one value for all layers, or one for each.
+const FIELDS: [&str; 4] = ["builder", "lambda", "error", "leaves"];
+
+/// A forced design as it is read.
+struct Fields<'t> {
+    text: &'t str,
+    layers: usize,
+    values: [Vec<&'t str>; FIELDS.len()],
+}
+
+impl Fields<'_> {
+    fn builder(&self, layer: usize) -> Result<Builder> {
+        let name = self.nth(0, layer)?.unwrap_or("");
+        let lambda = || self.number(1, layer, name);
+        let error = || self.number(2, layer, name);
+        let rmi = |root| Ok(Builder::Rmi { root, leaves: self.number(3, layer, name)? });
+        match name {
+            "gstep" => Ok(Builder::GStep { pieces: u32::MAX, lambda_bytes: lambda()? }),
+            "gband" => Ok(Builder::GBand { lambda_bytes: lambda()? }),
+            "eband" => Ok(Builder::EBand { lambda_bytes: lambda()? }),
+            "coded" => Ok(Builder::Coded { lambda_bytes: lambda()? }),
+            "pla" => Ok(Builder::Pla { error_children: error()? }),
+            "plr" => Ok(Builder::Plr { error_children: error()? }),
+            "spline" => Ok(Builder::Spline { error_children: error()? }),
+            "rmi-linear" => rmi(RootKind::Linear),
+            "rmi-cubic" => rmi(RootKind::Cubic),
+            "rmi-radix" => rmi(RootKind::Radix),
+            _ => Err(invalid(
+                self.text,
+                format_args!(
+                    "{name:?} is no builder; use gstep, gband, eband, coded, pla, plr, spline, rmi-linear, rmi-cubic or \
+                     rmi-radix"
+                ),
+            )),
         }
     }
-}
 
-fn number(text: &str, field: &str, values: &[&str], layer: usize, layers: usize, builder: &str) -> Result<u64> {
-    match nth(text, field, values, layer, layers)? {
-        Some(value) if value != "-" => positive(text, field, value),
-        _ => Err(invalid(text, format_args!("the builder {builder} needs {field}=NUMBER"))),
+    /// The value of a field for one layer: the only one, or the one in its place.
+    fn nth(&self, field: usize, layer: usize) -> Result<Option<&str>> {
+        match self.values[field].as_slice() {
+            [] => Ok(None),
+            [all] => Ok(Some(all)),
+            each if each.len() == self.layers => Ok(Some(each[layer])),
+            each => Err(invalid(
+                self.text,
+                format_args!(
+                    "{} has {} values for {} layers; give one, or one for each",
+                    FIELDS[field],
+                    each.len(),
+                    self.layers
+                ),
+            )),
+        }
+    }
+
+    fn number(&self, field: usize, layer: usize, builder: &str) -> Result<u64> {
+        match self.nth(field, layer)? {
+            Some(value) if value != "-" => positive(self.text, FIELDS[field], value),
+            _ => Err(invalid(self.text, format_args!("the builder {builder} needs {}=NUMBER", FIELDS[field]))),
+        }
     }
 }
 
@@ -279,6 +344,11 @@ mod tests {
             "layers=2,builder=gband/gstep,lambda=4096/512",
             "layers=3,builder=pla/coded/plr,lambda=-/512/-,error=8/-/1",
             "layers=1,builder=eband,lambda=1024",
+            "radix-spline",
+            "radix-spline:128",
+            "rmi",
+            "layers=2,builder=rmi-cubic/spline,error=-/4,leaves=64/-",
+            "layers=2,builder=rmi-linear/rmi-radix,leaves=1000/1",
         ];
         for text in texts {
             assert_eq!(text.parse::<DesignRequest>()?.to_string(), text);
@@ -292,6 +362,10 @@ mod tests {
             ("fast", "none of tuned"),
             ("pgm:0", "above 0"),
             ("pgm:many", "above 0"),
+            ("radix-spline:", "above 0"),
+            ("rmi:4", "none of tuned"),
+            ("layers=1,builder=rmi-linear,lambda=4", "needs leaves"),
+            ("layers=1,builder=rmi,leaves=4", "no builder"),
             ("layers=2", "no builder"),
             ("layers=2,builder=gband", "needs lambda"),
             ("layers=2,builder=pla,lambda=4", "needs error"),

@@ -17,7 +17,6 @@ mod unsorted;
 
 pub use cost::Cost;
 pub use explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
-#[expect(unused_imports, reason = "what carries plans out follows")]
 pub(in crate::join) use gather::{Plan, plan};
 #[expect(unused_imports, reason = "what carries plans out follows")]
 pub(in crate::join) use shape::ReadShape;

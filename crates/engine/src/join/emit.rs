@@ -1,0 +1,342 @@
+//! Rows of the output: what they hold, and how they are made.
+//!
+//! ```text
+//! key | value                                    of a table or a file of records
+//!       inner      left value | right value
+//!       left       1 | left value | right value      or 0 | left value | zeros, for a row without partner
+//!       semi, anti left value
+//! ```
+//!
+//! That is the form where keys, and the values that are given, have one width each; all rows then have one width, too. Else the value is
+//! `varint length of the left value | left value | right value`, in a left join with the byte 1 or 0 ahead of the right value, and
+//! nothing behind a 0.
+
+use super::merge::Sink;
+use super::options::JoinKind;
+use super::rows::RowsView;
+use super::source::Facts;
+use crate::block::varint::put_varint;
+use crate::error::{Error, Result};
+use crate::table::KeyType;
+use std::ops::Range;
+
+/// What rows of the output look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowForm {
+    pub(crate) kind: JoinKind,
+    pub(crate) key_type: KeyType,
+    /// Widths of the key, and of the left and the right value, where they are fixed.
+    pub(crate) key: Option<usize>,
+    pub(crate) left: Option<usize>,
+    pub(crate) right: Option<usize>,
+}
+
+/// Widths of rows that all have the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Widths {
+    pub(crate) key: usize,
+    pub(crate) left: usize,
+    pub(crate) right: usize,
+}
+
+impl RowForm {
+    /// The rows of a join of this kind.
+    pub(crate) fn new(kind: JoinKind, left: &Facts, right: &Facts) -> Self {
+        // A key of the output is one of a left row.
+        Self { kind, key_type: left.key_type, key: left.key_bytes, left: left.value_bytes, right: right.value_bytes }
+    }
+
+    /// Bytes of the flag that tells rows without partner apart.
+    fn flag_bytes(self) -> usize {
+        usize::from(self.kind == JoinKind::Left)
+    }
+
+    /// Width of all values of the output, where they have one.
+    pub(crate) fn value_bytes(self) -> Option<usize> {
+        if self.kind.pairs() { Some(self.flag_bytes() + self.left? + self.right?) } else { self.left }
+    }
+
+    /// The widths, where all rows of the output have the same.
+    pub(crate) fn widths(self) -> Option<Widths> {
+        let right = if self.kind.pairs() { self.right? } else { 0 };
+        Some(Widths { key: self.key?, left: self.left?, right })
+    }
+
+    /// Width of a whole row.
+    pub(crate) fn row_bytes(self) -> Option<usize> {
+        Some(self.widths()?.key + self.value_bytes()?)
+    }
+
+    /// Appends the value of a row.
+    fn push_value(self, out: &mut Vec<u8>, left: &[u8], right: Option<&[u8]>) {
+        if !self.kind.pairs() {
+            out.extend_from_slice(left);
+            return;
+        }
+        let flag = (self.kind == JoinKind::Left).then_some(u8::from(right.is_some()));
+        match (self.left, self.right) {
+            (Some(_), Some(width)) => {
+                out.extend(flag);
+                out.extend_from_slice(left);
+                match right {
+                    Some(right) => out.extend_from_slice(right),
+                    None => out.resize(out.len() + width, 0),
+                }
+            }
+            _ => {
+                put_varint(out, left.len() as u64);
+                out.extend_from_slice(left);
+                out.extend(flag);
+                out.extend_from_slice(right.unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Where rows go that have their final form.
+pub(crate) trait RowWriter {
+    /// Rows of one width, one behind the other, each a key and a value; where [`RowForm::widths`] are known.
+    ///
+    /// # Errors
+    /// What the output reports. So in the other methods.
+    fn dense(&mut self, rows: &[u8]) -> Result<()>;
+
+    /// One row of any length.
+    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Completes the output, and makes it durable.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Makes rows of the output, and gives them to a writer.
+pub(crate) struct Emitter {
+    form: RowForm,
+    widths: Option<Widths>,
+    writer: Box<dyn RowWriter>,
+    /// Rows that are made; empty between calls.
+    made: Vec<u8>,
+    rows: u64,
+}
+
+impl Emitter {
+    pub(crate) fn new(form: RowForm, writer: Box<dyn RowWriter>) -> Self {
+        Self { form, widths: form.widths(), writer, made: Vec::new(), rows: 0 }
+    }
+
+    /// Gives the rows that are made to the writer: `count` of `row_bytes` each, which is checked.
+    fn give(&mut self, count: usize, row_bytes: usize) -> Result<()> {
+        if self.made.len() != count * row_bytes {
+            return Err(Error::InvalidArgument(format!(
+                "{count} rows of a join take {} bytes, and should take {row_bytes} each: a relation has not the widths that it states",
+                self.made.len()
+            )));
+        }
+        let given = self.writer.dense(&self.made);
+        self.made.clear();
+        given
+    }
+
+    /// Makes dense rows one by one, and gives them.
+    fn each<'a>(
+        &mut self,
+        widths: Widths,
+        rows: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8], Option<&'a [u8]>)>,
+    ) -> Result<()> {
+        let count = rows.len();
+        let row_bytes = widths.key + self.form.value_bytes().unwrap_or(0);
+        for (key, left, right) in rows {
+            self.made.extend_from_slice(key);
+            self.form.push_value(&mut self.made, left, right);
+        }
+        self.give(count, row_bytes)
+    }
+}
+
+impl Sink for Emitter {
+    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+        self.rows += pairs.len() as u64;
+        let Some(widths) = self.widths else {
+            return pairs.iter().try_for_each(|&(i, j)| {
+                let (i, j) = (i as usize, j as usize);
+                self.made.clear();
+                self.form.push_value(&mut self.made, left.value(i), Some(right.value(j)));
+                self.writer.row(left.key(i), &self.made)
+            });
+        };
+        if let (
+            RowsView::Dense { bytes: ours, key, value },
+            RowsView::Dense { bytes: theirs, key: other, value: behind },
+        ) = (left, right)
+            && (Widths { key, left: value, right: behind }) == widths
+            && key == other
+        {
+            let ours = Strided { bytes: ours, width: key + value };
+            let theirs = Strided { bytes: theirs, width: key + behind };
+            let row_bytes = key + value + behind + self.form.flag_bytes();
+            if self.form.kind == JoinKind::Inner && copy_known(&mut self.made, widths, ours, theirs, pairs) {
+                return self.give(pairs.len(), row_bytes);
+            }
+            for &(i, j) in pairs {
+                let (ours, theirs) = (ours.row(i), theirs.row(j));
+                self.made.extend_from_slice(ours.get(..key).unwrap_or_default());
+                if self.form.kind == JoinKind::Left {
+                    self.made.push(1);
+                }
+                self.made.extend_from_slice(ours.get(key..).unwrap_or_default());
+                self.made.extend_from_slice(theirs.get(key..).unwrap_or_default());
+            }
+            return self.give(pairs.len(), row_bytes);
+        }
+        let rows =
+            pairs.iter().map(|&(i, j)| (left.key(i as usize), left.value(i as usize), Some(right.value(j as usize))));
+        self.each(widths, rows)
+    }
+
+    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
+        self.rows += rows.len() as u64;
+        let Some(widths) = self.widths else {
+            return rows.into_iter().try_for_each(|i| {
+                self.made.clear();
+                self.form.push_value(&mut self.made, left.value(i), None);
+                self.writer.row(left.key(i), &self.made)
+            });
+        };
+        match left {
+            RowsView::Dense { bytes, key, value }
+                if !self.form.kind.pairs() && (key, value) == (widths.key, widths.left) =>
+            {
+                let width = key + value;
+                self.writer.dense(bytes.get(rows.start * width..rows.end * width).unwrap_or_default())
+            }
+            _ => {
+                // Many at a time, but not more than the cache holds.
+                let mut begin = rows.start;
+                while begin < rows.end {
+                    let end = rows.end.min(begin + super::merge::PAIRS_AT_ONCE);
+                    self.each(widths, (begin..end).map(|i| (left.key(i), left.value(i), None)))?;
+                    begin = end;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+        self.rows += 1;
+        match self.widths {
+            Some(widths) => self.each(widths, std::iter::once((key, left, right))),
+            None => {
+                self.made.clear();
+                self.form.push_value(&mut self.made, left, right);
+                self.writer.row(key, &self.made)
+            }
+        }
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.writer.finish()
+    }
+}
+
+/// Rows of one width by number.
+#[derive(Clone, Copy)]
+struct Strided<'a> {
+    bytes: &'a [u8],
+    width: usize,
+}
+
+impl<'a> Strided<'a> {
+    #[inline]
+    fn row(&self, row: u32) -> &'a [u8] {
+        let at = row as usize * self.width;
+        self.bytes.get(at..at + self.width).unwrap_or_default()
+    }
+}
+
+/// Makes rows whose widths are among the usual ones by copies of a known length; `false` for others.
+fn copy_known(
+    made: &mut Vec<u8>,
+    widths: Widths,
+    ours: Strided<'_>,
+    theirs: Strided<'_>,
+    pairs: &[(u32, u32)],
+) -> bool {
+    match widths {
+        Widths { key: 8, left: 8, right: 8 } => copy::<8, 16, 8>(made, ours, theirs, pairs),
+        Widths { key: 8, left: 0, right: 8 } => copy::<8, 8, 8>(made, ours, theirs, pairs),
+        Widths { key: 8, left: 8, right: 0 } => copy::<8, 16, 0>(made, ours, theirs, pairs),
+        Widths { key: 8, left: 0, right: 0 } => copy::<8, 8, 0>(made, ours, theirs, pairs),
+        Widths { key: 16, left: 8, right: 8 } => copy::<16, 24, 8>(made, ours, theirs, pairs),
+        Widths { key: 16, left: 16, right: 16 } => copy::<16, 32, 16>(made, ours, theirs, pairs),
+        _ => return false,
+    }
+    true
+}
+
+/// Appends left rows of `LEFT` bytes, each with the `RIGHT` bytes behind the key of its partner.
+fn copy<const KEY: usize, const LEFT: usize, const RIGHT: usize>(
+    made: &mut Vec<u8>,
+    ours: Strided<'_>,
+    theirs: Strided<'_>,
+    pairs: &[(u32, u32)],
+) {
+    let row_bytes = LEFT + RIGHT;
+    let start = made.len();
+    made.resize(start + pairs.len() * row_bytes, 0);
+    let (mut missing, rows) = (false, made[start..].chunks_exact_mut(row_bytes));
+    for (row, &(i, j)) in rows.zip(pairs) {
+        let left = ours.bytes.get(i as usize * LEFT..).and_then(|rest| rest.first_chunk::<LEFT>());
+        let right = theirs.bytes.get(j as usize * (KEY + RIGHT) + KEY..).and_then(|rest| rest.first_chunk::<RIGHT>());
+        if let (Some(left), Some(right), Some((front, back))) = (left, right, row.split_first_chunk_mut::<LEFT>()) {
+            *front = *left;
+            back.copy_from_slice(right);
+        } else {
+            missing = true;
+        }
+    }
+    if missing {
+        // The caller counts.
+        made.truncate(start);
+    }
+}
+
+/// What a caller does with each row: key, left value, and right value unless there is none.
+pub(crate) type Visit = dyn FnMut(&[u8], &[u8], Option<&[u8]>) -> Result<()> + Send;
+
+/// Gives rows to the caller as they are.
+pub(crate) struct CallerSink {
+    pub(crate) visit: Box<Visit>,
+    pub(crate) rows: u64,
+}
+
+impl Sink for CallerSink {
+    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+        self.rows += pairs.len() as u64;
+        pairs.iter().try_for_each(|&(i, j)| {
+            let (i, j) = (i as usize, j as usize);
+            (self.visit)(left.key(i), left.value(i), Some(right.value(j)))
+        })
+    }
+
+    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
+        self.rows += rows.len() as u64;
+        rows.into_iter().try_for_each(|i| (self.visit)(left.key(i), left.value(i), None))
+    }
+
+    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+        self.rows += 1;
+        (self.visit)(key, left, right)
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,349 @@
+//! The kernel against a plain model: every kind of join, over streams that are cut into chunks anywhere.
+
+use super::emit::{CallerSink, Emitter, RowForm, RowWriter};
+use super::group::{Group, Overflow};
+use super::merge::{Sink, join};
+use super::options::{JoinKind, JoinOptions};
+use super::rows::{RowStream, RowsView, Span};
+use super::task::Task;
+use crate::error::Result;
+use crate::table::KeyType;
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+type Row = (Vec<u8>, Vec<u8>);
+
+/// A row as a caller sees it.
+type Seen = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+/// What rows look like in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Look {
+    /// Keys of 8 or 16 bytes.
+    Dense,
+    Spans,
+    /// Every other value lies elsewhere.
+    Long,
+}
+
+/// Rows in chunks of given lengths.
+struct Chunks {
+    rows: Vec<Row>,
+    cuts: Vec<usize>,
+    next: usize,
+    look: Look,
+    /// Whether rows below what is asked for are left out.
+    skips: bool,
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+    dense: (usize, usize),
+    first: usize,
+}
+
+impl Chunks {
+    fn new(rows: &[Row], lengths: &[usize], look: Look, skips: bool) -> Self {
+        let mut cuts = vec![0];
+        let mut lengths = lengths.iter().cycle();
+        while *cuts.last().unwrap() < rows.len() {
+            let length = lengths.next().copied().unwrap_or(3).max(1);
+            cuts.push((cuts.last().unwrap() + length).min(rows.len()));
+        }
+        let dense = rows.first().map_or((8, 8), |(key, value)| (key.len(), value.len()));
+        let (bytes, spans) = (Vec::new(), Vec::new());
+        Self { rows: rows.to_vec(), cuts, next: 0, look, skips, bytes, spans, dense, first: 0 }
+    }
+}
+
+impl RowStream for Chunks {
+    fn advance(&mut self, from: Option<&[u8]>) -> Result<bool> {
+        loop {
+            self.bytes.clear();
+            self.spans.clear();
+            let Some(&end) = self.cuts.get(self.next + 1) else { return Ok(false) };
+            let mut begin = self.cuts[self.next];
+            self.next += 1;
+            while self.skips && begin < end && from.is_some_and(|from| *self.rows[begin].0 < *from) {
+                begin += 1;
+            }
+            self.first = begin;
+            for (i, (key, value)) in self.rows[begin..end].iter().enumerate() {
+                let key_at = self.bytes.len() as u32;
+                self.bytes.extend_from_slice(key);
+                let is_long = self.look == Look::Long && i % 2 == 0;
+                let value: &[u8] = if is_long { &[] } else { value };
+                self.bytes.extend_from_slice(value);
+                let (key_bytes, value_bytes) = (key.len() as u32, value.len() as u32);
+                self.spans.push(Span { key_at, key_bytes, value_at: key_at + key_bytes, value_bytes, is_long });
+            }
+            if begin < end {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        match self.look {
+            Look::Dense => RowsView::Dense { bytes: &self.bytes, key: self.dense.0, value: self.dense.1 },
+            _ => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
+        }
+    }
+
+    fn long_value(&mut self, row: usize, value: &mut Vec<u8>) -> Result<()> {
+        value.clear();
+        value.extend_from_slice(&self.rows[self.first + row].1);
+        Ok(())
+    }
+}
+
+/// A run in memory, in the place of a spill file.
+#[derive(Default)]
+struct Kept(Rc<RefCell<(Vec<Row>, usize)>>);
+
+impl Overflow for Kept {
+    fn put(&mut self, rows: RowsView<'_>, range: Range<usize>) -> Result<()> {
+        let mut kept = self.0.borrow_mut();
+        kept.0.extend(range.map(|row| (rows.key(row).to_vec(), rows.value(row).to_vec())));
+        Ok(())
+    }
+
+    fn visit(&mut self, see: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()> {
+        let rows = self.0.borrow().0.clone();
+        self.0.borrow_mut().1 += 1;
+        let mut chunks = Chunks::new(&rows, &[7], Look::Spans, false);
+        while chunks.advance(None)? {
+            see(chunks.rows())?;
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self) -> Result<()> {
+        self.0.borrow_mut().0.clear();
+        Ok(())
+    }
+}
+
+fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
+    let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
+    right.iter().for_each(|(key, value)| partners.entry(key).or_default().push(value));
+    let mut seen = Vec::new();
+    for (key, value) in left {
+        let found = partners.get(&key[..]);
+        match kind {
+            JoinKind::Inner | JoinKind::Left => {
+                let pair = |right: &&[u8]| (key.clone(), value.clone(), Some(right.to_vec()));
+                seen.extend(found.into_iter().flatten().map(pair));
+                if kind == JoinKind::Left && found.is_none() {
+                    seen.push((key.clone(), value.clone(), None));
+                }
+            }
+            JoinKind::Semi if found.is_some() => seen.push((key.clone(), value.clone(), None)),
+            JoinKind::Anti if found.is_none() => seen.push((key.clone(), value.clone(), None)),
+            _ => {}
+        }
+    }
+    seen
+}
+
+fn task(kind: JoinKind) -> Arc<Task> {
+    Task::new(&JoinOptions { kind, ..JoinOptions::default() }).unwrap()
+}
+
+/// Joins, with so much memory for the rows of one key; returns what the caller saw, and how often spilled rows were read.
+fn joined(kind: JoinKind, mut left: Chunks, mut right: Chunks, group_bytes: u64) -> (Vec<Seen>, usize) {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let theirs = seen.clone();
+    let visit = move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
+        theirs.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
+        Ok(())
+    };
+    let task = task(kind);
+    let kept = Kept::default();
+    let reads = kept.0.clone();
+    let mut group = Group::new(&task, group_bytes, Some(Box::new(kept))).unwrap();
+    let mut sink = CallerSink { visit: Box::new(visit), rows: 0 };
+    let mut rows = 0;
+    join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |count| rows += count).unwrap();
+    let seen = seen.lock().unwrap().clone();
+    assert_eq!(sink.rows(), seen.len() as u64);
+    if kind.keeps_unmatched() {
+        assert_eq!(rows as usize, left.rows.len(), "every left chunk is reported once");
+    }
+    let reads = reads.borrow().1;
+    (seen, reads)
+}
+
+fn check(kind: JoinKind, left: Chunks, right: Chunks, group_bytes: u64) -> usize {
+    let mut expected = model(kind, &left.rows, &right.rows);
+    let (mut seen, reads) = joined(kind, left, right, group_bytes);
+    let keys: Vec<_> = seen.iter().map(|row| &row.0).collect();
+    assert!(keys.is_sorted(), "rows of {kind} are out of order");
+    if !kind.pairs() {
+        assert_eq!(seen, expected, "left rows of {kind} keep their order");
+    }
+    expected.sort();
+    seen.sort();
+    assert_eq!(seen, expected, "{kind}");
+    reads
+}
+
+/// Sorted rows: few keys, so that there are runs on both sides; values tell rows apart.
+fn rows(keys: Vec<u8>, width: usize, mark: u8) -> Vec<Row> {
+    let mut keys = keys;
+    keys.sort_unstable();
+    let numbered = keys.into_iter().enumerate();
+    numbered
+        .map(|(i, key)| {
+            let mut bytes = vec![0; width];
+            bytes[width - 1] = key;
+            (bytes, (i as u64 * 256 + u64::from(mark)).to_le_bytes().to_vec())
+        })
+        .collect()
+}
+
+fn looks() -> impl Strategy<Value = Look> {
+    prop_oneof![Just(Look::Dense), Just(Look::Spans), Just(Look::Long)]
+}
+
+proptest! {
+    #[test]
+    fn every_kind_of_join_gives_what_the_model_gives(
+        ours in proptest::collection::vec(0_u8..12, 0..60),
+        theirs in proptest::collection::vec(0_u8..12, 0..60),
+        cuts in (proptest::collection::vec(1_usize..9, 1..5), proptest::collection::vec(1_usize..9, 1..5)),
+        width in prop_oneof![Just(8_usize), Just(16), Just(3)],
+        look in (looks(), looks()),
+        skips in (any::<bool>(), any::<bool>()),
+        group_bytes in prop_oneof![Just(0_u64), Just(1 << 20)],
+    ) {
+        let (ours, theirs) = (rows(ours, width, 1), rows(theirs, width, 2));
+        for (kind, _) in JoinKind::ALL {
+            let left = Chunks::new(&ours, &cuts.0, look.0, skips.0 && !kind.keeps_unmatched());
+            check(kind, left, Chunks::new(&theirs, &cuts.1, look.1, skips.1), group_bytes);
+        }
+    }
+
+    #[test]
+    fn sparse_and_dense_sides_gallop_past_each_other(
+        ours in proptest::collection::btree_set(any::<u16>(), 0..20),
+        theirs in proptest::collection::btree_set(any::<u16>(), 0..400),
+        swap: bool,
+        cuts in proptest::collection::vec(1_usize..90, 1..5),
+    ) {
+        let make = |keys: &std::collections::BTreeSet<u16>| -> Vec<Row> {
+            keys.iter().map(|key| (u64::from(*key / 4).to_be_bytes().to_vec(), key.to_le_bytes().to_vec())).collect()
+        };
+        let (mut ours, mut theirs) = (make(&ours), make(&theirs));
+        if swap {
+            std::mem::swap(&mut ours, &mut theirs);
+        }
+        for (kind, _) in JoinKind::ALL {
+            let left = Chunks::new(&ours, &cuts, Look::Dense, false);
+            check(kind, left, Chunks::new(&theirs, &cuts, Look::Dense, true), 1 << 16);
+        }
+    }
+}
+
+/// Pitfalls, learned 16: one key with more rows than memory, on one side or on both.
+#[test]
+fn a_key_with_more_rows_than_memory_is_joined_all_the_same() {
+    let many = |count: u64| -> Vec<Row> {
+        (0..count).map(|i| (7_u64.to_be_bytes().to_vec(), i.to_le_bytes().to_vec())).collect()
+    };
+    for look in [Look::Dense, Look::Spans] {
+        for (left, right, spills) in [(4000, 3, false), (3, 4000, false), (1500, 1700, true)] {
+            let (left, right) = (many(left), many(right));
+            // A chunk border within the short run too.
+            let streams = (Chunks::new(&left, &[100], look, false), Chunks::new(&right, &[2, 90], look, false));
+            let reads = check(JoinKind::Inner, streams.0, streams.1, 16 << 10);
+            assert_eq!(reads > 1, spills, "{} x {}", left.len(), right.len());
+        }
+    }
+}
+
+#[test]
+fn without_a_place_to_spill_too_many_rows_of_one_key_are_refused() {
+    let many: Vec<Row> = (0..4000_u64).map(|i| (vec![7; 8], i.to_le_bytes().to_vec())).collect();
+    let task = task(JoinKind::Inner);
+    let mut group = Group::new(&task, 16 << 10, None).unwrap();
+    let mut sink = CallerSink { visit: Box::new(|_, _, _| Ok(())), rows: 0 };
+    let (mut left, mut right) =
+        (Chunks::new(&many, &[9], Look::Dense, false), Chunks::new(&many, &[9], Look::Dense, false));
+    let refused = join(&task, &mut left, &mut right, &mut sink, &mut group, &mut |_| ());
+    assert!(matches!(refused, Err(crate::Error::InvalidArgument(_))), "{refused:?}");
+}
+
+#[derive(Default)]
+struct Gathered(Arc<Mutex<Vec<Row>>>, usize, usize);
+
+impl RowWriter for Gathered {
+    fn dense(&mut self, rows: &[u8]) -> Result<()> {
+        assert!(rows.len().is_multiple_of(self.2));
+        let mut gathered = self.0.lock().unwrap();
+        gathered.extend(rows.chunks_exact(self.2).map(|row| (row[..self.1].to_vec(), row[self.1..].to_vec())));
+        Ok(())
+    }
+
+    fn row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.0.lock().unwrap().push((key.to_vec(), value.to_vec()));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+proptest! {
+    #[test]
+    fn rows_are_encoded_as_described(
+        ours in proptest::collection::vec(0_u8..9, 0..40),
+        theirs in proptest::collection::vec(0_u8..9, 0..40),
+        key in prop_oneof![Just(8_usize), Just(16), Just(5)],
+        widths in (0_usize..3, 0_usize..3),
+        fixed in (any::<bool>(), any::<bool>()),
+        look in (looks(), looks()),
+    ) {
+        let cut = |rows: Vec<Row>, width: usize| -> Vec<Row> {
+            rows.into_iter().map(|(key, value)| (key, value.iter().cycle().take(width * 8).copied().collect())).collect()
+        };
+        let (left, right) = (cut(rows(ours, key, 1), widths.0), cut(rows(theirs, key, 2), widths.1));
+        for (kind, _) in JoinKind::ALL {
+            let known = |is_known: bool, width: usize| is_known.then_some(width * 8);
+            let form = RowForm {
+                kind,
+                key_type: KeyType::Bytes,
+                key: Some(key),
+                left: known(fixed.0, widths.0),
+                right: known(fixed.1, widths.1),
+            };
+            let gathered = Arc::new(Mutex::new(Vec::new()));
+            let writer = Gathered(gathered.clone(), key, form.row_bytes().unwrap_or(1));
+            let mut sink = Emitter::new(form, Box::new(writer));
+            let task = task(kind);
+            let mut group = Group::new(&task, 1 << 20, None).unwrap();
+            let mut streams = (Chunks::new(&left, &[5, 2], look.0, false), Chunks::new(&right, &[3], look.1, false));
+            join(&task, &mut streams.0, &mut streams.1, &mut sink, &mut group, &mut |_| ()).unwrap();
+            let mut expected: Vec<Row> = model(kind, &left, &right).into_iter().map(|row| encoded(&form, row)).collect();
+            let mut made = gathered.lock().unwrap().clone();
+            prop_assert_eq!(sink.rows(), expected.len() as u64);
+            expected.sort();
+            made.sort();
+            prop_assert_eq!(made, expected);
+        }
+    }
+}
+
+/// The form that the documentation gives.
+fn encoded(form: &RowForm, (key, left, right): Seen) -> Row {
+    let flag = if form.kind == JoinKind::Left { vec![u8::from(right.is_some())] } else { vec![] };
+    let value = match (form.kind, form.left, form.right) {
+        (JoinKind::Semi | JoinKind::Anti, ..) => left,
+        (_, Some(_), Some(width)) => [flag, left, right.unwrap_or(vec![0; width])].concat(),
+        _ => [vec![left.len() as u8], left, flag, right.unwrap_or_default()].concat(),
+    };
+    (key, value)
+}
