@@ -109,17 +109,17 @@ pub(crate) trait RowWriter {
 }
 
 /// Makes rows of the output, and gives them to a writer.
-pub(crate) struct Emitter {
+pub(crate) struct Emitter<'w> {
     form: RowForm,
     widths: Option<Widths>,
-    writer: Box<dyn RowWriter>,
+    writer: Box<dyn RowWriter + 'w>,
     /// Rows that are made; empty between calls.
     made: Vec<u8>,
     rows: u64,
 }
 
-impl Emitter {
-    pub(crate) fn new(form: RowForm, writer: Box<dyn RowWriter>) -> Self {
+impl<'w> Emitter<'w> {
+    pub(crate) fn new(form: RowForm, writer: Box<dyn RowWriter + 'w>) -> Self {
         Self { form, widths: form.widths(), writer, made: Vec::new(), rows: 0 }
     }
 
@@ -152,7 +152,7 @@ impl Emitter {
     }
 }
 
-impl Sink for Emitter {
+impl Sink for Emitter<'_> {
     fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         self.rows += pairs.len() as u64;
         let Some(widths) = self.widths else {
@@ -235,6 +235,15 @@ impl Sink for Emitter {
 
     fn rows(&self) -> u64 {
         self.rows
+    }
+
+    fn dense_form(&self) -> Option<RowForm> {
+        self.widths.map(|_| self.form)
+    }
+
+    fn dense(&mut self, rows: &[u8]) -> Result<()> {
+        self.rows += (rows.len() / self.form.row_bytes().unwrap_or(1).max(1)) as u64;
+        self.writer.dense(rows)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

@@ -13,11 +13,12 @@
 //! Guarantees: every pair once; rows in key order, those of one key in any order; left rows in their own order where kinds keep them
 //! alone. Memory does not depend on the relations.
 
+use super::emit::RowForm;
 use super::group::Group;
 use super::options::JoinKind;
 use super::rows::{RowStream, RowsView};
 use super::task::Task;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,6 +42,17 @@ pub(crate) trait Sink {
 
     /// Rows taken so far.
     fn rows(&self) -> u64;
+
+    /// What rows look like that [`Self::dense`] takes; `None` where it takes none.
+    fn dense_form(&self) -> Option<RowForm> {
+        None
+    }
+
+    /// Rows that an [`Emitter`](super::emit::Emitter) of the form has made.
+    fn dense(&mut self, rows: &[u8]) -> Result<()> {
+        let _ = rows;
+        Err(Error::InvalidArgument("this output takes rows one by one".into()))
+    }
 
     /// Completes the output, and makes it durable; an output that is dropped instead leaves nothing behind.
     fn finish(self: Box<Self>) -> Result<()>;

@@ -6,6 +6,7 @@
 
 #![expect(dead_code, reason = "the methods that use these follow")]
 
+mod ahead;
 mod emit;
 mod group;
 mod hash;
@@ -16,6 +17,7 @@ mod nowhere;
 mod options;
 mod output;
 mod overflow;
+mod parallel;
 mod partition;
 mod plan;
 mod records;
@@ -27,13 +29,14 @@ mod sorted;
 mod source;
 mod spill;
 mod stored;
+mod stretch;
 mod task;
 #[cfg(test)]
 mod trial;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
 pub use output::Output;
-pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary};
+pub use plan::{Actual, Alternative, Cost, Explanation, ReadPlan, RelationSummary, cached_profile};
 pub use records::{Record, RecordShape, Records};
 pub use report::{JoinReport, Seconds};
 pub use run::{explain, join};

@@ -7,8 +7,8 @@ use super::stored::{IndexRelation, SnapshotRelation};
 use super::task::{Share, Task};
 use crate::error::Result;
 use crate::index::{Index, Key, Payload};
-use crate::lsm::{Keyspace, Snapshot};
 use crate::io::Storage;
+use crate::lsm::{Keyspace, Snapshot};
 use crate::table::beside::RecordFile;
 use crate::table::{KeyType, Table};
 use std::fmt::Debug;
@@ -72,6 +72,12 @@ pub(crate) trait Relation: Debug + Send + Sync {
     fn sample(&self, rows: usize, seed: u64, task: &Arc<Task>, visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
         let _ = (rows, seed, task, visit);
         Ok(false)
+    }
+
+    /// Keys that cut it into about so many parts of like size, rising; none where it cannot tell without being read.
+    fn cuts(&self, parts: usize) -> Vec<Vec<u8>> {
+        let _ = parts;
+        Vec::new()
     }
 
     /// The table, where it is one: its blocks can be read alone.

@@ -102,6 +102,16 @@ impl<'a> Key<'a> {
         [self.prefix, self.rest].concat()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.prefix.len() + self.rest.len()
+    }
+
+    /// Appends the key.
+    pub(super) fn append_to(&self, buffer: &mut Vec<u8>) {
+        buffer.extend_from_slice(self.prefix);
+        buffer.extend_from_slice(self.rest);
+    }
+
     /// Puts the key into a buffer, in place of what that holds.
     pub(super) fn copy_to(&self, buffer: &mut Vec<u8>) {
         buffer.clear();

@@ -111,6 +111,9 @@ mod tests {
     fn points_lie_near_their_blocks() {
         for design in ["coded", "pgm:64", "layers=2,builder=gstep/gstep,lambda=4096/512"] {
             for key_type in [KeyType::U64, KeyType::Bytes] {
+                if key_type == KeyType::Bytes && design != "coded" {
+                    continue;
+                }
                 let table = table(design, key_type);
                 let outline = table.outline(100);
                 assert!(outline.is_sorted_by(|a, b| a.0 <= b.0 && a.1 <= b.1), "{design}");

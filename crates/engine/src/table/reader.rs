@@ -560,7 +560,7 @@ impl Inner {
     }
 
     /// Tells a table that took the place of the one that this index was made for from a damaged one.
-    fn check_identity(&self) -> Result<()> {
+    pub(super) fn check_identity(&self) -> Result<()> {
         let Source::Table { name, file_id } = &self.meta.source else { return Ok(()) };
         match read_tail(&*self.storage, name, self.budget_bytes) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
@@ -571,7 +571,7 @@ impl Inner {
         }
     }
 
-    fn unpack(&self, bytes: &[u8], codec: u8) -> Option<Vec<u8>> {
+    pub(super) fn unpack(&self, bytes: &[u8], codec: u8) -> Option<Vec<u8>> {
         let (packed, trailer) = bytes.split_at_checked(bytes.len().checked_sub(TRAILER_BYTES)?)?;
         let (packed, length) = packed.split_last_chunk::<4>()?;
         let length = u32::from_le_bytes(*length) as usize;

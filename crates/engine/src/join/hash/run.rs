@@ -92,7 +92,11 @@ impl HashJoin<'_> {
         if let Some(table) = built {
             let mut stream = probe.scan(range, self.task, self.task.budget.take(scan_bytes, "reading")?)?;
             let is_left = self.build() == Side::Right;
-            let mut count = |rows| if is_left { done(rows) };
+            let mut count = |rows| {
+                if is_left {
+                    done(rows)
+                }
+            };
             return Probe::new(self.task.kind, &table, self.build()).run(self.task, &mut *stream, sink, &mut count);
         }
         self.scattered(range, memory_bytes, depth, sink, done, &mut progress)

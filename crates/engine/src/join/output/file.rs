@@ -7,7 +7,7 @@ use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
 use crate::join::merge::Sink;
 use crate::join::rows::RowsView;
-use crate::join::task::{Share, Spent, Task};
+use crate::join::task::{Share, Task};
 use crate::table::PublishedFile;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,6 @@ use std::sync::Arc;
 /// A file that grows under a temporary name.
 struct Growing {
     file: PublishedFile,
-    task: Arc<Task>,
     _share: Share,
 }
 
@@ -31,12 +30,11 @@ impl Growing {
         let mut file = PublishedFile::create_plain(storage, name, replace)?;
         file.limit_buffer(memory_bytes as usize / 4);
         file.write_behind(memory_bytes as usize / file.buffer_capacity(), SYNC_EVERY_BYTES)?;
-        Ok(Self { file, task: task.clone(), _share: share })
+        Ok(Self { file, _share: share })
     }
 
     fn finish(mut self) -> Result<()> {
-        let file = &mut self.file;
-        self.task.spend(Spent::Writing, || file.publish())
+        self.file.publish()
     }
 }
 

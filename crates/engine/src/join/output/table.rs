@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
-use crate::join::task::{Share, Spent, Task};
+use crate::join::task::{Share, Task};
 use crate::table::{TableWriter, WriteOptions};
 use std::sync::Arc;
 
@@ -17,9 +17,6 @@ pub(super) struct TableOutput {
     /// Bytes of a key and of a row, where rows have one width and the table's records do not: its keys are strings.
     apart: Option<(usize, usize)>,
     share: Share,
-    /// What of the share is for buffers; the rest is for what grows with the table.
-    buffer_bytes: u64,
-    task: Arc<Task>,
 }
 
 impl TableOutput {
@@ -38,7 +35,7 @@ impl TableOutput {
         let options = WriteOptions { key_type: form.key_type, value_width, ..options };
         let mut writer = TableWriter::create(storage, name, options)?;
         writer.write_behind(memory_bytes, SYNC_EVERY_BYTES)?;
-        Ok(Self { writer, apart, share, buffer_bytes: memory_bytes, task: task.clone() })
+        Ok(Self { writer, apart, share })
     }
 }
 
@@ -56,7 +53,7 @@ impl RowWriter for TableOutput {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { writer, task, .. } = *self;
-        task.spend(Spent::Writing, || writer.finish()).map(|_| ())
+        let Self { writer, share: _share, .. } = *self;
+        writer.finish().map(|_| ())
     }
 }

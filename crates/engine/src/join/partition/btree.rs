@@ -57,10 +57,26 @@ struct Tree {
 macro_rules! for_types {
     ($widths:expr, $key:ident, $payload:ident => $body:expr) => {
         match $widths {
-            (0..=8, 8) => { type $key = Raw<u64>; type $payload = [u8; 8]; $body }
-            (0..=8, _) => { type $key = Raw<u64>; type $payload = Vec<u8>; $body }
-            (_, 8) => { type $key = Raw<u128>; type $payload = [u8; 8]; $body }
-            _ => { type $key = Raw<u128>; type $payload = Vec<u8>; $body }
+            (0..=8, 8) => {
+                type $key = Raw<u64>;
+                type $payload = [u8; 8];
+                $body
+            }
+            (0..=8, _) => {
+                type $key = Raw<u64>;
+                type $payload = Vec<u8>;
+                $body
+            }
+            (_, 8) => {
+                type $key = Raw<u128>;
+                type $payload = [u8; 8];
+                $body
+            }
+            _ => {
+                type $key = Raw<u128>;
+                type $payload = Vec<u8>;
+                $body
+            }
         }
     };
 }
@@ -99,7 +115,12 @@ impl Tree {
         Ok((pages, memory))
     }
 
-    fn fill<K: Key, V: Payload>(self, relation: &dyn Relation, memory_bytes: u64, progress: &mut Progress) -> Result<Self> {
+    fn fill<K: Key, V: Payload>(
+        self,
+        relation: &dyn Relation,
+        memory_bytes: u64,
+        progress: &mut Progress,
+    ) -> Result<Self> {
         let task = Arc::clone(self.spill.task());
         let input_bytes = input_bytes(memory_bytes);
         let (pages, _memory) = self.pages(memory_bytes.saturating_sub(input_bytes))?;
@@ -118,7 +139,8 @@ impl Tree {
             ..IndexOptions::default()
         };
         let index: Index<K, V> = Index::create(self.spill.storage(), self.name.as_str(), &options)?;
-        let mut input = Input::open(relation, &KeyRange::all(), &task, task.budget.take(input_bytes, "reading")?, progress)?;
+        let mut input =
+            Input::open(relation, &KeyRange::all(), &task, task.budget.take(input_bytes, "reading")?, progress)?;
         let (mut inserted, mut transaction) = (0, index.write()?);
         let mut long = Vec::new();
         while input.advance()? {

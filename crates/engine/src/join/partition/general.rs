@@ -266,10 +266,9 @@ impl RowStream for BucketRows {
     fn rows(&self) -> RowsView<'_> {
         match &self.large {
             Some(large) => large.chunk.rows(),
-            None => RowsView::Spans {
-                bytes: &self.bytes,
-                spans: self.spans.get(self.chosen.clone()).unwrap_or_default(),
-            },
+            None => {
+                RowsView::Spans { bytes: &self.bytes, spans: self.spans.get(self.chosen.clone()).unwrap_or_default() }
+            }
         }
     }
 }

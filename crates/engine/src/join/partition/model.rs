@@ -162,7 +162,8 @@ mod tests {
             sample.sort_unstable();
             for buckets in [1, 2, 100, 1000] {
                 let distribution = Distribution::learn(&sample, buckets, 8.0);
-                let mut keys: Vec<u64> = sample.iter().flat_map(|&key| [key.saturating_sub(1), key, key.saturating_add(1)]).collect();
+                let mut keys: Vec<u64> =
+                    sample.iter().flat_map(|&key| [key.saturating_sub(1), key, key.saturating_add(1)]).collect();
                 keys.extend((0..2000).map(noise).chain((0..64).map(|bit| 1 << bit)).chain([0, u64::MAX]));
                 keys.sort_unstable();
                 let found: Vec<usize> = keys.iter().map(|&key| distribution.bucket(key)).collect();
@@ -174,7 +175,9 @@ mod tests {
 
     #[test]
     fn buckets_are_filled_evenly_where_keys_differ() {
-        for (what, sample) in samples().into_iter().filter(|(what, _)| ["uniform", "log-uniform", "near 2^53", "top"].contains(what)) {
+        for (what, sample) in
+            samples().into_iter().filter(|(what, _)| ["uniform", "log-uniform", "near 2^53", "top"].contains(what))
+        {
             let mut sorted = sample.clone();
             sorted.sort_unstable();
             let distribution = Distribution::learn(&sorted, 50, 8.0);

@@ -59,9 +59,10 @@ mod tests {
 
     #[test]
     fn numbers_order_as_keys_do() {
-        let mut keys: Vec<Vec<u8>> = ["", "a", "ab", "user", "user\0", "user0017", "user00170000", "user1999", "userz", "use", "usf", "zoe"]
-            .map(|key| key.as_bytes().to_vec())
-            .to_vec();
+        let mut keys: Vec<Vec<u8>> =
+            ["", "a", "ab", "user", "user\0", "user0017", "user00170000", "user1999", "userz", "use", "usf", "zoe"]
+                .map(|key| key.as_bytes().to_vec())
+                .to_vec();
         keys.extend([vec![0], vec![0; 9], vec![255; 3], vec![255; 20]]);
         keys.sort();
         for low in &keys {

@@ -3,6 +3,7 @@
 //! Costs follow the affine and the PDAM model (Chesetti and Pandey, Sections 3 and 4.2) with the real profile T(n) and P in place of
 //! their constants, the very sizes of requests that the methods make, and measured rates for what a core does.
 
+mod cached;
 mod choose;
 mod cost;
 mod device;
@@ -15,10 +16,9 @@ mod sorted;
 mod spread;
 mod unsorted;
 
+pub use cached::cached_profile;
 pub use cost::Cost;
 pub use explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 pub(in crate::join) use gather::{Plan, plan};
-#[expect(unused_imports, reason = "what carries plans out follows")]
 pub(in crate::join) use shape::ReadShape;
-#[expect(unused_imports, reason = "what carries plans out follows")]
 pub(in crate::join) use spread::worthwhile_gap_bytes;

@@ -7,7 +7,7 @@ use crate::io::Profile;
 const REQUEST_BYTES_MIN: u64 = 64 << 10;
 const REQUEST_BYTES_MAX: u64 = 8 << 20;
 /// A shape that takes more memory must be faster by this factor.
-const WORTHWHILE: f64 = 0.97;
+const WORTHWHILE: f64 = 0.9;
 
 /// Requests of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -86,7 +86,11 @@ impl<'a> Input<'a> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a row of another width, which is a mistake of the source.
-    pub(crate) fn arrays<'b, const N: usize>(&'b self, key: usize, copies: &'b mut Vec<[u8; N]>) -> Result<&'b [[u8; N]]> {
+    pub(crate) fn arrays<'b, const N: usize>(
+        &'b self,
+        key: usize,
+        copies: &'b mut Vec<[u8; N]>,
+    ) -> Result<&'b [[u8; N]]> {
         let rows = self.stream.rows();
         if let RowsView::Dense { bytes, key: found, value } = rows
             && (found, value) == (key, N.saturating_sub(key))
@@ -97,7 +101,9 @@ impl<'a> Input<'a> {
         for row in 0..rows.len() {
             let (key_bytes, value) = (rows.key(row), rows.value(row));
             if rows.is_long(row) || key_bytes.len() != key || key_bytes.len() + value.len() != N {
-                return Err(Error::InvalidArgument(format!("a row is not {N} bytes wide, as all of its relation are to be")));
+                return Err(Error::InvalidArgument(format!(
+                    "a row is not {N} bytes wide, as all of its relation are to be"
+                )));
             }
             let mut copy = [0; N];
             copy[..key].copy_from_slice(key_bytes);

@@ -128,7 +128,8 @@ impl<const N: usize> RowStream for Merged<N> {
         while self.merge.fill()? {
             let rows = self.merge.rows();
             let start = low.map_or(0, |low| rows.partition_point(|row| &row[..self.key] < low));
-            let end = self.range.to.as_deref().map_or(rows.len(), |to| rows.partition_point(|row| &row[..self.key] < to));
+            let end =
+                self.range.to.as_deref().map_or(rows.len(), |to| rows.partition_point(|row| &row[..self.key] < to));
             if start < end {
                 self.kept = start..end;
                 return Ok(true);

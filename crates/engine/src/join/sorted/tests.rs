@@ -24,7 +24,9 @@ fn check(relation: &Arc<dyn Relation>, rows: &[Row], memory_bytes: u64, spills: 
 #[test]
 fn rows_of_one_width_are_sorted_in_memory_or_in_runs() {
     for (what, key) in trial::key_sets() {
-        for (count, value_bytes, spills) in [(0, 8, false), (1, 8, false), (3000, 8, false), (150_000, 8, true), (90_000, 16, true)] {
+        for (count, value_bytes, spills) in
+            [(0, 8, false), (1, 8, false), (3000, 8, false), (150_000, 8, true), (90_000, 16, true)]
+        {
             let rows = trial::rows(count, value_bytes, key);
             check(&file(&rows), &rows, MIB, spills, &format!("{count} {what}"));
         }

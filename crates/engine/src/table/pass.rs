@@ -1,0 +1,166 @@
+//! Blocks as somebody sees them who passes over many: where they lie, and what they hold, checked where they were read to.
+
+use super::block::{BlockView, Layout, Stored, trailer};
+use super::format::Source;
+use super::key::Probe;
+use super::reader::{Inner, Reads, Table};
+use super::value::{ValuePointer, ValueReader};
+use crate::block::{checksum, compress};
+use crate::error::{Error, Result};
+use crate::io::ReadableFile;
+use std::sync::Arc;
+
+/// What a block holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PassedBlock<'a> {
+    /// Records of one width, each a key and its value, one behind the other.
+    Dense(&'a [u8]),
+    Other(PassedRecords<'a>),
+}
+
+/// Records of any length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedRecords<'a> {
+    view: BlockView<'a>,
+    inner: &'a Inner,
+    block: u64,
+}
+
+/// A value as a block holds it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum PassedValue<'a> {
+    Here(&'a [u8]),
+    /// It lies elsewhere: [`Table::long_value`] fetches it.
+    Long(ValuePointer),
+}
+
+impl<'a> PassedRecords<'a> {
+    pub(crate) fn count(&self) -> usize {
+        self.view.count()
+    }
+
+    /// Appends the key of a record, and shows its value.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for a record that no writer made.
+    pub(crate) fn push_key(&self, record: usize, keys: &mut Vec<u8>) -> Result<PassedValue<'a>> {
+        let key = self.view.key(record).ok_or_else(|| self.inner.malformed(self.block))?;
+        key.append_to(keys);
+        match self.view.value(record).ok_or_else(|| self.inner.malformed(self.block))? {
+            Stored::Inline(value) => Ok(PassedValue::Here(value)),
+            Stored::Long(pointer) => Ok(PassedValue::Long(pointer)),
+        }
+    }
+
+    /// Bytes of a record's key, and of its value unless that lies elsewhere.
+    ///
+    /// # Errors
+    /// As [`Self::push_key`].
+    pub(crate) fn record_bytes(&self, record: usize) -> Result<usize> {
+        let malformed = || self.inner.malformed(self.block);
+        let key = self.view.key(record).ok_or_else(malformed)?;
+        Ok(key.len()
+            + match self.view.value(record).ok_or_else(malformed)? {
+                Stored::Inline(value) => value.len(),
+                Stored::Long(_) => ValuePointer::BYTES,
+            })
+    }
+}
+
+impl Table {
+    /// Number of data blocks.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.inner.meta.blocks
+    }
+
+    /// Size of the largest block in bytes, before compression.
+    pub(crate) fn largest_block_bytes(&self) -> u64 {
+        self.inner.meta.largest_block_bytes.max(self.inner.meta.block_bytes)
+    }
+
+    /// The file that holds the blocks.
+    pub(crate) fn data_file(&self) -> &Arc<dyn ReadableFile> {
+        &self.inner.data
+    }
+
+    /// Offset and length of a block in the file that holds it.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where none is known.
+    pub(crate) fn block_place(&self, block: u64) -> Result<(u64, u64)> {
+        let section = self.inner.section(0, block)?;
+        Ok((section.offset, section.bytes))
+    }
+
+    /// Block and number of the first record whose key is not below `key`; one block past the last where there is none.
+    ///
+    /// # Errors
+    /// What the storage reports, and damage.
+    pub(crate) fn seek(&self, key: &[u8]) -> Result<(u64, usize)> {
+        let position = self.inner.lower_bound(Probe { key, behind: false }, &mut Reads::default())?;
+        Ok((position.block, position.index))
+    }
+
+    /// Widths of key and value, where records lie densely and have no tags.
+    pub(crate) fn dense_widths(&self) -> Option<(usize, usize)> {
+        match self.inner.layout {
+            Layout::Dense { key, value } if !self.is_tagged() => Some((key, value)),
+            _ => None,
+        }
+    }
+
+    /// Checks a block that was read from `offset`, and shows what it holds; a packed one is unpacked into `unpacked`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]; [`Error::Changed`] where another table has taken the place of the one that this index is for.
+    pub(crate) fn open_block<'a>(
+        &'a self,
+        block: u64,
+        offset: u64,
+        bytes: &'a mut [u8],
+        unpacked: &'a mut Vec<u8>,
+    ) -> Result<PassedBlock<'a>> {
+        let inner = &*self.inner;
+        if let Source::Foreign { little_endian, .. } = inner.meta.source {
+            return Ok(PassedBlock::Dense(self.adopt_in_place(bytes, little_endian)));
+        }
+        let damaged = |detail: String| Error::damaged(inner.data.path(), offset, detail);
+        if !checksum::check(inner.data_file_id, offset, bytes) {
+            inner.check_identity()?;
+            return Err(damaged(format!("the checksum of block {block} does not match")));
+        }
+        let (codec, form, count) = trailer(bytes).ok_or_else(|| damaged(format!("block {block} is too short")))?;
+        let mut raw: &'a [u8] = bytes;
+        if codec != compress::CODEC_STORED {
+            let body = inner.unpack(raw, codec).ok_or_else(|| damaged(format!("block {block} does not unpack")))?;
+            *unpacked = body;
+            raw = unpacked;
+        }
+        if let (Some((key, value)), 0) = (self.dense_widths(), form) {
+            let records = count.checked_mul(key + value).and_then(|bytes| raw.get(..bytes));
+            let impossible = || damaged(format!("block {block} has an impossible number of records"));
+            return Ok(PassedBlock::Dense(records.ok_or_else(impossible)?));
+        }
+        Ok(PassedBlock::Other(PassedRecords { view: inner.view(block, raw)?, inner, block }))
+    }
+
+    /// Whole records of a file that is not ours, their keys brought into the order of bytes.
+    fn adopt_in_place<'a>(&self, bytes: &'a mut [u8], little_endian: bool) -> &'a [u8] {
+        let Layout::Dense { key, value } = self.inner.layout else { return &[] };
+        let whole = bytes.len() - bytes.len() % (key + value).max(1);
+        let records = &mut bytes[..whole];
+        if little_endian {
+            records.chunks_exact_mut((key + value).max(1)).for_each(|record| record[..key].reverse());
+        }
+        records
+    }
+
+    /// Fetches a value that lies outside the blocks.
+    ///
+    /// # Errors
+    /// [`Error::ValueTooLarge`] where it is longer than `limit_bytes`; what the storage reports, and damage.
+    pub(crate) fn long_value(&self, pointer: ValuePointer, limit_bytes: u64) -> Result<Vec<u8>> {
+        let inner = &*self.inner;
+        ValueReader::new(inner.data.clone(), inner.data_file_id, pointer)?.read_to_vec(limit_bytes)
+    }
+}
