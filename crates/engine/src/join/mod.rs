@@ -9,6 +9,7 @@
 mod ahead;
 mod emit;
 mod group;
+mod hash;
 mod inlj;
 mod merge;
 #[cfg(test)]
