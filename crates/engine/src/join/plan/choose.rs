@@ -107,7 +107,12 @@ mod tests {
     /// Records of 16 bytes.
     fn table(rows: f64, carries_index: bool) -> SideFacts {
         let count = (rows / 255.0).ceil();
-        let carried = carries_index.then_some(Carried { unread_bytes: 0, memory_bytes: 16 * count as u64 });
+        let carried = carries_index.then_some(Carried {
+            unread_bytes: 0,
+            memory_bytes: 8 * count as u64,
+            window_blocks: 1.0,
+            separates_blocks: true,
+        });
         SideFacts {
             name: format!("table of {rows}"),
             rows,
@@ -147,7 +152,7 @@ mod tests {
     fn a_small_outer_relation_looks_up_in_the_large_one() {
         for profile in profiles() {
             for swapped in [false, true] {
-                let (small, large) = (table(1e3, true), table(ROWS, true));
+                let (small, large) = (table(10.0, true), table(ROWS, true));
                 let (left, right) = if swapped { (large, small) } else { (small, large) };
                 let chosen = best(left, right, JoinKind::Inner, &profile, 256e6);
                 let large_side = if swapped { Side::Left } else { Side::Right };
