@@ -47,8 +47,8 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
     let candidates = case.candidates(options.method, options.inner);
     let chosen = choose(&candidates, options.method)?;
     let cost = chosen.cost.as_ref().copied().unwrap_or_default();
-    let (method, inner) = (chosen.method, chosen.inner.or(options.inner).unwrap_or(smaller(&case).other()));
-    let threads = case.threads(&cost);
+    let (method, inner) = (chosen.method, chosen.inner.unwrap_or_else(|| larger(&case)));
+    let threads = case.threads(method, &cost);
     Ok(Plan {
         method,
         inner,
@@ -58,8 +58,9 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
     })
 }
 
-fn smaller(case: &Case<'_>) -> Side {
-    if case.left.rows <= case.right.rows { Side::Left } else { Side::Right }
+/// The relation that is looked up in where a method does not choose: the larger one, if it may be.
+fn larger(case: &Case<'_>) -> Side {
+    if case.left.rows > case.right.rows && !case.must_scan(Side::Left) { Side::Left } else { Side::Right }
 }
 
 /// The cheapest, or the one that was asked for.

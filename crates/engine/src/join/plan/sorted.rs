@@ -16,8 +16,8 @@ use crate::join::options::{Method, Side};
 const OUTPUT_PART: f64 = 4.0;
 const OUTPUT_BYTES_MAX: f64 = 33_554_432.0;
 const SCAN_PART: f64 = 4.0;
-/// A planned scan has so many parts; one of them, of at most so many bytes, is read at a time.
-const PLANNED_PARTS: f64 = 9.0;
+/// A planned scan has half of that memory, in so many parts; one of them, of at most so many bytes, is read at a time.
+const PLANNED_PARTS: f64 = 18.0;
 const PIECE_BYTES_MAX: f64 = 8_388_608.0;
 /// Most requests that it makes at a time.
 const PIECE_REQUESTS_MAX: f64 = 512.0;
@@ -105,7 +105,7 @@ impl Case<'_> {
 
     /// The outer relation from end to end; of the inner, what its index names.
     pub(super) fn planned(&self, inner: Side) -> Result<Cost, String> {
-        let (side, outer) = (self.side(inner), self.side(inner.other()));
+        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
         let rule = self.read_rule(blocks);
         let reads = self.spread_over(inner).planned_reads(&rule);
@@ -137,7 +137,7 @@ impl Case<'_> {
 
     /// Key by key, as the paper does it: look the index up, read the window unless it is there, search it.
     pub(super) fn probes(&self, method: Method, inner: Side) -> Result<Cost, String> {
-        let (side, outer) = (self.side(inner), self.side(inner.other()));
+        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
         let rows_a_block = (side.rows / blocks.count.max(1.0)).max(1.0);
         let index = ProbedIndex::of(method, rows_a_block);
@@ -162,7 +162,7 @@ impl Case<'_> {
 
     /// Probes of an index that is open anyway.
     pub(super) fn open_probes(&self, inner: Side) -> Result<Cost, String> {
-        let (side, outer) = (self.side(inner), self.side(inner.other()));
+        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         if side.access != Access::Probe {
             return Err(format!("{} is no open index", side.name));
         }
@@ -201,6 +201,15 @@ impl Case<'_> {
         cost.work(blocks.count, rates::SEPARATOR_NS);
         cost.hold(blocks.count * (side.key_bytes_about() + 8.0));
         cost
+    }
+
+    /// The relation whose keys are looked up, in their order.
+    fn sorted_outer(&self, inner: Side) -> Result<&SideFacts, String> {
+        let outer = self.side(inner.other());
+        match outer.is_sorted {
+            true => Ok(outer),
+            false => Err(format!("{} is not sorted, and its keys would be looked up in any order", outer.name)),
+        }
     }
 
     fn blocks_of(&self, inner: Side) -> Result<&Blocks, String> {

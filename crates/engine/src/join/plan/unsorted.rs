@@ -90,7 +90,7 @@ impl Case<'_> {
     pub(super) fn partition(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
-        let mut room_bytes = self.input_bytes();
+        let mut room_bytes = self.input_bytes() / 2.0;
         let mut sides = [&self.left, &self.right];
         sides.sort_by(|a, b| a.memory_bytes().total_cmp(&b.memory_bytes()));
         for side in sides {
