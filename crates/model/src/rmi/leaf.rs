@@ -165,3 +165,36 @@ impl Leaf {
         i64::from(self.below) + i64::from(self.above)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_that_does_not_fit_makes_the_window_as_long_as_the_leaf() {
+        let end = End { lowest: 1 << 40, highest: (1 << 40) + 1 };
+        let leaf = Leaf { start: 5, first_and_gap: 2 * 7 + 1, slope: 1.0, ..Leaf::default() };
+        let unknown = Leaf { below: UNKNOWN, above: UNKNOWN, ..leaf };
+        assert_eq!(unknown.window(9, end), 7..=(1 << 40) + 1);
+        assert_eq!(Leaf { below: UNKNOWN, ..leaf }.window(105, end), 7..=107);
+        assert_eq!(Leaf { above: UNKNOWN, ..leaf }.window(105, end), 107..=(1 << 40) + 1);
+    }
+
+    #[test]
+    fn windows_stay_within_the_leaf_however_steep_its_line_is() {
+        let end = End { lowest: 9, highest: 10 };
+        let steep = Leaf { start: 0, first_and_gap: 2 * 7 + 1, slope: f32::MAX, offset: f32::MIN, ..Leaf::default() };
+        for x in [0, 1, 1 << 63, u64::MAX] {
+            let window = steep.window(x, end);
+            assert!(*window.start() >= 7 && *window.end() <= 10 && !window.is_empty(), "{x}: {window:?}");
+        }
+    }
+
+    #[test]
+    fn a_leaf_without_borders_leads_to_the_children_that_its_stretch_lies_between() {
+        let fences = [Fence { low: 10, high: 20 }, Fence { low: 30, high: 31 }];
+        let (inside_a_gap, inside_a_child) = (fit(&fences, &(0..0), &(1..1)), fit(&fences, &(1..1), &(1..1)));
+        assert_eq!(inside_a_gap.window(15, End { lowest: 0, highest: 1 }), 0..=1);
+        assert_eq!(inside_a_child.window(25, End { lowest: 1, highest: 1 }), 1..=1);
+    }
+}

@@ -10,7 +10,7 @@ use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Outcome, PROFILES, Place};
-use super::relations::{inner, open_shuffled, open_table, outer_places, ratios, write_shuffled};
+use super::relations::{inner, open_shuffled, open_table, outer_places, outer_rows, ratios, write_shuffled};
 use super::rounds::{in_turn, methods};
 use crate::output::Record;
 use crate::workload::{KeyForm, Records};
@@ -122,7 +122,9 @@ impl Cell<'_> {
         methods.insert(0, Method::Auto);
         let rounds = self.context.seeds.max(ROUNDS);
         let mut outcomes =
-            in_turn(self.place, &self.left, &self.right, &self.options, &methods, rounds)?.into_iter().zip(&methods);
+            in_turn(self.place, &self.left, &self.right, &self.options, &methods, rounds, outer_rows(records, ratio))?
+                .into_iter()
+                .zip(&methods);
         let record = Record::new(AUTO.name)
             .keys(records.name())
             .profile(&self.place.name)

@@ -110,7 +110,7 @@ fn fig7(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 if shape.method == Method::Inlj {
                     record = record.figure("index_bytes", table.explain().index_bytes);
                 }
-                report(context, place, &right, shape.method, record, output)?;
+                report(context, place, (&right, records.len() as u64), shape.method, record, output)?;
                 progress.step();
             }
             progress.on(format!("{spec}, ALEX, {}", place.name));
@@ -128,13 +128,13 @@ fn head(records: &Records, place: &Place, method: Method) -> Record {
 fn report(
     context: &Context,
     place: &Place,
-    right: &Source,
+    (right, rows): (&Source, u64),
     method: Method,
     record: Record,
     output: &mut Output<'_>,
 ) -> Result<()> {
     let (_, left) = open_table(&place.inputs, &outer(1), &place.profile)?;
-    let outcome = in_turn(place, &left, right, &JoinOptions::default(), &[method], context.seeds)?.pop();
+    let outcome = in_turn(place, &left, right, &JoinOptions::default(), &[method], context.seeds, rows)?.pop();
     output.report(match outcome {
         Some(Ok(outcome)) => Outcome::figures(&outcome, record),
         Some(Err(reason)) => record.figure("refused", reason),
@@ -156,7 +156,7 @@ fn alex(context: &Context, place: &Place, records: &Records, output: &mut Output
     });
     let index = index?;
     let record = head(records, place, Method::InljIndex).figure("index_build_us", build_us);
-    report(context, place, &Source::index(&index)?, Method::InljIndex, record, output)?;
+    report(context, place, (&Source::index(&index)?, records.len() as u64), Method::InljIndex, record, output)?;
     drop(index);
     storage.list()?.iter().filter(|name| name.starts_with(NAME)).try_for_each(|name| storage.remove(name))?;
     Ok(())

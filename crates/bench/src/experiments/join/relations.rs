@@ -40,13 +40,18 @@ pub(super) fn inner(context: &Context, spec: &str, form: KeyForm, own_count: u64
 /// Source: Knuth, The Art of Computer Programming 2, Algorithm S (selection sampling).
 pub(super) fn outer_places(records: &Records, ratio: u64, seed: u64) -> impl Iterator<Item = u64> + use<> {
     let count = records.len() as u64;
-    let mut wanted = count.div_ceil(ratio.max(1));
+    let mut wanted = outer_rows(records, ratio);
     let mut random = Random::new(seed, "outer relation");
     (0..count).filter(move |place| {
         let is_taken = random.below(count - place) < wanted;
         wanted -= u64::from(is_taken);
         is_taken
     })
+}
+
+/// Rows of the outer relation.
+pub(super) fn outer_rows(records: &Records, ratio: u64) -> u64 {
+    (records.len() as u64).div_ceil(ratio.max(1))
 }
 
 fn key_type(form: KeyForm) -> KeyType {

@@ -16,7 +16,8 @@ pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>
 }
 
 /// What each method took: of `rounds` runs the one that took least, the methods in turn, so that what else the machine does falls on
-/// all of them. A method that cannot run says why. All that run give the same number of rows.
+/// all of them. A method that cannot run says why. Each that runs must give as many rows as the outer relation has, all of which have a
+/// partner.
 pub(super) fn in_turn(
     place: &Place,
     left: &Source,
@@ -24,9 +25,9 @@ pub(super) fn in_turn(
     options: &JoinOptions,
     methods: &[Method],
     rounds: u64,
+    expected_rows: u64,
 ) -> Result<Vec<Result<Outcome, String>>> {
     let mut best: Vec<Option<Result<Outcome, String>>> = methods.iter().map(|_| None).collect();
-    let mut rows = None;
     for _ in 0..rounds.max(1) {
         for (&method, best) in methods.iter().zip(&mut best) {
             if matches!(best, Some(Err(_))) {
@@ -34,11 +35,8 @@ pub(super) fn in_turn(
             }
             let next = place.join(left, right, &JoinOptions { method, ..options.clone() });
             let next = next.map_err(|error| format!("{error:#}"));
-            if let Ok(outcome) = &next {
-                let expected = *rows.get_or_insert(outcome.report.rows);
-                if expected != outcome.report.rows {
-                    bail!("{method} gives {} rows where others give {expected}", outcome.report.rows);
-                }
+            if let Some(outcome) = next.as_ref().ok().filter(|outcome| outcome.report.rows != expected_rows) {
+                bail!("{method} gives {} rows instead of {expected_rows}", outcome.report.rows);
             }
             let is_better = match (&*best, &next) {
                 (Some(Ok(former)), Ok(next)) => next.total_us() < former.total_us(),

@@ -10,7 +10,7 @@ use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Place};
-use super::relations::{inner, open_table, ratios};
+use super::relations::{inner, open_table, outer_rows, ratios};
 use super::rounds::{in_turn, methods};
 use crate::output::Record;
 use crate::workload::KeyForm;
@@ -73,7 +73,9 @@ fn run(name: &str, cases: &[Case], context: &Context, output: &mut Output<'_>) -
                 for &(threads, method, window) in cases {
                     progress.on(format!("{spec}, ratio {ratio}, {threads} threads, {method}, {}", place.name));
                     let options = JoinOptions { threads, ..JoinOptions::default() };
-                    let outcome = in_turn(place, &left, &right, &options, &[method], context.seeds)?.pop();
+                    let outcome =
+                        in_turn(place, &left, &right, &options, &[method], context.seeds, outer_rows(&records, ratio))?
+                            .pop();
                     let mut record = Record::new(name).keys(records.name()).profile(&place.name);
                     record = record.figure("ratio", ratio).figure("method", method.to_string());
                     record = record.figure("threads", threads as u64);

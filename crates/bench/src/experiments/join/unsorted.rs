@@ -9,7 +9,7 @@ use ogive::join::{JoinOptions, MEMORY_BYTES_MIN};
 use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::place::{Device, Place};
-use super::relations::{SETS, inner, open_shuffled, outer_places, write_shuffled};
+use super::relations::{SETS, inner, open_shuffled, outer_places, outer_rows, write_shuffled};
 use super::rounds::{in_turn, methods};
 use crate::output::Record;
 use crate::workload::{KeyForm, Records};
@@ -112,7 +112,8 @@ fn compare(
             let left = open_shuffled(&place.inputs, LEFT, records)?;
             let right = open_shuffled(&place.inputs, RIGHT, records)?;
             let options = JoinOptions { memory_bytes, ..JoinOptions::default() };
-            let outcomes = in_turn(place, &left, &right, &options, &methods, context.seeds)?;
+            let outcomes =
+                in_turn(place, &left, &right, &options, &methods, context.seeds, outer_rows(records, ratio))?;
             for (method, outcome) in methods.iter().zip(outcomes) {
                 let record = Record::new(name).keys(records.name()).profile(&place.name).figure("ratio", ratio);
                 let record = record.figure("memory_bytes", memory_bytes).figure("method", method.to_string());

@@ -33,11 +33,7 @@ mod stretches;
 mod tests;
 mod window;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
 pub(crate) use load::{Loaded, load};
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
 pub(crate) use planned::Planned;
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
 pub(crate) use probe::{Probes, probe};
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
 pub(crate) use sizes::wanted_bytes;
