@@ -117,6 +117,23 @@ impl Method {
     ];
 }
 
+impl Method {
+    /// Whether the method looks up in an index of one relation.
+    pub(super) fn is_lookup(self) -> bool {
+        matches!(
+            self,
+            Self::Inlj
+                | Self::InljBtree
+                | Self::InljBtreeIter
+                | Self::InljPgm { .. }
+                | Self::InljPgmSampled
+                | Self::InljRadixSpline
+                | Self::InljRmi
+                | Self::InljIndex
+        )
+    }
+}
+
 impl fmt::Display for Method {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {

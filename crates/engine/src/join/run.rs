@@ -1,36 +1,24 @@
 //! One join, from its relations to its durable output.
 
 use super::emit::RowForm;
-use super::group::Group;
-use super::merge::{self, Sink};
 use super::nowhere::Nowhere;
-use super::options::{JoinOptions, Method, Phase};
+use super::options::{JoinOptions, Phase};
 use super::output::Output;
-use super::overflow::SpilledRun;
-use super::parallel::{self, Parallel};
-use super::plan::{Explanation, Plan, plan};
+use super::plan::{Explanation, plan};
 use super::report::JoinReport;
-use super::source::{Facts, KeyRange, Relation, Source};
+use super::source::{Facts, Source};
 use super::spill::Spill;
 use super::task::{Spent, Task};
+use super::work::Work;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::table::KeyType;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Shares of the memory: the output's buffers, up to [`OUTPUT_BYTES`], then, of what is left to each thread, the two relations' and that of runs
-/// of equal keys.
+/// The output's part of the memory, up to [`OUTPUT_BYTES`].
 const OUTPUT_PART: u64 = 4;
-const SCAN_PART: u64 = 4;
-const GROUP_PART: u64 = 4;
 /// An output that buffers more is not faster: its writer is busy with this much for longer than a join waits for reads.
 const OUTPUT_BYTES: u64 = 32 << 20;
-/// A thread has at least so much, in bytes, or there are fewer.
-const THREAD_BYTES_MIN: u64 = 1 << 20;
-/// Part of the memory for rows that wait for their turn, and the most that is of use, in bytes.
-const QUEUE_PART: u64 = 8;
-const QUEUE_BYTES: u64 = 16 << 20;
 
 /// Joins two relations by the method that the options name, or that is expected to be the fastest.
 ///
@@ -65,18 +53,17 @@ const QUEUE_BYTES: u64 = 16 << 20;
 /// [`Error::InvalidArgument`] for keys of types that cannot be compared, a method that cannot run here, or too little memory;
 /// [`Error::Interrupted`]; whatever relations and output report. Then nothing is left behind, under the output's name or any other.
 pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions) -> Result<JoinReport> {
-    let (left, right) = (&*left.relation, &*right.relation);
+    let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
     let task = Task::new(options)?;
     task.report(Phase::Planning, 0, 1);
-    let plan = task.spend(Spent::Planning, || plan(left, right, options))?;
+    let plan = task.spend(Spent::Planning, || plan(&**left, &**right, options))?;
     let (storage, prefix) = spill_place(&output, options);
     let spill = Spill::open(&task, storage, &prefix)?;
     let form = RowForm::new(options.kind, left.facts(), right.facts());
     let output_bytes = (task.budget.limit_bytes() / OUTPUT_PART).min(OUTPUT_BYTES);
     let mut sink = output.begin(form, &task, output_bytes)?;
-    let work = Work { left, right, plan: &plan, task: &task, spill: &spill, rows_done: AtomicU64::new(0) };
-    work.run_all(options.any_order, &mut *sink)?;
+    Work::prepare([left, right], &plan, options, &task, &spill)?.run(&mut *sink)?;
     task.report(Phase::Finishing, 0, 1);
     let rows = sink.rows();
     task.spend(Spent::Writing, || sink.finish())?;
@@ -120,63 +107,5 @@ fn spill_place(output: &Output, options: &JoinOptions) -> (Arc<dyn Storage>, Str
     match output.storage() {
         Some((storage, name)) => (storage.clone(), name.to_owned()),
         None => (Arc::new(Nowhere::default()), String::new()),
-    }
-}
-
-/// A join that is planned: what each thread needs to do its part.
-pub(super) struct Work<'a> {
-    pub(super) left: &'a dyn Relation,
-    pub(super) right: &'a dyn Relation,
-    pub(super) plan: &'a Plan,
-    pub(super) task: &'a Arc<Task>,
-    pub(super) spill: &'a Arc<Spill>,
-    rows_done: AtomicU64,
-}
-
-impl Work<'_> {
-    /// Joins what both relations have within a range of keys, in about `memory_bytes` of the budget.
-    pub(super) fn run(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
-        match self.plan.method {
-            Method::Merge => self.merge(range, memory_bytes, sink),
-            other => Err(Error::InvalidArgument(format!("the method {other} has no way to be carried out"))),
-        }
-    }
-
-    /// Joins all that both relations have, on as many threads as are planned, if there is memory for them and some relation can be cut.
-    fn run_all(&self, any_order: bool, sink: &mut dyn Sink) -> Result<()> {
-        let left_bytes = self.task.budget.left_bytes();
-        let is_sorted = self.left.facts().is_sorted && self.right.facts().is_sorted;
-        let most = if is_sorted { usize::try_from(left_bytes / THREAD_BYTES_MIN).unwrap_or(usize::MAX) } else { 1 };
-        let threads = self.plan.threads.min(most).max(1);
-        let parallel = Parallel { threads, any_order, queue_bytes: (left_bytes / QUEUE_PART).min(QUEUE_BYTES) };
-        let cuts = self.left.cuts(parallel.morsels());
-        let ranges = parallel::ranges(if cuts.is_empty() { self.right.cuts(parallel.morsels()) } else { cuts });
-        if ranges.len() == 1 {
-            return self.run(&KeyRange::all(), left_bytes, sink);
-        }
-        let _queue = self.task.budget.take(parallel.memory_bytes(), "handing rows over between threads")?;
-        let memory_bytes = self.task.budget.left_bytes() / threads as u64;
-        parallel.run(self.task, &ranges, &|range, sink| self.run(range, memory_bytes, sink), sink)
-    }
-
-    fn merge(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
-        let share = |side: &dyn Relation| self.task.budget.take(memory_bytes / SCAN_PART, &side.facts().name);
-        let mut left = self.left.scan(range, self.task, share(self.left)?)?;
-        let mut right = self.right.scan(range, self.task, share(self.right)?)?;
-        let mut group = self.group(memory_bytes / GROUP_PART)?;
-        merge::join(self.task, &mut *left, &mut *right, sink, &mut group, &mut |rows| self.advance(rows))
-    }
-
-    /// Room for runs of equal keys.
-    pub(super) fn group(&self, memory_bytes: u64) -> Result<Group> {
-        let facts = self.right.facts();
-        let overflow = SpilledRun::new(self.spill, (facts.key_bytes, facts.value_bytes), memory_bytes);
-        Group::new(self.task, memory_bytes, Some(Box::new(overflow)))
-    }
-
-    /// Counts rows of the left relation that are dealt with.
-    pub(super) fn advance(&self, rows: u64) {
-        let done = self.rows_done.fetch_add(rows, Ordering::Relaxed) + rows;
-        self.task.report(Phase::Joining, done, self.left.facts().rows.max(done));
     }
 }

@@ -10,7 +10,7 @@ use super::piece::Piece;
 use super::queue::{Part, Queue, Turn};
 use super::stretches::{Scout, Stretch};
 use super::window::{BlockIndex, Finger};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::join::rows::RowsView;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::{Share, Task};
@@ -42,18 +42,22 @@ pub(super) struct Fetch {
 }
 
 /// Tells the joining thread that nothing more comes, by a panic too.
-struct End(Arc<Queue>);
+struct End<'a>(&'a Fetch);
 
-impl Drop for End {
+impl Drop for End<'_> {
     fn drop(&mut self) {
-        self.0.end(None);
+        let panicked = || {
+            let source = std::io::Error::other("the thread that reads ahead panicked");
+            Error::io("join rows of", self.0.inner.path(), source)
+        };
+        self.0.queue.end(std::thread::panicking().then(panicked));
     }
 }
 
 impl Fetch {
     /// Reads to the end, or until nobody joins any more.
     pub(super) fn run(self, scan_memory: Share) {
-        let end = End(self.queue.clone());
+        let end = End(&self);
         let fetched = self.outer.scan(&self.range, &self.task, scan_memory).and_then(|stream| {
             let batches = Batches::new(stream, self.sizes.batch_bytes as usize);
             Reading { fetch: &self, finger: Finger::default(), next: 0, last_key: None, growth: 1, is_run: false }

@@ -9,6 +9,8 @@
 //! Indexes lead to blocks (`window`), not to rows: separators in memory (`separators`), a B-tree over them (`btree`), learned structures
 //! trained on the borders between blocks (`learned`). They are made of what the table has on file, or by one pass (`load`).
 //!
+//! An index that is open finds keys by itself (`open`); `lookup` puts all of it together.
+//!
 //! What an index says is a proof, where it follows from separators that are checked, or a hint, which is checked against what was read:
 //! a wrong one costs reads, and no row.
 
@@ -20,6 +22,8 @@ mod fetch;
 mod last_mile;
 mod learned;
 mod load;
+mod lookup;
+mod open;
 mod piece;
 mod planned;
 mod probe;
@@ -33,11 +37,4 @@ mod stretches;
 mod tests;
 mod window;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
-pub(crate) use load::{Loaded, load};
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
-pub(crate) use planned::Planned;
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
-pub(crate) use probe::{Probes, probe};
-#[cfg_attr(not(test), expect(unused_imports, reason = "the dispatch that uses them follows"))]
-pub(crate) use sizes::wanted_bytes;
+pub(crate) use lookup::Lookup;

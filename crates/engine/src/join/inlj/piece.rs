@@ -107,7 +107,7 @@ impl Piece {
         }
         self.begin = self.buffer.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
         let mut rest = self.buffer.get_mut(self.begin..).unwrap_or_default();
-        let each = request_bytes.next_multiple_of(ALIGNMENT as u64);
+        let each = request_bytes.min(layout.bytes.max(1)).next_multiple_of(ALIGNMENT as u64);
         let mut requests = Vec::with_capacity(layout.ranges.len());
         for range in &layout.ranges {
             let mut offset = range.start;

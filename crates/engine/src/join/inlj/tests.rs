@@ -1,8 +1,12 @@
 //! Windows of every index against the blocks themselves, and both ways of joining against a plain model.
 
+use super::load::{Loaded, load};
+use super::planned::Planned;
+use super::probe::{Probes, probe};
+use super::sizes::wanted_bytes;
 use super::window::{BlockIndex, Finger, Window};
-use super::{Loaded, Planned, Probes, load, probe, wanted_bytes};
 use crate::error::Result;
+use crate::index::{Index, IndexOptions};
 use crate::io::{MemoryStorage, Meter, Profile, Storage};
 use crate::join::emit::CallerSink;
 use crate::join::group::Group;
@@ -10,7 +14,7 @@ use crate::join::merge::{self, Sink};
 use crate::join::scan::TableRelation;
 use crate::join::source::{KeyRange, Relation};
 use crate::join::task::Task;
-use crate::join::{JoinKind, JoinOptions, Method, Side};
+use crate::join::{JoinKind, JoinOptions, Method, Output, Side, Source, join};
 use crate::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use crate::tune::DesignRequest;
 use ogive_testkit::Random;
@@ -321,7 +325,7 @@ proptest! {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let outer = table(&storage, "outer", &ours, (key_type, width), DesignRequest::None);
         let inner = table(&storage, "inner", &theirs, (key_type, width), design);
-        let memory = if small { 64 << 10 } else { wanted_bytes(&inner) };
+        let memory = if small { 300 << 10 } else { 4 << 20 };
         check_joins((&ours, &outer), (&theirs, &inner), INDEXED[method], memory, liar, "generated");
     }
 }
@@ -345,7 +349,7 @@ fn nasty_sets_join_with_each_other() {
                 continue;
             }
             let what = format!("{:?} in {:?}", outer.path(), inner.path());
-            check_joins((ours, outer), (theirs, inner), INDEXED[i % 7], 100 << 10, None, &what);
+            check_joins((ours, outer), (theirs, inner), INDEXED[i % 7], 300 << 10, None, &what);
         }
     }
 }
@@ -357,7 +361,7 @@ fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, 
     let plain: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let inner = table(&storage, "inner", &numbered(inner_keys), (KeyType::U64, Some(8)), DesignRequest::Coded);
     let outer = table(&plain, "outer", &numbered(outer_keys), (KeyType::U64, Some(8)), DesignRequest::Coded);
-    let task = task_of(JoinKind::Inner, 64 << 20, profile.clone());
+    let task = task_of(JoinKind::Inner, 256 << 20, profile.clone());
     meter.reset();
     let loaded = load(&inner, Method::Inlj, None, &task).unwrap();
     let way = Way { kind: JoinKind::Inner, inner: Side::Right, probes: None, memory_bytes: wanted_bytes(&inner) };
@@ -378,9 +382,43 @@ fn sparse_keys_read_their_own_blocks_and_dense_ones_all_in_long_reads() {
     // As much as 100,000 bytes: gaps of some thirty blocks are read.
     let slow = Profile::affine("slow", 100.0, 1000.0, 4).unwrap();
     let (requests, read, blocks) = reads_of(&slow, &sparse, &inner);
-    assert!(requests <= 8 && read > blocks - 200, "{requests} requests, {read} of {blocks} blocks");
+    let in_long_reads = |blocks: u64| blocks * 512 / (64 << 10) + 8;
+    assert!(requests <= in_long_reads(blocks) && read > blocks - 200, "{requests} requests, {read} of {blocks} blocks");
     let (requests, read, blocks) = reads_of(&quick, &inner, &inner);
-    assert!(requests <= 8 && read == blocks, "{requests} requests, {read} of {blocks} blocks");
+    assert!(requests <= in_long_reads(blocks) && read == blocks, "{requests} requests, {read} of {blocks} blocks");
     let (requests, read, _) = reads_of(&quick, &[u64::MAX], &inner);
     assert_eq!((requests, read), (1, 1));
+}
+
+#[test]
+fn every_method_joins_two_sources() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let outer_keys: Vec<u64> = (0..3000).map(|i| i * 5).collect();
+    let inner_keys: Vec<u64> = (0..9000).map(|i| i * 3).collect();
+    let (ours, theirs) = (numbered(&outer_keys), numbered(&inner_keys));
+    let outer = table(&storage, "outer", &ours, (KeyType::U64, Some(8)), DesignRequest::Tuned);
+    let inner = table(&storage, "inner", &theirs, (KeyType::U64, Some(8)), DesignRequest::Tuned);
+    let index: Index<u64, u64> = Index::create(&storage, "index", &IndexOptions::default()).unwrap();
+    index.bulk_load(inner_keys.iter().copied().zip((0..).map(u64::swap_bytes))).unwrap();
+    for method in INDEXED.into_iter().chain([Method::InljIndex]) {
+        for (kind, _) in JoinKind::ALL {
+            let inner = match method {
+                Method::InljIndex => Source::index(&index).unwrap(),
+                _ => Source::table(&inner),
+            };
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let taken = seen.clone();
+            let output = Output::caller(move |key: &[u8], left: &[u8], right: Option<&[u8]>| {
+                taken.lock().unwrap().push((key.to_vec(), left.to_vec(), right.map(|value| value.len())));
+                Ok(())
+            });
+            let options = JoinOptions { kind, method, inner: Some(Side::Right), ..JoinOptions::default() };
+            join(&Source::table(&outer), &inner, output, &options).unwrap();
+            let expected: Vec<_> = model(kind, &ours, &theirs)
+                .into_iter()
+                .map(|(key, left, right)| (key, left, right.map(|value| value.len())))
+                .collect();
+            assert!(*seen.lock().unwrap() == expected, "{method}, {kind}");
+        }
+    }
 }

@@ -1,0 +1,69 @@
+//! Probes of an index that is open: it finds a key by itself, in its own file.
+
+use crate::error::Result;
+use crate::join::merge::Sink;
+use crate::join::options::{JoinKind, Side};
+use crate::join::rows::{RowStream, RowsView};
+use crate::join::source::Prober;
+use crate::join::task::Task;
+use std::sync::Arc;
+
+/// Joins by probes, for each outer row one. `done` is told of every outer chunk how many rows it has.
+///
+/// # Errors
+/// What the relations and the sink report; [`crate::Error::Interrupted`].
+pub(super) fn probe_open(
+    task: &Arc<Task>,
+    outer: &mut dyn RowStream,
+    prober: &mut dyn Prober,
+    inner_side: Side,
+    sink: &mut dyn Sink,
+    done: &mut dyn FnMut(u64),
+) -> Result<()> {
+    let kind = task.kind;
+    // Inner rows are given, each once.
+    let gives_inner = kind == JoinKind::Semi && inner_side == Side::Left;
+    let mut value = Vec::new();
+    let mut last_key = None;
+    while outer.advance(None)? {
+        task.check()?;
+        let count = outer.rows().len();
+        done(count as u64);
+        for row in 0..count {
+            let key = outer.rows().key(row);
+            if gives_inner {
+                if last_key.as_deref() != Some(key) {
+                    prober.probe(key, &mut |inner| sink.row(key, inner, None).map(|()| true))?;
+                    last_key = Some(key.to_vec());
+                }
+                continue;
+            }
+            load_value(outer, row, &mut value)?;
+            let key = outer.rows().key(row);
+            let mut is_found = false;
+            prober.probe(key, &mut |inner| {
+                is_found = true;
+                if kind.pairs() {
+                    let (left, right) =
+                        if inner_side == Side::Right { (&value[..], inner) } else { (inner, &value[..]) };
+                    sink.row(key, left, Some(right))?;
+                }
+                Ok(kind.pairs())
+            })?;
+            if (kind == JoinKind::Semi && is_found) || (kind.keeps_unmatched() && !is_found) {
+                sink.row(key, &value, None)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn load_value(outer: &mut dyn RowStream, row: usize, value: &mut Vec<u8>) -> Result<()> {
+    let rows: RowsView<'_> = outer.rows();
+    if rows.is_long(row) {
+        return outer.long_value(row, value);
+    }
+    value.clear();
+    value.extend_from_slice(rows.value(row));
+    Ok(())
+}
