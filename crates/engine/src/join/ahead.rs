@@ -79,10 +79,6 @@ impl<T: Send + 'static> Ahead<T> {
     pub(super) fn at_hand(&self) -> Option<&T> {
         self.at_hand.as_ref()
     }
-
-    pub(super) fn at_hand_mut(&mut self) -> Option<&mut T> {
-        self.at_hand.as_mut()
-    }
 }
 
 impl<T> Drop for Ahead<T> {

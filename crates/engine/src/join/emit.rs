@@ -93,6 +93,9 @@ impl RowForm {
     }
 }
 
+/// Rows are made at a time that take about so many bytes: a first-level cache holds them and what they are made of.
+const MADE_BYTES: usize = 24 << 10;
+
 /// Where rows go that have their final form.
 pub(crate) trait RowWriter {
     /// Rows of one width, one behind the other, each a key and a value; where [`RowForm::widths`] are known.
@@ -136,24 +139,8 @@ impl<'w> Emitter<'w> {
         given
     }
 
-    /// Makes dense rows one by one, and gives them.
-    fn each<'a>(
-        &mut self,
-        widths: Widths,
-        rows: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8], Option<&'a [u8]>)>,
-    ) -> Result<()> {
-        let count = rows.len();
-        let row_bytes = widths.key + self.form.value_bytes().unwrap_or(0);
-        for (key, left, right) in rows {
-            self.made.extend_from_slice(key);
-            self.form.push_value(&mut self.made, left, right);
-        }
-        self.give(count, row_bytes)
-    }
-}
-
-impl Sink for Emitter<'_> {
-    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+    /// Gives rows that are made at once.
+    fn some_pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
         self.rows += pairs.len() as u64;
         let Some(widths) = self.widths else {
             return pairs.iter().try_for_each(|&(i, j)| {
@@ -192,6 +179,28 @@ impl Sink for Emitter<'_> {
         self.each(widths, rows)
     }
 
+    /// Makes dense rows one by one, and gives them.
+    fn each<'a>(
+        &mut self,
+        widths: Widths,
+        rows: impl ExactSizeIterator<Item = (&'a [u8], &'a [u8], Option<&'a [u8]>)>,
+    ) -> Result<()> {
+        let count = rows.len();
+        let row_bytes = widths.key + self.form.value_bytes().unwrap_or(0);
+        for (key, left, right) in rows {
+            self.made.extend_from_slice(key);
+            self.form.push_value(&mut self.made, left, right);
+        }
+        self.give(count, row_bytes)
+    }
+}
+
+impl Sink for Emitter<'_> {
+    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+        let at_once = (MADE_BYTES / self.form.row_bytes().unwrap_or(1).max(1)).max(1);
+        pairs.chunks(at_once).try_for_each(|pairs| self.some_pairs(left, right, pairs))
+    }
+
     fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
         self.rows += rows.len() as u64;
         let Some(widths) = self.widths else {
@@ -209,10 +218,10 @@ impl Sink for Emitter<'_> {
                 self.writer.dense(bytes.get(rows.start * width..rows.end * width).unwrap_or_default())
             }
             _ => {
-                // Many at a time, but not more than the cache holds.
+                let at_once = (MADE_BYTES / self.form.row_bytes().unwrap_or(1).max(1)).max(1);
                 let mut begin = rows.start;
                 while begin < rows.end {
-                    let end = rows.end.min(begin + super::merge::PAIRS_AT_ONCE);
+                    let end = rows.end.min(begin + at_once);
                     self.each(widths, (begin..end).map(|i| (left.key(i), left.value(i), None)))?;
                     begin = end;
                 }

@@ -76,7 +76,7 @@ pub(crate) fn join(
     if !l.advance(left, None)? {
         return Ok(());
     }
-    let mut right_is_there = r.advance(right, (!task.kind.keeps_unmatched()).then(|| left.rows().key(0)))?;
+    let mut right_is_there = r.advance(right, Some(left.rows().key(0)))?;
     done(left.rows().len() as u64);
     loop {
         task.check()?;
@@ -312,27 +312,42 @@ impl<K: Keys, O: Keys<Key = K::Key>> Chunks<'_, K, O> {
                 }
                 Ordering::Greater => j = first_not_below(&self.theirs, j, self.right_len, a),
                 Ordering::Equal => {
-                    let (next_i, next_j) =
-                        (run_end(&self.ours, i, self.left_len), run_end(&self.theirs, j, self.right_len));
+                    self.single_pairs(&mut i, &mut j, a, pairs);
+                    if pairs.len() >= PAIRS_AT_ONCE {
+                        self.flush(sink, pairs)?;
+                    }
+                    if self.ours.at(i) != self.theirs.at(j) {
+                        continue;
+                    }
+                    let next_i = run_end(&self.ours, i, self.left_len);
+                    let next_j = run_end(&self.theirs, j, self.right_len);
                     if next_i == self.left_len || next_j == self.right_len {
                         end = End::Run;
                         break;
                     }
-                    if next_i - i == 1 && next_j - j == 1 {
-                        pairs.push((i as u32, j as u32));
-                    } else {
-                        self.cross(i..next_i, j..next_j, sink, pairs)?;
-                    }
+                    self.cross(i..next_i, j..next_j, sink, pairs)?;
                     (i, j) = (next_i, next_j);
-                    if pairs.len() >= PAIRS_AT_ONCE {
-                        self.flush(sink, pairs)?;
-                    }
                 }
             }
         }
         self.flush(sink, pairs)?;
         (*l, *r) = (i, j);
         Ok(end)
+    }
+
+    /// Notes pairs for as long as one left and one right row have the same key, and others follow on both sides; ends with `pairs` about full
+    /// at the latest. `key` is that of both rows to begin with.
+    #[inline]
+    fn single_pairs(&self, i: &mut usize, j: &mut usize, key: K::Key, pairs: &mut Vec<(u32, u32)>) {
+        let (mut a, mut b) = (key, key);
+        while a == b && *i + 1 < self.left_len && *j + 1 < self.right_len && pairs.len() < PAIRS_AT_ONCE {
+            let (next_a, next_b) = (self.ours.at(*i + 1), self.theirs.at(*j + 1));
+            if next_a == a || next_b == b {
+                return;
+            }
+            pairs.push((*i as u32, *j as u32));
+            (*i, *j, a, b) = (*i + 1, *j + 1, next_a, next_b);
+        }
     }
 
     fn cross(

@@ -254,11 +254,11 @@ fn a_key_with_more_rows_than_memory_is_joined_all_the_same() {
         (0..count).map(|i| (7_u64.to_be_bytes().to_vec(), i.to_le_bytes().to_vec())).collect()
     };
     for look in [Look::Dense, Look::Spans] {
-        for (left, right, spills) in [(4000, 3, false), (3, 4000, false), (1500, 1700, true)] {
+        for (left, right, spills) in [(1000, 3, false), (3, 1000, false), (400, 330, true)] {
             let (left, right) = (many(left), many(right));
             // A chunk border within the short run too.
             let streams = (Chunks::new(&left, &[100], look, false), Chunks::new(&right, &[2, 90], look, false));
-            let reads = check(JoinKind::Inner, streams.0, streams.1, 16 << 10);
+            let reads = check(JoinKind::Inner, streams.0, streams.1, 0);
             assert_eq!(reads > 1, spills, "{} x {}", left.len(), right.len());
         }
     }
@@ -266,9 +266,9 @@ fn a_key_with_more_rows_than_memory_is_joined_all_the_same() {
 
 #[test]
 fn without_a_place_to_spill_too_many_rows_of_one_key_are_refused() {
-    let many: Vec<Row> = (0..4000_u64).map(|i| (vec![7; 8], i.to_le_bytes().to_vec())).collect();
+    let many: Vec<Row> = (0..1000_u64).map(|i| (vec![7; 8], i.to_le_bytes().to_vec())).collect();
     let task = task(JoinKind::Inner);
-    let mut group = Group::new(&task, 16 << 10, None).unwrap();
+    let mut group = Group::new(&task, 0, None).unwrap();
     let mut sink = CallerSink { visit: Box::new(|_, _, _| Ok(())), rows: 0 };
     let (mut left, mut right) =
         (Chunks::new(&many, &[9], Look::Dense, false), Chunks::new(&many, &[9], Look::Dense, false));

@@ -4,11 +4,10 @@
 //! streams come about: read from end to end, read where an index of the other relation says that partners may lie, or made
 //! of unsorted input by sorting, partitioning or hashing.
 
-#![expect(dead_code, reason = "the methods that use these follow")]
-
 mod ahead;
 mod emit;
 mod group;
+mod hash;
 mod inlj;
 mod merge;
 #[cfg(test)]
@@ -25,6 +24,8 @@ mod report;
 mod rows;
 mod run;
 mod scan;
+#[cfg(test)]
+mod scan_tests;
 mod sorted;
 mod source;
 mod spill;
@@ -33,6 +34,7 @@ mod stretch;
 mod task;
 #[cfg(test)]
 mod trial;
+mod work;
 
 pub use options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Method, Phase, Side, Watcher};
 pub use output::Output;

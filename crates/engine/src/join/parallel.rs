@@ -68,6 +68,11 @@ impl Parallel {
         (self.queue_bytes as usize / 16).clamp(BATCH_BYTES_MIN, BATCH_BYTES)
     }
 
+    /// Bytes that handing rows over takes at most: what waits, and for each thread the batch that is filled and the one that it hands over.
+    pub(super) fn memory_bytes(self) -> u64 {
+        self.queue_bytes + (2 * self.threads * self.batch_bytes()) as u64
+    }
+
     /// Has `work` join each of the ranges, on so many threads, and gives the rows to `sink`.
     ///
     /// # Errors

@@ -1,29 +1,22 @@
 //! One join, from its relations to its durable output.
 
 use super::emit::RowForm;
-use super::group::Group;
-use super::inlj::Lookup;
-use super::merge::{self, Sink};
 use super::nowhere::Nowhere;
-use super::options::{JoinOptions, Method, Phase};
+use super::options::{JoinOptions, Phase};
 use super::output::Output;
-use super::overflow::SpilledRun;
-use super::plan::{Explanation, Plan, plan};
+use super::plan::{Explanation, plan};
 use super::report::JoinReport;
-use super::source::{Facts, KeyRange, Relation, Source};
+use super::source::{Facts, Source};
 use super::spill::Spill;
 use super::task::{Spent, Task};
+use super::work::Work;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::table::KeyType;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Shares of the memory: the output's buffers, up to [`OUTPUT_BYTES`], then, of what is left to each thread, the two relations' and that of runs
-/// of equal keys.
+/// The output's part of the memory, up to [`OUTPUT_BYTES`].
 const OUTPUT_PART: u64 = 4;
-const SCAN_PART: u64 = 4;
-const GROUP_PART: u64 = 4;
 /// An output that buffers more is not faster: its writer is busy with this much for longer than a join waits for reads.
 const OUTPUT_BYTES: u64 = 32 << 20;
 
@@ -70,13 +63,7 @@ pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions
     let form = RowForm::new(options.kind, left.facts(), right.facts());
     let output_bytes = (task.budget.limit_bytes() / OUTPUT_PART).min(OUTPUT_BYTES);
     let mut sink = output.begin(form, &task, output_bytes)?;
-    let lookup = match plan.method.is_lookup() {
-        true => Some(Lookup::new((left, right), plan.method, plan.inner, options, &task)?),
-        false => None,
-    };
-    let rows_done = AtomicU64::new(0);
-    let work = Work { left, right, plan: &plan, task: &task, spill: &spill, lookup: lookup.as_ref(), rows_done };
-    work.run(&KeyRange::all(), task.budget.left_bytes(), &mut *sink)?;
+    Work::prepare([left, right], &plan, options, &task, &spill)?.run(&mut *sink)?;
     task.report(Phase::Finishing, 0, 1);
     let rows = sink.rows();
     task.spend(Spent::Writing, || sink.finish())?;
@@ -120,53 +107,5 @@ fn spill_place(output: &Output, options: &JoinOptions) -> (Arc<dyn Storage>, Str
     match output.storage() {
         Some((storage, name)) => (storage.clone(), name.to_owned()),
         None => (Arc::new(Nowhere::default()), String::new()),
-    }
-}
-
-/// A join that is planned: what each thread needs to do its part.
-pub(super) struct Work<'a> {
-    pub(super) left: &'a Arc<dyn Relation>,
-    pub(super) right: &'a Arc<dyn Relation>,
-    pub(super) plan: &'a Plan,
-    pub(super) task: &'a Arc<Task>,
-    pub(super) spill: &'a Arc<Spill>,
-    /// The index, in methods that look up in one.
-    pub(super) lookup: Option<&'a Lookup>,
-    rows_done: AtomicU64,
-}
-
-impl Work<'_> {
-    /// Joins what both relations have within a range of keys, in about `memory_bytes` of the budget.
-    pub(super) fn run(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
-        match (self.plan.method, self.lookup) {
-            (Method::Merge, _) => self.merge(range, memory_bytes, sink),
-            (_, Some(lookup)) => {
-                let mut group = self.group(memory_bytes / GROUP_PART)?;
-                let memory_bytes = memory_bytes - memory_bytes / GROUP_PART;
-                lookup.run(range, memory_bytes, &mut group, self.task, sink, &mut |rows| self.advance(rows))
-            }
-            (other, None) => Err(Error::InvalidArgument(format!("the method {other} has no way to be carried out"))),
-        }
-    }
-
-    fn merge(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
-        let share = |side: &dyn Relation| self.task.budget.take(memory_bytes / SCAN_PART, &side.facts().name);
-        let mut left = self.left.scan(range, self.task, share(&**self.left)?)?;
-        let mut right = self.right.scan(range, self.task, share(&**self.right)?)?;
-        let mut group = self.group(memory_bytes / GROUP_PART)?;
-        merge::join(self.task, &mut *left, &mut *right, sink, &mut group, &mut |rows| self.advance(rows))
-    }
-
-    /// Room for runs of equal keys.
-    pub(super) fn group(&self, memory_bytes: u64) -> Result<Group> {
-        let facts = self.right.facts();
-        let overflow = SpilledRun::new(self.spill, (facts.key_bytes, facts.value_bytes), memory_bytes);
-        Group::new(self.task, memory_bytes, Some(Box::new(overflow)))
-    }
-
-    /// Counts rows of the left relation that are dealt with.
-    pub(super) fn advance(&self, rows: u64) {
-        let done = self.rows_done.fetch_add(rows, Ordering::Relaxed) + rows;
-        self.task.report(Phase::Joining, done, self.left.facts().rows.max(done));
     }
 }

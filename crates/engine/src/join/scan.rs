@@ -9,7 +9,7 @@ use super::ahead::Ahead;
 use super::plan::ReadShape;
 use super::rows::{RowStream, RowsView, Span};
 use super::source::{Facts, KeyRange, Relation};
-use super::stretch::{Stretch, StretchReader};
+use super::stretch::{PLACE_BYTES, STRETCH_OVERHEAD_BYTES, Stretch, StretchReader};
 use super::task::{Share, Task};
 use crate::error::{Error, Result};
 use crate::table::value::ValuePointer;
@@ -137,13 +137,17 @@ impl TableScan {
         let copies = table.dense_widths().is_none();
         let block_bytes = table.largest_block_bytes();
         let copied_bytes = if copies { memory.bytes() / COPIED_PART } else { 0 };
-        let buffer_bytes =
-            (memory.bytes().saturating_sub(copied_bytes + 2 * block_bytes) / 2).max(BUFFER_BYTES_MIN.max(block_bytes));
-        if 2 * buffer_bytes + copied_bytes > memory.bytes() {
+        // Packed blocks are stored shorter than they are, but hardly shorter than a quarter. Lists grow by doubling.
+        let shortest = if table.is_compressed() { table.usual_block_bytes() / 4 } else { table.usual_block_bytes() };
+        let places = |bytes: u64| bytes / shortest.max(128) * PLACE_BYTES * 2;
+        let unpacked_bytes = if table.is_compressed() { 2 * block_bytes } else { 0 };
+        let fixed_bytes = copied_bytes + unpacked_bytes + 2 * STRETCH_OVERHEAD_BYTES + places(memory.bytes());
+        let buffer_bytes = (memory.bytes().saturating_sub(fixed_bytes) / 2).max(BUFFER_BYTES_MIN.max(block_bytes));
+        if 2 * buffer_bytes + fixed_bytes > memory.bytes() {
             return Err(Error::InvalidArgument(format!(
                 "reading {} block by block takes {} bytes of memory, and {} are left for it; raise the limit of this join",
                 table.path().display(),
-                2 * buffer_bytes + copied_bytes,
+                2 * buffer_bytes + fixed_bytes,
                 memory.bytes()
             )));
         }
@@ -173,9 +177,9 @@ impl TableScan {
     /// Opens a block of the stretch at hand, from a record on; `false` where it has no rows of the range.
     fn open(&mut self, number: usize, from_record: usize) -> Result<bool> {
         self.unpacked.clear();
-        let Some(stretch) = self.ahead.at_hand_mut() else { return Ok(false) };
+        let Some(stretch) = self.ahead.at_hand() else { return Ok(false) };
         let block_at = stretch.block_at(number);
-        let Some((block, offset, bytes)) = stretch.block_mut(number) else { return Ok(false) };
+        let Some((block, offset, bytes)) = stretch.block(number) else { return Ok(false) };
         let first = if block == self.ends.0.0 { self.ends.0.1.max(from_record) } else { from_record };
         let end = if block == self.ends.1.0 { self.ends.1.1 } else { usize::MAX };
         match self.table.open_block(block, offset, bytes, &mut self.unpacked)? {

@@ -12,6 +12,9 @@ use std::sync::Arc;
 const ALIGNMENT: usize = 4096;
 /// The first stretch of a scan is this part of the others, and each is twice as long as the one before: joining begins soon.
 const FIRST_PART: u64 = 16;
+/// Beside the bytes read, a stretch takes so many for its alignment, and for each block its place.
+pub(super) const STRETCH_OVERHEAD_BYTES: u64 = ALIGNMENT as u64;
+pub(super) const PLACE_BYTES: u64 = size_of::<BlockPlace>() as u64;
 
 /// Blocks in memory, as they were read.
 #[derive(Debug, Default)]
@@ -49,11 +52,24 @@ impl Stretch {
     }
 
     /// Number and offset of a block in the file, and its bytes.
-    pub(super) fn block_mut(&mut self, number: usize) -> Option<(u64, u64, &mut [u8])> {
+    pub(super) fn block(&self, number: usize) -> Option<(u64, u64, &[u8])> {
+        let place = *self.places.get(number)?;
+        let at = self.begin + place.at as usize;
+        Some((place.block, place.offset, self.buffer.get(at..at + place.bytes as usize)?))
+    }
+
+    fn block_mut(&mut self, number: usize) -> Option<(u64, u64, &mut [u8])> {
         let place = *self.places.get(number)?;
         let at = self.begin + place.at as usize;
         Some((place.block, place.offset, self.buffer.get_mut(at..at + place.bytes as usize)?))
     }
+}
+
+/// What of so many bytes one request reads: whole units of the device first, so that what is left of one, at the end of a file, comes alone and
+/// nothing else has to be copied for its sake.
+fn whole_units(bytes: u64) -> u64 {
+    let whole = bytes - bytes % ALIGNMENT as u64;
+    if whole > 0 { whole } else { bytes }
 }
 
 /// Reads blocks of a table in order, many at a time.
@@ -113,7 +129,9 @@ impl StretchReader {
         for range in &ranges {
             let mut offset = range.start;
             while offset < range.end {
-                let bytes = (range.end - offset).min(self.shape.request_bytes.next_multiple_of(ALIGNMENT as u64));
+                let most = self.shape.request_bytes.next_multiple_of(ALIGNMENT as u64);
+                let bytes = (range.end - offset).min(most);
+                let bytes = if self.table.is_direct() { whole_units(bytes) } else { bytes };
                 let (buffer, behind) = std::mem::take(&mut rest).split_at_mut(bytes as usize);
                 rest = behind;
                 requests.push(ReadRequest { offset, buffer, purpose: Purpose::Data });
@@ -122,6 +140,12 @@ impl StretchReader {
         }
         self.task.count_reads(requests.len() as u64, read_bytes);
         self.table.data_file().read_many(requests)?;
+        // Here, because the bytes are in this core's cache, and the thread that joins has enough to do.
+        for number in 0..stretch.places.len() {
+            if let Some((block, offset, bytes)) = stretch.block_mut(number) {
+                self.table.check_block(block, offset, bytes)?;
+            }
+        }
         self.next_bytes = (self.next_bytes * 2).min(self.buffer_bytes);
         Ok(true)
     }

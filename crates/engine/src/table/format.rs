@@ -332,6 +332,11 @@ pub(super) struct Tail {
     pub(super) offset: u64,
 }
 
+/// Bytes of the stored tail.
+pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &Meta) -> u64 {
+    (root.len() + locations.len() + meta.encode().len() + FOOTER_BYTES) as u64
+}
+
 /// The stored tail, to be written at `offset`.
 pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &Meta) -> Vec<u8> {
     let meta = meta.encode();

@@ -6,7 +6,7 @@ use super::output::Output;
 use super::unit::{UNIT_TRAILER_BYTES, encode_unit};
 use crate::error::{Error, Result};
 use crate::io::Profile;
-use crate::tune::{Design, DesignRequest, Layer, LayerNodes, Problem, ReadSizes, Row};
+use crate::tune::{Builder, Design, DesignRequest, Layer, LayerNodes, Problem, ReadSizes, Row};
 use ogive_model::coded::{CodedLayer, StringLayer};
 use ogive_model::{Fence, line, step};
 use std::ops::Range;
@@ -23,6 +23,11 @@ pub(super) enum Bottom {
     Numbers { first: u64, fences: Vec<Fence>, coded: CodedLayer },
     /// Byte strings: their separators.
     Strings(StringLayer),
+}
+
+/// Whether the index needs the borders of all blocks, rather than the coded separators that the writer made.
+pub(super) fn needs_fences(options: &WriteOptions) -> bool {
+    !matches!(options.design, DesignRequest::Coded | DesignRequest::None)
 }
 
 #[derive(Debug)]
@@ -45,6 +50,8 @@ pub(super) enum BuiltIndex {
         /// Most bytes of data that a look-up reads, where blocks differ in size.
         block_max_bytes: u64,
     },
+    /// One layer over the blocks, made while they were written.
+    Coded { layer: CodedLayer, block_mean_bytes: u64, block_max_bytes: u64 },
     /// Bottom first.
     Strings { layers: Vec<StringLayer>, block_mean_bytes: f64, block_max_bytes: u64 },
     /// A table without records, or one that is read whole.
@@ -85,6 +92,13 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     }
     let mean_block = input.stored_block_bytes as f64 / input.blocks as f64;
     match input.bottom {
+        Bottom::Numbers { coded, .. } if options.design == DesignRequest::Coded && coded.groups() > 0 => {
+            BuiltIndex::Coded {
+                layer: coded,
+                block_mean_bytes: mean_block.ceil() as u64,
+                block_max_bytes: input.largest_block_bytes.min(input.data_bytes),
+            }
+        }
         Bottom::Numbers { first, fences, coded } => {
             let mut row = Row { first, fences, child_bytes: mean_block.ceil() as u64, weights: None };
             let looked_up: Vec<u64> = options.looked_up.iter().map(|key| super::key::coordinate(key)).collect();
@@ -159,6 +173,28 @@ impl BuiltIndex {
             Self::Numbers { design, block_max_bytes } => {
                 let written = write_numbers(&design, out)?;
                 Ok(WrittenIndex { max_read_bytes: block_max_bytes, ..written })
+            }
+            Self::Coded { layer, block_mean_bytes, block_max_bytes } => {
+                let mut root = Vec::new();
+                layer.encode(0..layer.groups(), &mut root);
+                let bytes = root.len() as u64;
+                let meta = LayerMeta {
+                    kind: NodeKind::Coded,
+                    granule: 1,
+                    nodes: layer.groups() as u64,
+                    builder: Builder::Coded { lambda_bytes: block_mean_bytes }.to_string(),
+                    unit_bytes: bytes,
+                    units: 1,
+                    offset: 0,
+                    mean_read_bytes: storable_mean(bytes as f64),
+                    max_read_bytes: bytes,
+                };
+                Ok(WrittenIndex {
+                    layers: vec![meta],
+                    root,
+                    mean_read_bytes: storable_mean(block_mean_bytes as f64),
+                    max_read_bytes: block_max_bytes,
+                })
             }
             Self::Strings { layers, block_mean_bytes, block_max_bytes } => {
                 let (root, metas) = write_strings(&layers, out)?;

@@ -46,6 +46,11 @@ impl LocationWriter {
         self.blocks
     }
 
+    /// Bytes of memory that it takes, its stored form included, about.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.irregular.as_ref().map_or(0, |blocks| 4 * (blocks.capacity() * size_of::<(u64, u32)>()) as u64)
+    }
+
     /// Bytes of all blocks, without what lies between them.
     pub(super) fn stored_bytes(&self) -> u64 {
         self.bytes

@@ -16,14 +16,6 @@ use ogive_model::{line, step};
 pub(crate) type OutlinePoint = (Vec<u8>, f64);
 
 impl Table {
-    /// What must still be read of the exact separators next to the data to have all of them in memory, in bytes; `None` where the table
-    /// has none.
-    pub(crate) fn exact_separators_unread(&self) -> Option<u64> {
-        let layers = &self.inner.meta.layers;
-        let bottom = layers.first().filter(|layer| layer.kind != NodeKind::Line)?;
-        Some(if layers.len() == 1 { 0 } else { bottom.unit_bytes.saturating_mul(bottom.units) })
-    }
-
     /// About `points` points of the outline, in order, evenly taken from the root; none where the root tells nothing.
     pub(crate) fn outline(&self, points: usize) -> Vec<OutlinePoint> {
         let Some(top) = self.inner.meta.layers.len().checked_sub(1) else { return Vec::new() };

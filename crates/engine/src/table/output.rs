@@ -11,6 +11,8 @@ use std::sync::Arc;
 const WRITE_BYTES: usize = 1 << 20;
 /// And at least.
 const LEAST_WRITE_BYTES: usize = 64 << 10;
+/// Zeros put at a time.
+const ZEROS_BYTES: u64 = 4 << 10;
 /// A buffer has so much room behind what it is written at: what is put at once is mostly a block.
 const SPARE_BYTES: usize = 64 << 10;
 /// Ending of the names of files that are being written.
@@ -28,9 +30,12 @@ pub(crate) struct Output {
     /// Tells other writers of the name that this file is no leftover.
     _lock: Box<dyn FileLock>,
     pub(super) file_id: u64,
+    /// Made when something is put in.
     buffer: Vec<u8>,
     /// Written at a time.
     buffer_bytes: usize,
+    /// Room behind that.
+    spare_bytes: usize,
     written: u64,
     published: bool,
     poisoned: bool,
@@ -64,7 +69,6 @@ impl Output {
         let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
         let file = storage.create(&temporary)?;
         let lock = storage.lock(&temporary)?;
-        let buffer = Vec::with_capacity(WRITE_BYTES + SPARE_BYTES);
         Ok(Self {
             name: name.to_owned(),
             storage,
@@ -73,8 +77,9 @@ impl Output {
             behind: None,
             _lock: lock,
             file_id,
-            buffer,
+            buffer: Vec::new(),
             buffer_bytes: WRITE_BYTES,
+            spare_bytes: SPARE_BYTES,
             written: 0,
             published: false,
             poisoned: false,
@@ -90,13 +95,26 @@ impl Output {
     pub(crate) fn limit_buffer(&mut self, bytes: usize) {
         self.buffer_bytes = bytes.clamp(LEAST_WRITE_BYTES, WRITE_BYTES);
         if self.offset() == 0 {
-            self.buffer = Vec::with_capacity(self.buffer_bytes + SPARE_BYTES);
+            self.buffer = Vec::new();
         }
     }
 
     /// Bytes of one buffer.
     pub(crate) fn buffer_capacity(&self) -> usize {
-        self.buffer_bytes + SPARE_BYTES
+        self.buffer_bytes + self.spare_bytes
+    }
+
+    /// Writes exactly so much at a time or up to `spare_bytes` more, if nothing was written yet.
+    pub(crate) fn set_buffer(&mut self, bytes: usize, spare_bytes: usize) {
+        if self.offset() == 0 {
+            (self.buffer_bytes, self.spare_bytes, self.buffer) = (bytes.max(1), spare_bytes, Vec::new());
+        }
+    }
+
+    fn make_buffer(&mut self) {
+        if self.buffer.capacity() == 0 {
+            self.buffer = Vec::with_capacity(self.buffer_capacity());
+        }
     }
 
     /// Leaves writing to a worker, with at most so many buffers; it syncs every so many bytes.
@@ -120,15 +138,25 @@ impl Output {
         if self.poisoned { Err(Error::Poisoned { path: self.storage.path(&self.name) }) } else { Ok(()) }
     }
 
-    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn put(&mut self, mut bytes: &[u8]) -> Result<()> {
         self.check_poison()?;
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= self.buffer_bytes { self.flush() } else { Ok(()) }
+        self.make_buffer();
+        while !bytes.is_empty() {
+            let room = self.buffer.capacity().saturating_sub(self.buffer.len()).max(1);
+            let (now, later) = bytes.split_at(bytes.len().min(room));
+            self.buffer.extend_from_slice(now);
+            if self.buffer.len() >= self.buffer_bytes {
+                self.flush()?;
+            }
+            bytes = later;
+        }
+        Ok(())
     }
 
     /// Lets `fill` append to what is to be written; returns what it returns.
     pub(crate) fn put_with<T>(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> T) -> Result<T> {
         self.check_poison()?;
+        self.make_buffer();
         let filled = fill(&mut self.buffer);
         if self.buffer.len() >= self.buffer_bytes {
             self.flush()?;
@@ -139,7 +167,7 @@ impl Output {
     pub(crate) fn zeros(&mut self, count: u64) -> Result<()> {
         let mut left = count;
         while left > 0 {
-            let part = left.min(WRITE_BYTES as u64);
+            let part = left.min(ZEROS_BYTES);
             self.put(&vec![0; part as usize])?;
             left -= part;
         }

@@ -5,7 +5,8 @@ use super::format::Source;
 use super::key::Probe;
 use super::reader::{Inner, Reads, Table};
 use super::value::{ValuePointer, ValueReader};
-use crate::block::{checksum, compress};
+use crate::block::checksum;
+use crate::block::compress::{self, Compression};
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
 use std::sync::Arc;
@@ -77,9 +78,19 @@ impl Table {
         self.inner.meta.blocks
     }
 
+    /// Size in bytes that blocks are made for.
+    pub(crate) fn usual_block_bytes(&self) -> u64 {
+        self.inner.meta.block_bytes
+    }
+
     /// Size of the largest block in bytes, before compression.
     pub(crate) fn largest_block_bytes(&self) -> u64 {
         self.inner.meta.largest_block_bytes.max(self.inner.meta.block_bytes)
+    }
+
+    /// Whether blocks may be packed.
+    pub(crate) fn is_compressed(&self) -> bool {
+        self.inner.meta.compression != Compression::None.name()
     }
 
     /// The file that holds the blocks.
@@ -113,26 +124,44 @@ impl Table {
         }
     }
 
-    /// Checks a block that was read from `offset`, and shows what it holds; a packed one is unpacked into `unpacked`.
+    /// Checks a block that was read from `offset`; one of a file that is not ours has its keys brought into the order of bytes. To be done
+    /// once, before [`Self::open_block`].
     ///
     /// # Errors
     /// [`Error::Damaged`]; [`Error::Changed`] where another table has taken the place of the one that this index is for.
+    pub(crate) fn check_block(&self, block: u64, offset: u64, bytes: &mut [u8]) -> Result<()> {
+        let inner = &*self.inner;
+        if let Source::Foreign { little_endian, .. } = inner.meta.source {
+            if little_endian {
+                self.turn_keys(bytes);
+            }
+            return Ok(());
+        }
+        if checksum::check(inner.data_file_id, offset, bytes) {
+            return Ok(());
+        }
+        inner.check_identity()?;
+        let detail = format!("the checksum of block {block} does not match");
+        Err(Error::damaged(inner.data.path(), offset, detail))
+    }
+
+    /// Shows what a block holds that was checked; a packed one is unpacked into `unpacked`.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] for what no writer made.
     pub(crate) fn open_block<'a>(
         &'a self,
         block: u64,
         offset: u64,
-        bytes: &'a mut [u8],
+        bytes: &'a [u8],
         unpacked: &'a mut Vec<u8>,
     ) -> Result<PassedBlock<'a>> {
         let inner = &*self.inner;
-        if let Source::Foreign { little_endian, .. } = inner.meta.source {
-            return Ok(PassedBlock::Dense(self.adopt_in_place(bytes, little_endian)));
+        if let (Source::Foreign { .. }, Layout::Dense { key, value }) = (&inner.meta.source, inner.layout) {
+            let whole = bytes.len() - bytes.len() % (key + value).max(1);
+            return Ok(PassedBlock::Dense(&bytes[..whole]));
         }
         let damaged = |detail: String| Error::damaged(inner.data.path(), offset, detail);
-        if !checksum::check(inner.data_file_id, offset, bytes) {
-            inner.check_identity()?;
-            return Err(damaged(format!("the checksum of block {block} does not match")));
-        }
         let (codec, form, count) = trailer(bytes).ok_or_else(|| damaged(format!("block {block} is too short")))?;
         let mut raw: &'a [u8] = bytes;
         if codec != compress::CODEC_STORED {
@@ -148,15 +177,16 @@ impl Table {
         Ok(PassedBlock::Other(PassedRecords { view: inner.view(block, raw)?, inner, block }))
     }
 
-    /// Whole records of a file that is not ours, their keys brought into the order of bytes.
-    fn adopt_in_place<'a>(&self, bytes: &'a mut [u8], little_endian: bool) -> &'a [u8] {
-        let Layout::Dense { key, value } = self.inner.layout else { return &[] };
-        let whole = bytes.len() - bytes.len() % (key + value).max(1);
-        let records = &mut bytes[..whole];
-        if little_endian {
-            records.chunks_exact_mut((key + value).max(1)).for_each(|record| record[..key].reverse());
+    /// Turns the bytes of the keys of dense records round.
+    fn turn_keys(&self, bytes: &mut [u8]) {
+        let Layout::Dense { key, value } = self.inner.layout else { return };
+        let records = bytes.chunks_exact_mut((key + value).max(1));
+        if key == 8 {
+            let firsts = records.filter_map(|record| record.first_chunk_mut::<8>());
+            firsts.for_each(|key| *key = u64::from_le_bytes(*key).to_be_bytes());
+        } else {
+            records.for_each(|record| record[..key].reverse());
         }
-        records
     }
 
     /// Fetches a value that lies outside the blocks.

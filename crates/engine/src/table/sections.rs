@@ -21,6 +21,11 @@ impl FilterUnits {
         Ok(Self { builder: bits_per_key.map(FilterBuilder::new).transpose()?, units: Vec::new() })
     }
 
+    /// Bytes of memory that it takes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.units.iter().map(|unit| unit.capacity() as u64).sum()
+    }
+
     /// Takes a key of the present block.
     pub(super) fn add(&mut self, key: &[u8]) {
         if let Some(builder) = &mut self.builder {
@@ -64,8 +69,8 @@ pub(super) fn write_counts(out: &mut Output, counts: &[u32]) -> Result<Section> 
 
 /// Writes the tail so that the file's length tells its size.
 pub(super) fn write_tail(out: &mut Output, root: &[u8], locations: &[u8], meta: &Meta) -> Result<()> {
-    let draft = format::encode_tail(out.file_id, 0, root, locations, meta);
-    out.zeros(format::padding(out.offset(), draft.len() as u64))?;
+    let tail_bytes = format::tail_bytes(root, locations, meta);
+    out.zeros(format::padding(out.offset(), tail_bytes))?;
     let tail = format::encode_tail(out.file_id, out.offset(), root, locations, meta);
     out.put(&tail)
 }

@@ -32,7 +32,12 @@ const LOOKAHEAD_BYTES: usize = 4 << 20;
 const LEAST_LOOKAHEAD_BYTES: usize = 256 << 10;
 /// Blocks beyond a group that are looked at when it is fitted.
 const SPARE_BLOCKS: usize = 4;
-/// Of records that come many at once, about so many bytes are taken at a time.
+/// Looked ahead over where memory is limited and records come in great numbers, in bytes: the longest group of separators, and no more than
+/// the cache of a core holds.
+const GROUP_LOOKAHEAD_BYTES: usize = 1 << 20;
+/// Least and greatest size of a buffer that a worker writes, in bytes.
+const BEHIND_BUFFER_BYTES: (usize, usize) = (16 << 10, 1 << 20);
+/// Of records that come many at once, at most about so many bytes are taken at a time.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Writes a table from records in key order.
@@ -65,6 +70,8 @@ pub struct TableWriter {
     plan: Option<Plan>,
     block_bytes: usize,
     lookahead_bytes: usize,
+    /// Of records that come many at once, about so many bytes are taken at a time.
+    piece_bytes: usize,
     pending: Pending,
     /// Key of the last record, and its suffix where there is one.
     last: Option<(Vec<u8>, u64)>,
@@ -108,6 +115,7 @@ impl TableWriter {
             locations: LocationWriter::new(u64::from(block_bytes)),
             block_bytes: block_bytes as usize,
             lookahead_bytes: LOOKAHEAD_BYTES,
+            piece_bytes: PIECE_BYTES,
             storage,
             options,
             plan,
@@ -157,7 +165,7 @@ impl TableWriter {
         if self.options.tagged || !records.len().is_multiple_of(width) {
             return Err(self.not_dense());
         }
-        for piece in records.chunks((PIECE_BYTES / width).max(1) * width) {
+        for piece in records.chunks((self.piece_bytes / width).max(1) * width) {
             self.check_dense(piece, key, width)?;
             self.pending.push_dense(piece);
             self.note_accepted((piece.len() / width) as u64);
@@ -420,6 +428,10 @@ impl TableWriter {
         self.locations.push(offset, stored_bytes);
         self.counts.push((end - begin) as u32);
         if self.options.key_type.is_numeric() && end < self.pending.len() {
+            if !index::needs_fences(&self.options) {
+                // The last one tells where the next group starts.
+                self.fences.clear();
+            }
             let coordinate = |record| self.pending.coordinate_of(record);
             self.fences.push(Fence { low: coordinate(end - 1), high: coordinate(end) });
         }
@@ -435,6 +447,8 @@ impl TableWriter {
     /// Whatever the storage reports; then nothing is left under the name.
     pub fn finish(mut self) -> Result<TableReport> {
         self.drain(0)?;
+        let numeric = self.options.key_type.is_numeric();
+        self.pending = Pending::new(self.layout, self.options.tagged, self.block_bytes, numeric);
         let meta = self.write_index()?;
         self.out.publish()?;
         Ok(TableReport::new(&meta, self.out.offset()))
@@ -605,10 +619,24 @@ impl TableWriter {
     /// # Errors
     /// [`Error::Io`] when the system gives no further thread.
     pub(crate) fn write_behind(&mut self, bytes: u64, sync_every_bytes: u64) -> Result<()> {
-        self.limit_memory(bytes);
-        self.pending.reserve(2 * self.lookahead_bytes.max(4 * self.block_bytes) + PIECE_BYTES);
-        let left = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(2 * self.lookahead_bytes);
-        self.out.write_behind(left / self.out.buffer_capacity(), sync_every_bytes)
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        // Records of any length come with lists that may take several times as much as they do.
+        let part = if self.layout == Layout::Slotted { 64 } else { 8 };
+        let least = 4 * self.block_bytes;
+        self.lookahead_bytes = (bytes / part).clamp(least.min(GROUP_LOOKAHEAD_BYTES), GROUP_LOOKAHEAD_BYTES);
+        let lookahead = self.lookahead_bytes.max(least);
+        self.piece_bytes = (lookahead / 4).min(PIECE_BYTES);
+        self.pending.reserve(2 * lookahead + self.piece_bytes);
+        let buffer = (bytes / 16).clamp(BEHIND_BUFFER_BYTES.0, BEHIND_BUFFER_BYTES.1);
+        self.out.set_buffer(buffer, (buffer / 4).max(self.block_bytes));
+        self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes)
+    }
+
+    /// Bytes of memory that grow with the number of blocks, about: what the index is made from, and its stored form when the table ends.
+    pub(crate) fn growing_bytes(&self) -> u64 {
+        let lists = self.counts.capacity() * 4 + self.fences.capacity() * size_of::<Fence>();
+        let separators = self.coded.memory_bytes() + self.strings.memory_bytes();
+        (2 * (lists + separators)) as u64 + self.locations.memory_bytes() + self.filter.memory_bytes()
     }
 
     /// Adds a property that was not known when the table was begun.

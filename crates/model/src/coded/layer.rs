@@ -60,6 +60,11 @@ impl CodedLayer {
         self.children
     }
 
+    /// Bytes of memory that the layer takes, about.
+    pub fn memory_bytes(&self) -> usize {
+        self.groups.capacity() * size_of::<Group>() + self.children as usize * size_of::<u64>()
+    }
+
     /// Groups of the layer.
     pub fn groups(&self) -> usize {
         self.groups.len()

@@ -296,6 +296,11 @@ impl StringLayer {
         self.children += count;
     }
 
+    /// Bytes of memory that the layer takes, about.
+    pub fn memory_bytes(&self) -> usize {
+        self.groups.capacity() * size_of::<(u64, StringGroup)>() + 2 * self.bytes
+    }
+
     /// Children that the layer leads to.
     pub fn children(&self) -> u64 {
         self.children

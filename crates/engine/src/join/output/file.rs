@@ -12,6 +12,9 @@ use crate::table::PublishedFile;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Least and greatest size of a buffer, in bytes.
+const BUFFER_BYTES: (usize, usize) = (16 << 10, 1 << 20);
+
 /// A file that grows under a temporary name.
 struct Growing {
     file: PublishedFile,
@@ -28,7 +31,8 @@ impl Growing {
     ) -> Result<Self> {
         let share = task.budget.take(memory_bytes, "the writer")?;
         let mut file = PublishedFile::create_plain(storage, name, replace)?;
-        file.limit_buffer(memory_bytes as usize / 4);
+        let buffer_bytes = (memory_bytes as usize / 8).clamp(BUFFER_BYTES.0, BUFFER_BYTES.1);
+        file.set_buffer(buffer_bytes, buffer_bytes / 4);
         file.write_behind(memory_bytes as usize / file.buffer_capacity(), SYNC_EVERY_BYTES)?;
         Ok(Self { file, _share: share })
     }

@@ -1,6 +1,6 @@
 //! A new table.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
 use crate::join::task::{Share, Task};
@@ -17,6 +17,39 @@ pub(super) struct TableOutput {
     /// Bytes of a key and of a row, where rows have one width and the table's records do not: its keys are strings.
     apart: Option<(usize, usize)>,
     share: Share,
+    /// What of the share is for buffers; the rest is for what grows with the table.
+    buffer_bytes: u64,
+    /// Rows since the share was last compared with what grows.
+    unchecked_bytes: usize,
+}
+
+/// What grows is looked at again after so many bytes of rows.
+const CHECK_EVERY_BYTES: usize = 256 << 10;
+/// The share grows by at least so many bytes, or an eighth of itself.
+const GROWTH_BYTES: u64 = 16 << 10;
+
+impl TableOutput {
+    /// Sets memory aside for what grows with the table.
+    fn account(&mut self, bytes: usize) -> Result<()> {
+        self.unchecked_bytes += bytes;
+        if self.unchecked_bytes < CHECK_EVERY_BYTES {
+            return Ok(());
+        }
+        self.unchecked_bytes = 0;
+        let needed = self.buffer_bytes + self.writer.growing_bytes();
+        if needed <= self.share.bytes() {
+            return Ok(());
+        }
+        let least = needed - self.share.bytes();
+        if self.share.try_grow(least.max(GROWTH_BYTES).max(self.share.bytes() / 8)) || self.share.try_grow(least) {
+            return Ok(());
+        }
+        Err(Error::InvalidArgument(format!(
+            "the index of {} takes {} bytes of memory by now, more than this join has left; raise its limit, or make the blocks of the output larger",
+            self.writer.path().display(),
+            self.writer.growing_bytes()
+        )))
+    }
 }
 
 impl TableOutput {
@@ -35,12 +68,13 @@ impl TableOutput {
         let options = WriteOptions { key_type: form.key_type, value_width, ..options };
         let mut writer = TableWriter::create(storage, name, options)?;
         writer.write_behind(memory_bytes, SYNC_EVERY_BYTES)?;
-        Ok(Self { writer, apart, share })
+        Ok(Self { writer, apart, share, buffer_bytes: memory_bytes, unchecked_bytes: 0 })
     }
 }
 
 impl RowWriter for TableOutput {
     fn dense(&mut self, rows: &[u8]) -> Result<()> {
+        self.account(rows.len())?;
         let Some((key, row)) = self.apart else { return self.writer.append_dense(rows) };
         rows.chunks_exact(row).try_for_each(|row| {
             let (key, value) = row.split_at(key.min(row.len()));
@@ -49,6 +83,7 @@ impl RowWriter for TableOutput {
     }
 
     fn row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.account(key.len() + value.len())?;
         self.writer.append(key, value)
     }
 

@@ -139,7 +139,8 @@ impl Tree {
             ..IndexOptions::default()
         };
         let index: Index<K, V> = Index::create(self.spill.storage(), self.name.as_str(), &options)?;
-        let mut input = Input::open(relation, &task, task.budget.take(input_bytes, "reading")?, progress)?;
+        let mut input =
+            Input::open(relation, &KeyRange::all(), &task, task.budget.take(input_bytes, "reading")?, progress)?;
         let (mut inserted, mut transaction) = (0, index.write()?);
         let mut long = Vec::new();
         while input.advance()? {

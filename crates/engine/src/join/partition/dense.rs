@@ -47,7 +47,7 @@ impl<const N: usize> DensePartition<N> {
         let facts = relation.facts();
         let key = facts.key_bytes.unwrap_or(N);
         let memory = task.budget.take(input_bytes, "reading")?;
-        let mut input = Input::open(relation, task, memory, progress)?;
+        let mut input = Input::open(relation, &KeyRange::all(), task, memory, progress)?;
         let mut copies = Vec::new();
         while input.advance()? {
             for rows in input.arrays::<N>(key, &mut copies)?.chunks(ROWS_AT_ONCE) {

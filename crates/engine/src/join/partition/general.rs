@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// In front of each row: the lengths of key and value, u32 little-endian.
-const FRAME_BYTES: usize = 8;
+pub(crate) const FRAME_BYTES: usize = 8;
 /// What reading a chunk takes beside its bytes.
 const REQUEST_BYTES: usize = 64;
 /// Rows of a bucket that is merged are handed out in chunks of at most so many bytes.
@@ -45,7 +45,7 @@ impl GeneralPartition {
     ) -> Result<Self> {
         let task = spill.task();
         let memory = task.budget.take(input_bytes, "reading")?;
-        let mut input = Input::open(relation, task, memory, progress)?;
+        let mut input = Input::open(relation, &KeyRange::all(), task, memory, progress)?;
         let mut long = Vec::new();
         while input.advance()? {
             input.visit(&mut long, |key, value| {
@@ -225,7 +225,7 @@ impl BucketRows {
 }
 
 /// Key and value of the row at the front.
-fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (frame, rest) = bytes.split_first_chunk::<FRAME_BYTES>()?;
     let (key, value) = frame.split_first_chunk::<4>()?;
     let (key, value) = (u32::from_le_bytes(*key) as usize, u32::from_le_bytes(*value.first_chunk()?) as usize);

@@ -31,4 +31,6 @@ mod tests;
 mod window;
 
 pub(crate) use btree::arrange as arrange_btree;
-pub(crate) use plan::arrange;
+pub(crate) use general::{FRAME_BYTES, framed};
+pub(crate) use plan::{arrange, flush_bytes};
+pub(crate) use scatter::{Buckets, Scatter};

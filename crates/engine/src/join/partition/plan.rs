@@ -67,7 +67,7 @@ impl Plan {
 }
 
 /// The fewest bytes that a device reads at half of its best rate at least.
-fn flush_bytes(profile: &Profile) -> u64 {
+pub(crate) fn flush_bytes(profile: &Profile) -> u64 {
     let rate = |bytes: u64| bytes as f64 / profile.time_us(bytes).max(f64::MIN_POSITIVE);
     let mut bytes = FLUSH_BYTES_MIN;
     while bytes < FLUSH_BYTES_MAX && rate(bytes) < rate(16 * FLUSH_BYTES_MAX) / 2.0 {

@@ -34,7 +34,7 @@ fn what_exceeds_memory_is_scattered_and_what_fits_is_held() {
         check([(&one, &small), (&one, &small)], MIB, 0, what);
         check([(&one, &small), (&two, &large)], MIB, 1, what);
         check([(&three, &wide), (&two, &large)], MIB, 2, what);
-        check([(&three, &wide), (&two, &large)], 8 * MIB, 0, what);
+        check([(&three, &wide), (&two, &large)], 12 * MIB, 0, what);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Of all methods, the one that is expected to take least.
 
 use super::cost::Cost;
-use super::facts::{Access, Case};
-use crate::join::options::{Method, Side};
+use super::facts::{Access, Case, SideFacts};
+use crate::join::options::{JoinKind, Method, Side};
 
 /// One method with its roles, and what is expected of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,10 @@ impl Case<'_> {
         if matches!(method, Method::Merge | Method::Partition | Method::PartitionBtree) {
             return Candidate { method, inner: None, cost: self.cost(method, Side::Right) };
         }
+        if method == Method::Hash {
+            let side = self.hashed();
+            return Candidate { method, inner: Some(side), cost: self.cost(method, side) };
+        }
         let sides = inner.map_or(vec![Side::Right, Side::Left], |side| vec![side]);
         let costs = sides.into_iter().map(|side| (side, self.cost(method, side)));
         let better = costs.min_by(|(_, a), (_, b)| {
@@ -61,6 +65,14 @@ impl Case<'_> {
         match better {
             Some((side, cost)) => Candidate { method, inner: Some(side), cost },
             None => Candidate { method, inner: None, cost: Err("it has no role to play".into()) },
+        }
+    }
+
+    /// The smaller relation; but all rows of the left one are asked for where each is wanted by itself.
+    fn hashed(&self) -> Side {
+        match self.setting.kind {
+            JoinKind::Inner if self.left.rows < self.right.rows => Side::Left,
+            _ => Side::Right,
         }
     }
 
@@ -78,8 +90,14 @@ impl Case<'_> {
         }
     }
 
-    /// Threads that pay off for work of this cost.
-    pub(in crate::join) fn threads(&self, cost: &Cost) -> usize {
+    /// Threads that pay off for work of this cost; those of methods that have a range of keys for each.
+    pub(in crate::join) fn threads(&self, method: Method, cost: &Cost) -> usize {
+        let is_cut = !matches!(method, Method::Hash | Method::Partition | Method::PartitionBtree);
+        // A file in key order has nothing that leads to a range of it: each thread would read all.
+        let is_whole = |side: &SideFacts| side.access == Access::Scan && side.is_sorted;
+        if !is_cut || is_whole(&self.left) || is_whole(&self.right) {
+            return 1;
+        }
         let by_work = (cost.cpu_us / THREAD_WORTH_US).floor();
         let by_memory = (self.setting.memory_bytes / THREAD_MEMORY_BYTES).floor();
         let most = self.setting.threads.max(1) as f64;
@@ -95,11 +113,10 @@ impl Case<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::{Blocks, Carried, Setting, SideFacts};
+    use super::super::facts::{Blocks, Carried, Setting};
     use super::super::spread::Spread;
     use super::*;
     use crate::io::Profile;
-    use crate::join::options::JoinKind;
 
     const ROWS: f64 = 1e7;
     const BLOCK_BYTES: u64 = 4096;
@@ -107,7 +124,12 @@ mod tests {
     /// Records of 16 bytes.
     fn table(rows: f64, carries_index: bool) -> SideFacts {
         let count = (rows / 255.0).ceil();
-        let carried = carries_index.then_some(Carried { unread_bytes: 0, memory_bytes: 16 * count as u64 });
+        let carried = carries_index.then_some(Carried {
+            unread_bytes: 0,
+            memory_bytes: 8 * count as u64,
+            window_blocks: 1.0,
+            separates_blocks: true,
+        });
         SideFacts {
             name: format!("table of {rows}"),
             rows,
@@ -147,7 +169,7 @@ mod tests {
     fn a_small_outer_relation_looks_up_in_the_large_one() {
         for profile in profiles() {
             for swapped in [false, true] {
-                let (small, large) = (table(1e3, true), table(ROWS, true));
+                let (small, large) = (table(10.0, true), table(ROWS, true));
                 let (left, right) = if swapped { (large, small) } else { (small, large) };
                 let chosen = best(left, right, JoinKind::Inner, &profile, 256e6);
                 let large_side = if swapped { Side::Left } else { Side::Right };

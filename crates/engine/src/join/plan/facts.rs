@@ -24,17 +24,21 @@ pub(in crate::join) struct Blocks {
     pub(in crate::join) count: f64,
     /// Bytes of one block.
     pub(in crate::join) bytes: u64,
-    /// The exact index that the table carries, if it does.
+    /// The index that the table carries, if it does: nobody has to build it.
     pub(in crate::join) carried: Option<Carried>,
 }
 
-/// An exact index that a table carries: nobody has to build it.
+/// The nodes of an index next to the data, as a table carries them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::join) struct Carried {
-    /// What must be read to have it in memory; nothing, where opening the table has.
+    /// What must be read to have them in memory; nothing, where opening the table has.
     pub(in crate::join) unread_bytes: u64,
-    /// What it takes in memory.
+    /// What they take in memory.
     pub(in crate::join) memory_bytes: u64,
+    /// Blocks that they lead a key to, in the mean.
+    pub(in crate::join) window_blocks: f64,
+    /// Whether they are separators, one for each block: what other indexes can be made of.
+    pub(in crate::join) separates_blocks: bool,
 }
 
 /// One of the two relations.

@@ -47,8 +47,8 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
     let candidates = case.candidates(options.method, options.inner);
     let chosen = choose(&candidates, options.method)?;
     let cost = chosen.cost.as_ref().copied().unwrap_or_default();
-    let (method, inner) = (chosen.method, chosen.inner.or(options.inner).unwrap_or(smaller(&case).other()));
-    let threads = case.threads(&cost);
+    let (method, inner) = (chosen.method, chosen.inner.unwrap_or_else(|| larger(&case)));
+    let threads = case.threads(method, &cost);
     Ok(Plan {
         method,
         inner,
@@ -58,8 +58,9 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
     })
 }
 
-fn smaller(case: &Case<'_>) -> Side {
-    if case.left.rows <= case.right.rows { Side::Left } else { Side::Right }
+/// The relation that is looked up in where a method does not choose: the larger one, if it may be.
+fn larger(case: &Case<'_>) -> Side {
+    if case.left.rows > case.right.rows && !case.must_scan(Side::Left) { Side::Left } else { Side::Right }
 }
 
 /// The cheapest, or the one that was asked for.
@@ -96,16 +97,23 @@ fn gathered(relation: &dyn Relation) -> (SideFacts, Vec<OutlinePoint>) {
 }
 
 fn blocks(table: &Table) -> Blocks {
-    let report = table.explain();
-    let carried = table.exact_separators_unread().map(|unread_bytes| Carried {
-        unread_bytes,
-        memory_bytes: report.blocks.saturating_mul(SEPARATOR_MEMORY_BYTES),
+    let (count, bytes) = (table.blocks(), table.block_bytes());
+    let carried = table.bottom_layer().map(|layer| {
+        let each = if layer.is_exact { SEPARATOR_MEMORY_BYTES } else { LINE_MEMORY_BYTES };
+        let nodes = if layer.is_exact { count / layer.granule.max(1) } else { layer.nodes };
+        Carried {
+            unread_bytes: layer.read_bytes,
+            memory_bytes: nodes.saturating_mul(each),
+            window_blocks: (table.explain().data_mean_read_bytes / bytes.max(1) as f64).max(1.0),
+            separates_blocks: layer.is_exact && layer.granule == 1,
+        }
     });
-    Blocks { count: report.blocks as f64, bytes: report.block_size_bytes, carried }
+    Blocks { count: count as f64, bytes, carried }
 }
 
-/// What a separator of an 8-byte key takes in memory, with the place of its block.
-const SEPARATOR_MEMORY_BYTES: u64 = 16;
+/// What a separator of an 8-byte key takes in memory, and a line with its beginning.
+const SEPARATOR_MEMORY_BYTES: u64 = 8;
+const LINE_MEMORY_BYTES: u64 = 40;
 /// Points of an outline: some hundred stretches tell dense keys from sparse ones, and take a fraction of a millisecond to compare.
 const OUTLINE_POINTS: usize = 512;
 

@@ -11,36 +11,65 @@ use super::shape::ReadShape;
 use super::spread::{ReadRule, worthwhile_gap_bytes};
 use crate::join::options::{Method, Side};
 
-/// Share of the memory that the buffers of one scan take.
-const SCAN_SHARE: f64 = 0.125;
-/// Share of the memory that the blocks of a planned scan take, read ahead or in use.
-const PLANNED_SHARE: f64 = 0.25;
+/// Parts of the memory, as the join gives it out: the output's buffers up to so many bytes, and of what is left, a scan's; half of it is read
+/// ahead.
+const OUTPUT_PART: f64 = 4.0;
+const OUTPUT_BYTES_MAX: f64 = 33_554_432.0;
+const SCAN_PART: f64 = 4.0;
+/// A planned scan has half of that memory, in so many parts; one of them, of at most so many bytes, is read at a time.
+const PLANNED_PARTS: f64 = 18.0;
+const PIECE_BYTES_MAX: f64 = 8_388_608.0;
+/// Most requests that it makes at a time.
+const PIECE_REQUESTS_MAX: f64 = 512.0;
+/// Files that are not ours are read with one request at a time, of this part of the memory, within bounds.
+const FILE_PART: f64 = 16.0;
+const FILE_REQUEST_BYTES: (f64, f64) = (32_768.0, 1_048_576.0);
 
 impl Case<'_> {
-    /// How a relation is read from end to end.
+    /// Memory for rows on their way in, in bytes.
+    pub(super) fn input_bytes(&self) -> f64 {
+        self.setting.memory_bytes - (self.setting.memory_bytes / OUTPUT_PART).min(OUTPUT_BYTES_MAX)
+    }
+
+    /// How a table is read from end to end.
     pub(in crate::join) fn scan_shape(&self) -> ReadShape {
-        ReadShape::sequential(self.setting.profile, (self.setting.memory_bytes * SCAN_SHARE) as u64)
+        ReadShape::sequential(self.setting.profile, (self.input_bytes() / SCAN_PART / 2.0) as u64)
     }
 
     /// How a planned scan reads the blocks of a table.
     pub(in crate::join) fn read_rule(&self, blocks: &Blocks) -> ReadRule {
-        let memory_bytes = (self.setting.memory_bytes * PLANNED_SHARE) as u64;
-        let shape = ReadShape::sequential(self.setting.profile, memory_bytes);
+        let part_bytes = (self.input_bytes() / PLANNED_PARTS).min(PIECE_BYTES_MAX) as u64;
+        let shape = ReadShape::sequential(self.setting.profile, part_bytes.max(blocks.bytes));
         ReadRule {
             block_bytes: blocks.bytes,
-            gap_bytes: worthwhile_gap_bytes(self.setting.profile, blocks.bytes).min(shape.request_bytes),
+            gap_bytes: worthwhile_gap_bytes(self.setting.profile, blocks.bytes),
             piece_bytes: shape.request_bytes.max(blocks.bytes),
-            at_once: self.setting.profile.parallel(),
+            at_once: shape.at_once,
         }
     }
 
     /// Reading all of a relation.
     pub(super) fn scan(&self, side: &SideFacts) -> Cost {
         let mut cost = Cost::default();
-        let shape = self.scan_shape();
-        cost.read(Requests::sequential(side.bytes, shape.request_bytes, shape.at_once), self.setting.profile);
-        cost.work(side.bytes, rates::TABLE_BYTE_NS);
-        cost.work(side.bytes / shape.request_bytes as f64, rates::REQUEST_NS);
+        let (least, most) = FILE_REQUEST_BYTES;
+        let shape = match &side.access {
+            Access::Blocks(_) => self.scan_shape(),
+            Access::Probe => ReadShape { request_bytes: rates::PAGE_BYTES as u64, at_once: 1 },
+            Access::Scan => {
+                let bytes = (self.setting.memory_bytes / FILE_PART).clamp(least, most);
+                ReadShape { request_bytes: bytes as u64, at_once: 1 }
+            }
+        };
+        let requests = Requests::sequential(side.bytes, shape.request_bytes, shape.at_once);
+        cost.read(requests, self.setting.profile);
+        cost.work(requests.count, rates::REQUEST_NS);
+        match &side.access {
+            Access::Probe => cost.work(side.rows, rates::INDEX_ROW_NS),
+            _ => cost.work(side.bytes, rates::SCAN_BYTE_NS),
+        }
+        if !side.is_dense() {
+            cost.work(side.rows, rates::LAY_OUT_ROW_NS);
+        }
         cost
     }
 
@@ -65,8 +94,10 @@ impl Case<'_> {
 
     /// Both relations from end to end, in key order.
     pub(super) fn merge(&self) -> Cost {
-        let mut cost = self.in_order(&self.left, 0.5);
-        cost += self.in_order(&self.right, 0.5);
+        let mut cost = Cost::default();
+        cost.work(1.0, rates::JOIN_NS);
+        cost += self.in_order(&self.left);
+        cost += self.in_order(&self.right);
         cost += self.kernel(self.left.rows, self.right.rows);
         cost += self.output();
         cost
@@ -74,53 +105,72 @@ impl Case<'_> {
 
     /// The outer relation from end to end; of the inner, what its index names.
     pub(super) fn planned(&self, inner: Side) -> Result<Cost, String> {
-        let (side, outer) = (self.side(inner), self.side(inner.other()));
+        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
         let rule = self.read_rule(blocks);
         let reads = self.spread_over(inner).planned_reads(&rule);
-        let mut cost = self.load_separators(side, blocks);
-        cost += self.in_order(outer, 0.5);
-        cost.read(reads.requests, self.setting.profile);
-        cost.work(reads.requests.count, rates::REQUEST_NS);
-        cost.work(reads.read_blocks * blocks.bytes as f64, rates::TABLE_BYTE_NS);
-        cost.work(outer.rows, rates::LOCATE_ROW_NS);
+        let mut cost = self.load_nodes(side, blocks);
+        cost.work(1.0, rates::JOIN_NS);
+        cost += self.in_order(outer);
+        let mut requests = reads.requests;
+        // Short requests go out many at a time: as many as the blocks of a piece.
+        let piece_bytes = f64::from(rule.at_once) * rule.piece_bytes as f64;
+        let mean_bytes = requests.bytes / requests.count.max(1.0);
+        let windows = blocks.carried.map_or(1.0, |carried| carried.window_blocks.max(1.0));
+        requests.at_once = (piece_bytes / mean_bytes.max(1.0)).clamp(1.0, PIECE_REQUESTS_MAX) as u32;
+        requests.bytes = (requests.bytes * windows).min(side.bytes.max(requests.bytes));
+        cost.read(requests, self.setting.profile);
+        cost.work(requests.count, rates::REQUEST_NS);
+        cost.work(requests.bytes, rates::SCAN_BYTE_NS);
         let rows_a_block = side.rows / blocks.count.max(1.0);
-        cost += self.kernel(outer.rows, reads.touched_blocks * rows_a_block);
+        let found = (outer.rows / reads.touched_blocks.max(1.0)).max(1.0);
+        // Dense keys are looked up in growing steps.
+        let looked_up = (outer.rows / found) * (1.0 + found.log2());
+        cost.work(looked_up, rates::LOCATE_NS);
+        if !side.is_dense() {
+            cost.work(reads.read_blocks * rows_a_block, rates::LAY_OUT_ROW_NS);
+        }
+        cost += self.kernel(outer.rows, reads.read_blocks * rows_a_block);
         cost += self.output();
         self.fits(cost)
     }
 
     /// Key by key, as the paper does it: look the index up, read the window unless it is there, search it.
     pub(super) fn probes(&self, method: Method, inner: Side) -> Result<Cost, String> {
-        let (side, outer) = (self.side(inner), self.side(inner.other()));
+        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         let blocks = self.blocks_of(inner)?;
         let rows_a_block = (side.rows / blocks.count.max(1.0)).max(1.0);
         let index = ProbedIndex::of(method, rows_a_block);
         let mut cost = self.load_separators(side, blocks);
+        cost.work(1.0, rates::JOIN_NS);
         cost.work(blocks.count, index.build_block_ns);
         cost.hold(blocks.count * index.block_bytes);
-        cost += self.in_order(outer, 0.5);
+        cost += self.in_order(outer);
         let windows = self.spread_over(inner).windows(index.window_blocks);
         let bytes = windows * index.window_blocks.min(blocks.count.max(1.0)) * blocks.bytes as f64;
         cost.read(Requests { count: windows, bytes, at_once: 1 }, self.setting.profile);
-        cost.work(windows, rates::REQUEST_NS);
-        cost.work(bytes, rates::TABLE_BYTE_NS);
+        cost.work(windows, rates::WINDOW_NS);
+        cost.work(bytes, rates::SCAN_BYTE_NS);
         let steps = (rows_a_block * index.window_blocks).log2().max(1.0);
         cost.work(outer.rows, index.probe_ns + steps * rates::BISECT_STEP_NS);
+        if !side.is_dense() {
+            cost.work(windows * rows_a_block, rates::LAY_OUT_ROW_NS);
+        }
         cost += self.output();
         self.fits(cost)
     }
 
     /// Probes of an index that is open anyway.
     pub(super) fn open_probes(&self, inner: Side) -> Result<Cost, String> {
-        let (side, outer) = (self.side(inner), self.side(inner.other()));
+        let (side, outer) = (self.side(inner), self.sorted_outer(inner)?);
         if side.access != Access::Probe {
             return Err(format!("{} is no open index", side.name));
         }
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
         }
-        let mut cost = self.in_order(outer, 0.5);
+        let mut cost = self.in_order(outer);
+        cost.work(1.0, rates::JOIN_NS);
         let pages = (side.bytes / rates::PAGE_BYTES).ceil().max(1.0);
         let touched = pages * (1.0 - (1.0 - 1.0 / pages).powf(outer.rows));
         cost.read(Requests { count: touched, bytes: touched * rates::PAGE_BYTES, at_once: 1 }, self.setting.profile);
@@ -130,24 +180,36 @@ impl Case<'_> {
         self.fits(cost)
     }
 
-    /// The separators of a table in memory: nothing to build where it carries them.
-    fn load_separators(&self, side: &SideFacts, blocks: &Blocks) -> Cost {
+    /// The nodes that lead to blocks, in memory, as the table carries them; where it carries none, separators are made.
+    fn load_nodes(&self, side: &SideFacts, blocks: &Blocks) -> Cost {
         let mut cost = Cost::default();
-        match blocks.carried {
-            Some(carried) => {
-                let shape = self.scan_shape();
-                let requests = Requests::sequential(carried.unread_bytes as f64, shape.request_bytes, shape.at_once);
-                cost.read(requests, self.setting.profile);
-                cost.work(blocks.count, rates::CARRIED_SEPARATOR_NS);
-                cost.hold(carried.memory_bytes as f64);
-            }
-            None => {
-                cost += self.scan(side);
-                cost.work(blocks.count, rates::SEPARATOR_NS);
-                cost.hold(blocks.count * (side.key_bytes_about() + 8.0));
-            }
-        }
+        let Some(carried) = blocks.carried else { return self.load_separators(side, blocks) };
+        let shape = self.scan_shape();
+        let requests = Requests::sequential(carried.unread_bytes as f64, shape.request_bytes, shape.at_once);
+        cost.read(requests, self.setting.profile);
+        cost.work(carried.memory_bytes as f64, rates::NODE_BYTE_NS);
+        cost.hold(carried.memory_bytes as f64);
         cost
+    }
+
+    /// One separator for each block, in memory: nothing to build where the table carries them.
+    fn load_separators(&self, side: &SideFacts, blocks: &Blocks) -> Cost {
+        if blocks.carried.is_some_and(|carried| carried.separates_blocks) {
+            return self.load_nodes(side, blocks);
+        }
+        let mut cost = self.scan(side);
+        cost.work(blocks.count, rates::SEPARATOR_NS);
+        cost.hold(blocks.count * (side.key_bytes_about() + 8.0));
+        cost
+    }
+
+    /// The relation whose keys are looked up, in their order.
+    fn sorted_outer(&self, inner: Side) -> Result<&SideFacts, String> {
+        let outer = self.side(inner.other());
+        match outer.is_sorted {
+            true => Ok(outer),
+            false => Err(format!("{} is not sorted, and its keys would be looked up in any order", outer.name)),
+        }
     }
 
     fn blocks_of(&self, inner: Side) -> Result<&Blocks, String> {
@@ -182,25 +244,23 @@ struct ProbedIndex {
     window_blocks: f64,
     /// Building it, for each block of the table, in nanoseconds.
     build_block_ns: f64,
-    /// Its bytes, for each block of the table.
+    /// Its bytes, for each block of the table, while it is built.
     block_bytes: f64,
 }
 
 impl ProbedIndex {
     fn of(method: Method, rows_a_block: f64) -> Self {
-        // A window of rows begins anywhere in a block, so that it reaches into one more.
-        let blocks = |window_rows: f64| (window_rows / rows_a_block).ceil() + 1.0;
+        // An error in rows becomes one in whole blocks, either way of the block that is predicted.
+        let blocks = |error_rows: f64| 2.0 * (error_rows / rows_a_block).ceil() + 1.0;
         let (probe_ns, window_blocks, build_block_ns, block_bytes) = match method {
-            Method::InljBtree => (rates::DESCENT_NS, 1.0, rates::SEPARATOR_NS, 24.0),
-            Method::InljBtreeIter => (rates::CURSOR_NS, 1.0, rates::SEPARATOR_NS, 24.0),
-            Method::InljPgm { error_keys } => {
-                (rates::LINE_NS, blocks(2.0 * error_keys as f64), rates::LINE_BUILD_NS, 8.0)
-            }
-            Method::InljPgmSampled => (rates::LINE_NS, blocks(rates::SAMPLED_WINDOW_ROWS), rates::LINE_BUILD_NS, 8.0),
+            Method::InljBtree => (rates::DESCENT_NS, 1.0, rates::TREE_BUILD_NS, 8.0),
+            Method::InljBtreeIter => (rates::CURSOR_NS, 1.0, 0.0, 0.0),
+            Method::InljPgm { error_keys } => (rates::LINE_NS, blocks(error_keys as f64), rates::LINE_BUILD_NS, 16.0),
+            Method::InljPgmSampled => (rates::LINE_NS, blocks(rates::SAMPLED_ERROR_ROWS), rates::LINE_BUILD_NS, 16.0),
             Method::InljRadixSpline => {
-                (rates::SPLINE_NS, blocks(rates::SPLINE_WINDOW_ROWS), rates::LINE_BUILD_NS, 16.0)
+                (rates::SPLINE_NS, blocks(rates::SPLINE_ERROR_ROWS), rates::SPLINE_BUILD_NS, 16.0)
             }
-            _ => (rates::RMI_NS, blocks(rates::SPLINE_WINDOW_ROWS), rates::LINE_BUILD_NS, 32.0),
+            _ => (rates::RMI_NS, rates::RMI_WINDOW_BLOCKS, rates::RMI_BUILD_NS, 16.0),
         };
         Self { probe_ns, window_blocks, build_block_ns, block_bytes }
     }

@@ -2,88 +2,113 @@
 
 use super::cost::Cost;
 use super::device::Requests;
-use super::facts::{Case, SideFacts};
+use super::facts::{Access, Case, SideFacts};
 use super::rates;
+use crate::io::Profile;
 use crate::join::options::Side;
 
-/// Bytes of a request to a spill file.
-const SPILL_REQUEST_BYTES: f64 = 1_048_576.0;
-/// Memory that a row takes in a sort's buffer or in a hash table, beside itself, in bytes.
-const SORT_ROW_OVERHEAD_BYTES: f64 = 16.0;
-const HASH_ROW_OVERHEAD_BYTES: f64 = 12.0;
-/// Shortest buffer of a run while runs are merged, in bytes.
-const RUN_BUFFER_BYTES: f64 = 65_536.0;
-/// Partitions vary in size: so much of the memory is left free for the larger ones.
-const SKEW_MARGIN: f64 = 0.6;
+/// Memory that a row takes in a hash table beside itself, in bytes.
+const HASH_ROW_OVERHEAD_BYTES: f64 = 16.0;
+/// Runs are written in chunks of this part of memory, within bounds, and at most so many of them are merged at one time.
+const RUN_CHUNK_PART: f64 = 64.0;
+const RUN_CHUNK_BYTES: (f64, f64) = (4_096.0, 262_144.0);
+const RUN_BUFFER_BYTES_MAX: f64 = 1_048_576.0;
+const FAN_IN_MAX: f64 = 512.0;
+/// Partitions are sorted within the cache of a core; least and most that is written to one at a time.
+const BUCKET_BYTES: f64 = 393_216.0;
+const FLUSH_BYTES: (u64, u64) = (16 << 10, 1 << 20);
+const BUCKETS_MAX: f64 = 4096.0;
+/// Buckets of a hash join are to take this part of memory, so that those that are larger than others still fit.
+const HASH_BUCKET_PART: f64 = 3.0;
+const HASH_BUCKETS_MAX: f64 = 1024.0;
 /// How full inserts in random order leave the leaves of a B-tree.
 const RANDOM_FILL: f64 = 0.69;
 
 impl Case<'_> {
-    /// A relation in key order: read, and where it is not sorted, sorted within a share of the memory.
-    pub(super) fn in_order(&self, side: &SideFacts, memory_share: f64) -> Cost {
+    /// A relation in key order: read, and where it is not sorted, sorted within the memory.
+    pub(super) fn in_order(&self, side: &SideFacts) -> Cost {
         let mut cost = self.scan(side);
         if side.is_sorted || side.rows < 2.0 {
             return cost;
         }
-        let memory_bytes = self.setting.memory_bytes * memory_share;
-        let row_bytes = side.row_bytes() + SORT_ROW_OVERHEAD_BYTES;
-        let rows_a_run = (memory_bytes / row_bytes).clamp(2.0, side.rows);
-        cost.work(side.rows, rates::COPY_ROW_NS + rows_a_run.log2() * rates::SORT_STEP_NS);
-        let runs = (side.rows / rows_a_run).ceil();
+        let memory_bytes = self.input_bytes() / 2.0;
+        let runs = (side.memory_bytes() / memory_bytes).ceil().max(1.0);
+        self.sort(&mut cost, side, side.rows / runs);
         if runs > 1.0 {
-            let fan_in = (memory_bytes / RUN_BUFFER_BYTES).max(2.0);
+            let (least, most) = RUN_CHUNK_BYTES;
+            let chunk = (memory_bytes / RUN_CHUNK_PART).clamp(least, most);
+            let fan_in = (memory_bytes / chunk).clamp(2.0, FAN_IN_MAX);
             let passes = (runs.ln() / fan_in.ln()).ceil().max(1.0);
+            let read = (memory_bytes / 2.0 / runs.min(fan_in)).clamp(chunk, RUN_BUFFER_BYTES_MAX);
             for _ in 0..passes as u32 {
-                // Runs are read in turns, each by its own buffer.
-                let piece = (memory_bytes / runs.min(fan_in)).clamp(4096.0, SPILL_REQUEST_BYTES);
-                self.spill(&mut cost, side.memory_bytes(), piece);
-                cost.work(side.rows, rates::RUN_ROW_NS);
+                // Runs are read in turns, each into a buffer of its own.
+                self.spill(&mut cost, side, chunk, read);
+                cost.work(side.rows, runs.min(fan_in).log2().max(1.0) * rates::RUN_STEP_NS);
             }
         }
         cost
+    }
+
+    /// Sorting rows in memory, so many at a time.
+    fn sort(&self, cost: &mut Cost, side: &SideFacts, rows_at_once: f64) {
+        if side.is_dense() {
+            cost.work(side.rows, rates::RADIX_ROW_NS);
+        } else {
+            cost.work(side.rows, rows_at_once.log2().max(1.0) * rates::SORT_STEP_NS);
+        }
     }
 
     /// One relation hashed, the other asked for row by row.
     pub(super) fn hash(&self, build: Side) -> Cost {
         let (built, asked) = (self.side(build), self.side(build.other()));
         let mut cost = self.scan(built);
+        cost.work(1.0, rates::JOIN_NS);
         cost += self.scan(asked);
         let table_bytes = built.rows * (built.row_bytes() + HASH_ROW_OVERHEAD_BYTES);
-        let room_bytes = self.setting.memory_bytes * rates::HELD_SHARE;
-        let partitions = (table_bytes / (room_bytes * SKEW_MARGIN)).ceil();
+        let room_bytes = self.input_bytes() * rates::HELD_SHARE;
         let is_partitioned = table_bytes > room_bytes;
+        let mut buckets = 1.0;
         if is_partitioned {
+            buckets = (table_bytes * HASH_BUCKET_PART / self.input_bytes()).ceil().min(HASH_BUCKETS_MAX);
+            let flush = (self.input_bytes() / 2.0 / buckets).clamp(8_192.0, FLUSH_BYTES.1 as f64);
             for side in [built, asked] {
-                cost.work(side.rows, rates::COPY_ROW_NS);
-                self.spill(&mut cost, side.memory_bytes(), self.partition_piece(partitions));
+                self.spill(&mut cost, side, flush, flush);
             }
         }
-        let in_cache = usize::from(table_bytes / partitions.max(1.0) > rates::CORE_CACHE_BYTES);
+        let in_cache = usize::from(table_bytes / buckets > rates::CORE_CACHE_BYTES);
         cost.work(built.rows, rates::HASH_ROW_NS[in_cache]);
         cost.work(asked.rows, rates::HASH_PROBE_NS[in_cache]);
         cost.hold(table_bytes.min(room_bytes));
         if !self.setting.any_order && (is_partitioned || !asked.is_sorted) {
-            cost += self.sort_output();
+            cost += self.in_order(&self.output_side());
         }
         cost += self.output();
         cost
     }
 
-    /// Both relations cut into partitions by a learned distribution, each sorted in memory.
+    /// Both relations cut into partitions by a learned distribution, each sorted in memory; what fits into half of it is sorted at once.
     pub(super) fn partition(&self) -> Cost {
         let mut cost = Cost::default();
-        let room_bytes = self.setting.memory_bytes * SKEW_MARGIN;
-        let taken = |side: &SideFacts| side.rows * (side.row_bytes() + SORT_ROW_OVERHEAD_BYTES);
-        let partitions = ((taken(&self.left) + taken(&self.right)) / room_bytes).ceil().max(1.0);
-        for side in [&self.left, &self.right] {
+        cost.work(1.0, rates::JOIN_NS);
+        let mut room_bytes = self.input_bytes() / 2.0;
+        let mut sides = [&self.left, &self.right];
+        sides.sort_by(|a, b| a.memory_bytes().total_cmp(&b.memory_bytes()));
+        for side in sides {
             cost += self.scan(side);
-            cost.work(side.rows, rates::PARTITION_ROW_NS);
-            if partitions > 1.0 {
-                self.spill(&mut cost, side.memory_bytes(), self.partition_piece(partitions));
-                cost.work(side.rows, rates::COPY_ROW_NS);
+            if side.is_sorted {
+                continue;
             }
-            let rows = (side.rows / partitions).max(2.0);
-            cost.work(side.rows, rates::COPY_ROW_NS + rows.log2() * rates::SORT_STEP_NS);
+            if side.memory_bytes() <= room_bytes / 2.0 {
+                room_bytes -= side.memory_bytes();
+                self.sort(&mut cost, side, side.rows);
+                continue;
+            }
+            let buckets = (side.memory_bytes() / BUCKET_BYTES).ceil().min(BUCKETS_MAX);
+            let flush =
+                (flush_bytes(self.setting.profile) as f64).min(room_bytes * 0.75 / buckets).max(FLUSH_BYTES.0 as f64);
+            cost.work(side.rows, rates::PARTITION_ROW_NS);
+            self.spill(&mut cost, side, flush, flush);
+            self.sort(&mut cost, side, side.rows / buckets);
         }
         cost += self.kernel(self.left.rows, self.right.rows);
         cost += self.output();
@@ -93,14 +118,16 @@ impl Case<'_> {
     /// A B-tree of each relation, built by inserts as rows arrive; the smaller one is scanned, the larger one asked.
     pub(super) fn partition_btree(&self) -> Cost {
         let mut cost = Cost::default();
+        cost.work(1.0, rates::JOIN_NS);
         for side in [&self.left, &self.right] {
             cost += self.scan(side);
             cost.work(side.rows, rates::BTREE_INSERT_NS);
             let tree_bytes = side.memory_bytes() / RANDOM_FILL;
-            let absent = (1.0 - self.setting.memory_bytes / 2.0 / tree_bytes).clamp(0.0, 1.0);
+            let absent = (1.0 - self.input_bytes() / 2.0 / tree_bytes.max(1.0)).clamp(0.0, 1.0);
             let pages = if side.is_sorted { 0.0 } else { side.rows * absent };
-            cost.read(Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 }, self.setting.profile);
-            cost.write(Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 }, self.setting.profile);
+            let requests = Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 };
+            cost.read(requests, self.setting.profile);
+            cost.write(requests, self.setting.profile);
         }
         cost.work(self.left.rows.min(self.right.rows), rates::BTREE_PROBE_NS);
         cost += self.output();
@@ -113,12 +140,13 @@ impl Case<'_> {
             .into_iter()
             .find(|side| !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > 16.0))
             .map(|side| {
-                format!("rows of {} have no fixed width with keys of up to 16 bytes, as a B-tree needs", side.name)
+                format!("rows of {} have no one width with keys of up to 16 bytes, as a B-tree needs", side.name)
             })
     }
 
-    fn sort_output(&self) -> Cost {
-        let side = SideFacts {
+    /// The rows of the output as a relation that is to be sorted.
+    fn output_side(&self) -> SideFacts {
+        SideFacts {
             name: String::new(),
             rows: self.output_rows(),
             bytes: 0.0,
@@ -126,21 +154,30 @@ impl Case<'_> {
             value_bytes: Some((self.output_row_bytes() - self.left.key_bytes_about()).max(0.0)),
             is_sorted: false,
             is_distinct: false,
-            access: super::facts::Access::Scan,
-        };
-        self.in_order(&side, 0.5)
+            access: Access::Scan,
+        }
     }
 
-    /// Writes so many bytes, and reads them again.
-    fn spill(&self, cost: &mut Cost, bytes: f64, piece_bytes: f64) {
-        let requests = Requests::sequential(bytes, piece_bytes as u64, 1);
-        cost.write(requests, self.setting.profile);
-        cost.read(requests, self.setting.profile);
-        cost.work(2.0 * requests.count, rates::REQUEST_NS);
-        cost.work(2.0 * bytes, rates::TABLE_BYTE_NS);
+    /// Writes all rows, and reads them again.
+    fn spill(&self, cost: &mut Cost, side: &SideFacts, write_bytes: f64, read_bytes: f64) {
+        let bytes = side.memory_bytes();
+        let writes = Requests::sequential(bytes, write_bytes as u64, 1);
+        let reads = Requests::sequential(bytes, read_bytes as u64, 1);
+        cost.write(writes, self.setting.profile);
+        cost.read(reads, self.setting.profile);
+        cost.work(writes.count + reads.count, rates::REQUEST_NS);
+        cost.work(bytes, rates::SPILL_BYTE_NS);
+        cost.work(side.rows, rates::SPILL_ROW_NS);
     }
+}
 
-    fn partition_piece(&self, partitions: f64) -> f64 {
-        (self.setting.memory_bytes * 0.25 / partitions.max(1.0)).clamp(4096.0, SPILL_REQUEST_BYTES)
+/// The fewest bytes that a device reads at half of its best rate at least.
+fn flush_bytes(profile: &Profile) -> u64 {
+    let (least, most) = FLUSH_BYTES;
+    let rate = |bytes: u64| bytes as f64 / profile.time_us(bytes).max(f64::MIN_POSITIVE);
+    let mut bytes = least;
+    while bytes < most && rate(bytes) < rate(16 * most) / 2.0 {
+        bytes *= 2;
     }
+    bytes
 }

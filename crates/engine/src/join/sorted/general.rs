@@ -55,7 +55,7 @@ fn sort(source: &dyn Relation, spill: &Arc<Spill>, mut memory: Share, progress: 
     // A value that lies elsewhere is fetched into memory of its own.
     let budget_bytes = (memory.bytes() / 4 * 3).max(SORT_BUDGET_BYTES_MIN);
     let mut sorter = Sorter::new(Arc::clone(spill.storage()), budget_bytes, name.as_str())?;
-    let mut input = Input::open(source, task, task.budget.take(input_bytes, "reading")?, progress)?;
+    let mut input = Input::open(source, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
     let mut long = Vec::new();
     while input.advance()? {
         input.visit(&mut long, |key, value| sorter.push(key, value))?;

@@ -44,7 +44,7 @@ impl Progress {
     }
 }
 
-/// All rows of a relation.
+/// Rows of a relation.
 pub(crate) struct Input<'a> {
     stream: Box<dyn RowStream>,
     task: Arc<Task>,
@@ -52,17 +52,18 @@ pub(crate) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Begins to read, within `memory`.
+    /// Begins to read what lies in a range of keys, within `memory`.
     ///
     /// # Errors
     /// Those of the relation.
     pub(crate) fn open(
         relation: &dyn Relation,
+        range: &KeyRange,
         task: &Arc<Task>,
         memory: Share,
         progress: &'a mut Progress,
     ) -> Result<Self> {
-        Ok(Self { stream: relation.scan(&KeyRange::all(), task, memory)?, task: Arc::clone(task), progress })
+        Ok(Self { stream: relation.scan(range, task, memory)?, task: Arc::clone(task), progress })
     }
 
     /// Goes to the next chunk; `false` at the end.

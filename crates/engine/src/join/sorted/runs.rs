@@ -4,7 +4,7 @@ use super::dense::{KeyShape, sort_rows};
 use super::input::{Input, Progress, input_bytes};
 use super::merge::RunMerge;
 use crate::error::Result;
-use crate::join::source::Relation;
+use crate::join::source::{KeyRange, Relation};
 use crate::join::spill::{ByteWriter, Bytes, Section, Spill};
 use crate::join::task::Share;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ pub(crate) fn sort<const N: usize>(
     let facts = relation.facts();
     let expected = facts.is_exact.then_some(facts.rows);
     let mut sorter = RunSorter::<N>::new(spill, key, memory.bytes() as usize, expected);
-    let mut input = Input::open(relation, task, task.budget.take(input_bytes, "reading")?, progress)?;
+    let mut input = Input::open(relation, &KeyRange::all(), task, task.budget.take(input_bytes, "reading")?, progress)?;
     let mut copies = Vec::new();
     while input.advance()? {
         sorter.push(input.arrays(key, &mut copies)?)?;

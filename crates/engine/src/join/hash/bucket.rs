@@ -1,0 +1,191 @@
+//! Files of rows that have hashes in common, as relations.
+
+use crate::error::{Error, Result};
+use crate::join::partition::{Buckets, FRAME_BYTES, Scatter, framed};
+use crate::join::rows::{RowStream, RowsView, Span};
+use crate::join::sorted::{Input, Progress};
+use crate::join::source::{Facts, KeyRange, Relation};
+use crate::join::spill::Spill;
+use crate::join::task::{Share, Task};
+use std::sync::Arc;
+
+/// Reads a relation within `input_bytes` of memory, and scatters what lies in a range of keys over buckets by a hash.
+pub(super) fn scatter(
+    relation: &dyn Relation,
+    range: &KeyRange,
+    spill: &Arc<Spill>,
+    (buckets, flush_bytes, input_bytes): (usize, usize, u64),
+    hash: impl Fn(&[u8]) -> u64,
+    progress: &mut Progress,
+) -> Result<Arc<Scattered>> {
+    let task = spill.task();
+    let facts = relation.facts().clone();
+    let widths = facts.key_bytes.zip(facts.value_bytes).filter(|(key, value)| key + value > 0);
+    let width = widths.map(|(key, value)| key + value);
+    let flush_bytes = width.map_or(flush_bytes, |width| flush_bytes.max(width) / width * width);
+    let mut scatter = Scatter::create(spill, buckets, flush_bytes)?;
+    let memory = task.budget.take(input_bytes, "reading")?;
+    let mut input = Input::open(relation, range, task, memory, progress)?;
+    let mut long = Vec::new();
+    // The table uses the low bits.
+    let bucket_of = |key: &[u8]| ((u128::from(hash(key)) * buckets as u128) >> 64) as usize;
+    while input.advance()? {
+        input.visit(&mut long, |key, value| {
+            if width.is_some() {
+                return scatter.put_parts(bucket_of(key), [key, value, &[]]);
+            }
+            let mut frame = [0; FRAME_BYTES];
+            frame[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
+            frame[4..].copy_from_slice(&(value.len() as u32).to_le_bytes());
+            scatter.put_parts(bucket_of(key), [&frame, key, value])
+        })?;
+    }
+    drop((input, long));
+    Ok(Arc::new(Scattered { buckets: scatter.finish(None)?, facts, widths }))
+}
+
+/// A relation that was scattered by a hash.
+#[derive(Debug)]
+pub(super) struct Scattered {
+    buckets: Buckets,
+    facts: Facts,
+    widths: Option<(usize, usize)>,
+}
+
+impl Scattered {
+    /// One of its buckets.
+    pub(super) fn bucket(self: &Arc<Self>, number: usize) -> BucketRelation {
+        let bucket = &self.buckets.buckets[number];
+        let frames = if self.widths.is_some() { 0 } else { FRAME_BYTES as u64 * bucket.rows };
+        let facts = Facts {
+            rows: bucket.rows,
+            is_exact: true,
+            bytes: bucket.bytes - frames,
+            is_sorted: false,
+            ..self.facts.clone()
+        };
+        BucketRelation { scattered: Arc::clone(self), number, facts }
+    }
+}
+
+/// A bucket as a relation, in no order.
+#[derive(Debug)]
+pub(super) struct BucketRelation {
+    scattered: Arc<Scattered>,
+    number: usize,
+    facts: Facts,
+}
+
+impl Relation for BucketRelation {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn scan(&self, range: &KeyRange, task: &Arc<Task>, mut memory: Share) -> Result<Box<dyn RowStream>> {
+        let bucket = &self.scattered.buckets.buckets[self.number];
+        let largest = bucket.chunks.iter().map(|place| u64::from(place.stored_bytes)).max().unwrap_or(0);
+        // A row in its frame takes twelve bytes at least, and its span more.
+        let spans = if self.scattered.widths.is_some() { 0 } else { 2 * largest };
+        let missing = (largest + spans).saturating_sub(memory.bytes());
+        if missing > 0 && !memory.try_grow(missing) {
+            task.budget.take(missing, "a row of a spill file")?;
+        }
+        Ok(Box::new(BucketScan {
+            scattered: Arc::clone(&self.scattered),
+            number: self.number,
+            next: 0,
+            bytes: Vec::with_capacity(largest as usize),
+            spans: Vec::new(),
+            range: range.clone(),
+            task: Arc::clone(task),
+            _memory: memory,
+        }))
+    }
+}
+
+struct BucketScan {
+    scattered: Arc<Scattered>,
+    number: usize,
+    /// The next chunk.
+    next: usize,
+    bytes: Vec<u8>,
+    spans: Vec<Span>,
+    range: KeyRange,
+    task: Arc<Task>,
+    _memory: Share,
+}
+
+impl BucketScan {
+    /// Reads the next chunk; `false` behind the last one.
+    fn load(&mut self) -> Result<bool> {
+        let Scattered { buckets, widths, .. } = &*self.scattered;
+        let bucket = &buckets.buckets[self.number];
+        self.spans.clear();
+        let Some(place) = bucket.chunks.get(self.next) else {
+            self.bytes.clear();
+            return Ok(false);
+        };
+        self.next += 1;
+        self.bytes.resize(place.stored_bytes as usize, 0);
+        buckets.file.read_chunks(vec![(place.offset, &mut self.bytes[..])])?;
+        self.bytes.truncate(place.payload_bytes());
+        if widths.is_none() {
+            let mut at = 0;
+            while at < self.bytes.len() {
+                let (key, value) = framed(&self.bytes[at..]).ok_or_else(|| {
+                    Error::InvalidArgument("a spill file does not hold whole rows; run the join again".into())
+                })?;
+                let (key_at, end) = (at + FRAME_BYTES, at + FRAME_BYTES + key.len() + value.len());
+                self.spans.push(Span {
+                    key_at: key_at as u32,
+                    key_bytes: key.len() as u32,
+                    value_at: (key_at + key.len()) as u32,
+                    value_bytes: value.len() as u32,
+                    is_long: false,
+                });
+                at = end;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Leaves out rows outside of the range.
+    fn choose(&mut self) {
+        if self.range == KeyRange::all() {
+            return;
+        }
+        let (bytes, range) = (&self.bytes, &self.range);
+        let key = |span: &Span| &bytes[span.key_at as usize..(span.key_at + span.key_bytes) as usize];
+        self.spans.retain(|span| range.holds(key(span)));
+        if let Some((key, value)) = self.scattered.widths {
+            let mut kept = 0;
+            for at in (0..self.bytes.len()).step_by(key + value) {
+                if self.range.holds(&self.bytes[at..at + key]) {
+                    self.bytes.copy_within(at..at + key + value, kept);
+                    kept += key + value;
+                }
+            }
+            self.bytes.truncate(kept);
+        }
+    }
+}
+
+impl RowStream for BucketScan {
+    fn advance(&mut self, _from: Option<&[u8]>) -> Result<bool> {
+        self.task.check()?;
+        while self.load()? {
+            self.choose();
+            if self.rows().len() > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn rows(&self) -> RowsView<'_> {
+        match self.scattered.widths {
+            Some((key, value)) => RowsView::Dense { bytes: &self.bytes, key, value },
+            None => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
+        }
+    }
+}

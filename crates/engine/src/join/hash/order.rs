@@ -1,0 +1,88 @@
+//! Putting rows of the output in key order.
+
+use crate::error::{Error, Result};
+use crate::join::merge::Sink;
+use crate::join::rows::RowsView;
+use crate::join::spill::{Spill, SpillName};
+use crate::join::task::{Share, Task};
+use crate::table::sort::{SORT_BUDGET_BYTES_MIN, Sorter};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// In front of the values: whether there is a right one, and the length of the left one, u32 little-endian.
+const HEAD_BYTES: usize = 5;
+
+/// Takes rows in any order, and gives them to another sink in key order.
+pub(super) struct OrderSink {
+    // Run files go before their name does.
+    sorter: Sorter,
+    _name: SpillName,
+    value: Vec<u8>,
+    rows: u64,
+    task: Arc<Task>,
+    _memory: Share,
+}
+
+impl OrderSink {
+    /// A sink that sorts within `memory_bytes` of the budget.
+    pub(super) fn new(spill: &Arc<Spill>, memory_bytes: u64) -> Result<Self> {
+        let memory = spill.task().budget.take(memory_bytes.max(SORT_BUDGET_BYTES_MIN), "sorting the output")?;
+        let name = spill.name()?;
+        let sorter = Sorter::new(Arc::clone(spill.storage()), memory.bytes(), name.as_str())?;
+        Ok(Self { sorter, _name: name, value: Vec::new(), rows: 0, task: Arc::clone(spill.task()), _memory: memory })
+    }
+
+    /// Ends the input, and gives everything to another sink.
+    pub(super) fn give(self, sink: &mut dyn Sink) -> Result<()> {
+        let Self { sorter, _name, value, task, _memory, .. } = self;
+        drop(value);
+        let mut sorted = sorter.finish()?;
+        let mut given = 0_u64;
+        while let Some((key, value)) = sorted.next_record()? {
+            let parts = value.split_first_chunk::<HEAD_BYTES>().and_then(|([flag, length @ ..], rest)| {
+                let (left, right) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+                Some((left, (*flag == 1).then_some(right)))
+            });
+            let Some((left, right)) = parts else {
+                return Err(Error::InvalidArgument("a sorted row is not what was given to the sort".into()));
+            };
+            sink.row(key, left, right)?;
+            given += 1;
+            if given % 1024 == 0 {
+                task.check()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sink for OrderSink {
+    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+        pairs.iter().try_for_each(|&(i, j)| {
+            let (i, j) = (i as usize, j as usize);
+            self.row(left.key(i), left.value(i), Some(right.value(j)))
+        })
+    }
+
+    fn lefts(&mut self, left: RowsView<'_>, mut rows: Range<usize>) -> Result<()> {
+        rows.try_for_each(|i| self.row(left.key(i), left.value(i), None))
+    }
+
+    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+        self.value.clear();
+        self.value.push(u8::from(right.is_some()));
+        self.value.extend_from_slice(&(left.len() as u32).to_le_bytes());
+        self.value.extend_from_slice(left);
+        self.value.extend_from_slice(right.unwrap_or_default());
+        self.rows += 1;
+        self.sorter.push(key, &self.value)
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}

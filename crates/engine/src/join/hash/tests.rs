@@ -1,0 +1,1 @@
+//! Hash joins against a plain reference.
