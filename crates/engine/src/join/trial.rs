@@ -1,8 +1,9 @@
 //! Relations for tests: rows in any order, in files and from callers, and what must come out of them.
 
-use super::options::JoinOptions;
+use super::merge::Sink;
+use super::options::{JoinKind, JoinOptions};
 use super::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
-use super::rows::RowStream;
+use super::rows::{RowStream, RowsView};
 use super::source::{KeyRange, Relation};
 use super::spill::Spill;
 use super::task::Task;
@@ -10,14 +11,21 @@ use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
 use crate::table::KeyType;
 use crate::table::beside::RecordFile;
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Key and value.
 pub(crate) type Row = (Vec<u8>, Vec<u8>);
 
-/// A join within a limit of memory, whose spill files go to `storage`.
+/// An inner join within a limit of memory, whose spill files go to `storage`.
 pub(crate) fn spill(storage: &MemoryStorage, memory_bytes: u64) -> Arc<Spill> {
-    let task = Task::new(&JoinOptions { memory_bytes, ..JoinOptions::default() }).unwrap();
+    spill_of(JoinKind::Inner, storage, memory_bytes)
+}
+
+/// A join within a limit of memory, whose spill files go to `storage`.
+pub(crate) fn spill_of(kind: JoinKind, storage: &MemoryStorage, memory_bytes: u64) -> Arc<Spill> {
+    let task = Task::new(&JoinOptions { kind, memory_bytes, ..JoinOptions::default() }).unwrap();
     Spill::open(&task, Arc::new(storage.clone()), "join").unwrap()
 }
 
@@ -136,4 +144,61 @@ pub(crate) fn assert_arranged(copy: &dyn Relation, rows: &[Row], scan_bytes: u64
 /// Files of a storage that are no locks.
 pub(crate) fn spilled(storage: &MemoryStorage) -> usize {
     storage.list().unwrap().iter().filter(|name| !name.ends_with("lock")).count()
+}
+
+/// A sink that keeps all rows: key, left and right value.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(pub(crate) Vec<(Vec<u8>, Vec<u8>, Option<Vec<u8>>)>);
+
+impl Sink for Kept {
+    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+        assert!(!pairs.is_empty(), "no pairs are given");
+        for &(i, j) in pairs {
+            let (i, j) = (i as usize, j as usize);
+            assert_eq!(left.key(i), right.key(j));
+            self.row(left.key(i), left.value(i), Some(right.value(j)))?;
+        }
+        Ok(())
+    }
+
+    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
+        assert!(!rows.is_empty(), "no rows are given");
+        rows.into_iter().try_for_each(|i| self.row(left.key(i), left.value(i), None))
+    }
+
+    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+        self.0.push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The rows of a join, sorted, found in the plainest way.
+pub(crate) fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<(Vec<u8>, Vec<u8>, Option<Vec<u8>>)> {
+    let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
+    right.iter().for_each(|(key, value)| partners.entry(key).or_default().push(value));
+    let mut rows = Vec::new();
+    for (key, value) in left {
+        let found = partners.get(&key[..]);
+        let alone = (key.clone(), value.clone(), None);
+        match kind {
+            JoinKind::Semi => rows.extend(found.map(|_| alone)),
+            JoinKind::Anti => rows.extend(found.is_none().then_some(alone)),
+            JoinKind::Inner | JoinKind::Left => match found {
+                Some(found) => {
+                    rows.extend(found.iter().map(|other| (key.clone(), value.clone(), Some(other.to_vec()))))
+                }
+                None => rows.extend((kind == JoinKind::Left).then_some(alone)),
+            },
+        }
+    }
+    rows.sort();
+    rows
 }
