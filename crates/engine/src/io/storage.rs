@@ -178,6 +178,12 @@ pub trait WritableFile: Debug + Send {
     /// Writes `bytes` at `offset`, which must not lie past the end.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()>;
 
+    /// Lets whoever opens the file from now on read everything written so far; it need not be durable. Nothing is to be done where writes are not
+    /// collected.
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// Makes everything written so far durable.
     fn sync(&mut self) -> Result<()>;
 

@@ -133,13 +133,17 @@ impl WritableFile for StreamWriter {
         })
     }
 
-    fn sync(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.guarded(|writer| {
             writer.flush_all()?;
             // Whole blocks were written; the file ends where its bytes do.
-            writer.updater.set_len(writer.len())?;
-            writer.updater.sync()
+            writer.updater.set_len(writer.len())
         })
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        self.guarded(|writer| writer.updater.sync())
     }
 
     fn path(&self) -> &Path {

@@ -156,6 +156,11 @@ pub trait WriterWrapper: Debug + Send {
         self.inner_mut().write_at(offset, bytes)
     }
 
+    /// As [`WritableFile::flush`].
+    fn flush(&mut self) -> Result<()> {
+        self.inner_mut().flush()
+    }
+
     /// As [`WritableFile::sync`].
     fn sync(&mut self) -> Result<()> {
         self.inner_mut().sync()
@@ -173,6 +178,10 @@ impl<W: WriterWrapper> WritableFile for W {
 
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         WriterWrapper::write_at(self, offset, bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        WriterWrapper::flush(self)
     }
 
     fn sync(&mut self) -> Result<()> {

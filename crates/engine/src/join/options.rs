@@ -237,7 +237,7 @@ pub struct JoinOptions {
     pub memory_bytes: u64,
     /// Threads that join; those that read ahead and write behind come on top.
     pub threads: usize,
-    /// Whether rows may come in any order; else they come in key order.
+    /// Whether rows may come in any order; else, and always where the output is a table, they come in key order.
     pub any_order: bool,
     /// The storage that the relations, and the spill files, are read from.
     pub profile: Profile,

@@ -94,8 +94,9 @@ impl Parallel {
             loop {
                 let morsel = next.fetch_add(1, Ordering::Relaxed);
                 let Some(range) = ranges.get(morsel) else { return };
+                let ending = Ending { queue: &queue, morsel };
                 let outcome = join_morsel(&queue, morsel, form, &|sink| work(range, sink));
-                if queue.end(morsel, outcome) {
+                if ending.end(outcome) {
                     return;
                 }
             }
@@ -110,6 +111,26 @@ impl Parallel {
             }
             given
         })
+    }
+}
+
+/// Ends a morsel even where joining it panics: the caller would wait for it for ever.
+struct Ending<'a, 'q> {
+    queue: &'a Queue<'q>,
+    morsel: usize,
+}
+
+impl Ending<'_, '_> {
+    fn end(self, outcome: Result<()>) -> bool {
+        let stop = self.queue.end(self.morsel, outcome);
+        std::mem::forget(self);
+        stop
+    }
+}
+
+impl Drop for Ending<'_, '_> {
+    fn drop(&mut self) {
+        self.queue.end(self.morsel, Err(Error::InvalidArgument("a thread of the join broke down".into())));
     }
 }
 

@@ -55,6 +55,7 @@ const OUTPUT_BYTES: u64 = 32 << 20;
 pub fn join(left: &Source, right: &Source, output: Output, options: &JoinOptions) -> Result<JoinReport> {
     let (left, right) = (&left.relation, &right.relation);
     check_keys(left.facts(), right.facts())?;
+    let options = &JoinOptions { any_order: options.any_order && !output.needs_order(), ..options.clone() };
     let task = Task::new(options)?;
     task.report(Phase::Planning, 0, 1);
     let plan = task.spend(Spent::Planning, || plan(&**left, &**right, options))?;

@@ -1,23 +1,34 @@
 //! Relations for tests: rows in any order, in files and from callers, and what must come out of them.
 
-use super::options::JoinOptions;
+use super::merge::Sink;
+use super::options::{JoinKind, JoinOptions, Watcher};
 use super::records::{CallerRelation, FileRelation, RecordShape, Records, mix};
-use super::rows::RowStream;
+use super::rows::{RowStream, RowsView};
 use super::source::{KeyRange, Relation};
 use super::spill::Spill;
 use super::task::Task;
-use crate::error::Result;
-use crate::io::{MemoryStorage, Storage};
+use crate::error::{Error, Result};
+use crate::io::{MemoryStorage, Storage, StorageWrapper, WritableFile, WriterWrapper};
 use crate::table::KeyType;
 use crate::table::beside::RecordFile;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 /// Key and value.
 pub(crate) type Row = (Vec<u8>, Vec<u8>);
 
-/// A join within a limit of memory, whose spill files go to `storage`.
+/// An inner join within a limit of memory, whose spill files go to `storage`.
 pub(crate) fn spill(storage: &MemoryStorage, memory_bytes: u64) -> Arc<Spill> {
-    let task = Task::new(&JoinOptions { memory_bytes, ..JoinOptions::default() }).unwrap();
+    spill_of(JoinKind::Inner, storage, memory_bytes)
+}
+
+/// A join within a limit of memory, whose spill files go to `storage`.
+pub(crate) fn spill_of(kind: JoinKind, storage: &MemoryStorage, memory_bytes: u64) -> Arc<Spill> {
+    let task = Task::new(&JoinOptions { kind, memory_bytes, ..JoinOptions::default() }).unwrap();
     Spill::open(&task, Arc::new(storage.clone()), "join").unwrap()
 }
 
@@ -41,8 +52,11 @@ pub(crate) fn texts(count: u64, distinct: u64) -> Vec<Row> {
     (0..count).map(row).collect()
 }
 
+/// The key of a row, by its number.
+pub(crate) type KeyOf = fn(u64) -> u64;
+
 /// Keys that have broken such code before, by name.
-pub(crate) fn key_sets() -> [(&'static str, fn(u64) -> u64); 9] {
+pub(crate) fn key_sets() -> [(&'static str, KeyOf); 9] {
     [
         ("uniform", mix),
         ("sorted", |i| i * 1000),
@@ -136,4 +150,143 @@ pub(crate) fn assert_arranged(copy: &dyn Relation, rows: &[Row], scan_bytes: u64
 /// Files of a storage that are no locks.
 pub(crate) fn spilled(storage: &MemoryStorage) -> usize {
     storage.list().unwrap().iter().filter(|name| !name.ends_with("lock")).count()
+}
+
+/// Key, left and right value.
+pub(crate) type Joined = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
+/// A sink that keeps all rows.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(pub(crate) Vec<Joined>);
+
+impl Sink for Kept {
+    fn pairs(&mut self, left: RowsView<'_>, right: RowsView<'_>, pairs: &[(u32, u32)]) -> Result<()> {
+        assert!(!pairs.is_empty(), "no pairs are given");
+        for &(i, j) in pairs {
+            let (i, j) = (i as usize, j as usize);
+            assert_eq!(left.key(i), right.key(j));
+            self.row(left.key(i), left.value(i), Some(right.value(j)))?;
+        }
+        Ok(())
+    }
+
+    fn lefts(&mut self, left: RowsView<'_>, rows: Range<usize>) -> Result<()> {
+        assert!(!rows.is_empty(), "no rows are given");
+        rows.into_iter().try_for_each(|i| self.row(left.key(i), left.value(i), None))
+    }
+
+    fn row(&mut self, key: &[u8], left: &[u8], right: Option<&[u8]>) -> Result<()> {
+        self.0.push((key.to_vec(), left.to_vec(), right.map(<[u8]>::to_vec)));
+        Ok(())
+    }
+
+    fn rows(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The rows of a join, sorted, found in the plainest way.
+pub(crate) fn reference(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Joined> {
+    let mut partners: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
+    right.iter().for_each(|(key, value)| partners.entry(key).or_default().push(value));
+    let mut rows = Vec::new();
+    for (key, value) in left {
+        let found = partners.get(&key[..]);
+        let alone = (key.clone(), value.clone(), None);
+        match kind {
+            JoinKind::Semi => rows.extend(found.map(|_| alone)),
+            JoinKind::Anti => rows.extend(found.is_none().then_some(alone)),
+            JoinKind::Inner | JoinKind::Left => match found {
+                Some(found) => {
+                    rows.extend(found.iter().map(|other| (key.clone(), value.clone(), Some(other.to_vec()))))
+                }
+                None => rows.extend((kind == JoinKind::Left).then_some(alone)),
+            },
+        }
+    }
+    rows.sort();
+    rows
+}
+
+/// A storage that is full after so many writes; removals go through.
+#[derive(Debug)]
+struct Filling {
+    inner: MemoryStorage,
+    writes_left: Arc<AtomicI64>,
+}
+
+#[derive(Debug)]
+struct FillingWriter(Box<dyn WritableFile>, Arc<AtomicI64>);
+
+fn count_down(writes_left: &AtomicI64, path: &Path) -> Result<()> {
+    match writes_left.fetch_sub(1, Ordering::Relaxed) {
+        1.. => Ok(()),
+        _ => Err(Error::io("write", path, ErrorKind::StorageFull.into())),
+    }
+}
+
+impl StorageWrapper for Filling {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        count_down(&self.writes_left, &self.path(name))?;
+        Ok(Box::new(FillingWriter(self.inner.create(name)?, Arc::clone(&self.writes_left))))
+    }
+}
+
+impl WriterWrapper for FillingWriter {
+    fn inner(&self) -> &dyn WritableFile {
+        &*self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut dyn WritableFile {
+        &mut *self.0
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        count_down(&self.1, self.0.path())?;
+        self.0.append(bytes)
+    }
+}
+
+/// Whether work that spills leaves no file behind when the storage is full, or the join stopped, at any of its writes; `at_least` writes are
+/// expected.
+pub(crate) fn assert_leaves_nothing(memory_bytes: u64, at_least: i64, work: impl Fn(&Arc<Spill>) -> Result<()>) {
+    for stops in [false, true] {
+        let mut writes = 0;
+        loop {
+            let inner = MemoryStorage::new();
+            let writes_left = Arc::new(AtomicI64::new(if stops { i64::MAX } else { writes }));
+            let stop = Arc::new(AtomicBool::new(false));
+            let watched = (Arc::clone(&stop), AtomicI64::new(writes));
+            let watcher: Watcher = Arc::new(move |_| {
+                if stops && watched.1.fetch_sub(1, Ordering::Relaxed) <= 1 {
+                    watched.0.store(true, Ordering::Relaxed);
+                }
+            });
+            let (stop, watcher) = (Some(stop), Some(watcher));
+            let task = Task::new(&JoinOptions { memory_bytes, stop, watcher, ..JoinOptions::default() }).unwrap();
+            let storage = Arc::new(Filling { inner: inner.clone(), writes_left });
+            let spill = Spill::open(&task, storage, "join").unwrap();
+            let outcome = work(&spill);
+            drop(spill);
+            assert_eq!(inner.list().unwrap(), Vec::<String>::new(), "files were left by failing at {writes}");
+            assert_eq!(task.budget.left_bytes(), memory_bytes, "memory was not given back");
+            match outcome {
+                Ok(()) => break,
+                Err(Error::Interrupted) if stops => {}
+                Err(Error::Io { source, .. }) if !stops && source.kind() == ErrorKind::StorageFull => {}
+                Err(error) => panic!("failing at {writes}: {error}"),
+            }
+            // Not every one of many alike.
+            writes += 1 + writes / 8;
+        }
+        assert!(writes >= at_least, "only {writes} writes");
+    }
 }

@@ -229,6 +229,8 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
+        // Nobody writes any more when the file is removed.
+        (self.behind, self.file) = (None, None);
         if !self.published {
             // There is nobody to report to; a leftover is removed by the next writer of the name.
             _ = self.storage.remove(&self.temporary);

@@ -48,7 +48,7 @@ impl OrderSink {
             };
             sink.row(key, left, right)?;
             given += 1;
-            if given % 1024 == 0 {
+            if given.is_multiple_of(1024) {
                 task.check()?;
             }
         }

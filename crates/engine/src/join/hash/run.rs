@@ -9,7 +9,7 @@ use crate::join::group::Group;
 use crate::join::merge::{self, Sink};
 use crate::join::options::{JoinKind, Side};
 use crate::join::overflow::SpilledRun;
-use crate::join::partition::flush_bytes;
+use crate::join::partition::{Scatter, flush_bytes};
 use crate::join::sorted::{self, Progress, input_bytes};
 use crate::join::source::{KeyRange, Relation};
 use crate::join::spill::Spill;
@@ -118,10 +118,15 @@ impl HashJoin<'_> {
         let (build, _) = self.sides();
         let needed = table::memory_bytes(build.facts());
         let input = input_bytes(memory_bytes);
-        let buffers = (memory_bytes - input) / 4 * 3;
+        let buffers = (memory_bytes - input) / 2;
         let wanted = (needed.saturating_mul(BUCKET_PART) / memory_bytes.max(1) + 2).min(BUCKETS_MAX);
         let flush = flush_bytes(&self.task.profile).min(buffers / wanted).max(FLUSH_BYTES_MIN);
         let buckets = wanted.min(buffers / flush).max(2) as usize;
+        let bytes = self.left.facts().bytes.saturating_add(self.right.facts().bytes);
+        if Scatter::list_bytes(bytes, flush as usize) > memory_bytes / 4 {
+            // The list of so many pieces would not fit memory.
+            return self.merged(range, memory_bytes, sink, done, progress);
+        }
         let shape = (buckets, flush as usize, input);
         let hash = |key: &[u8]| table::hash(key, seed);
         let left = scatter(&**self.left, range, self.spill, shape, hash, progress)?;

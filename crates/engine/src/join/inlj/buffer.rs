@@ -26,6 +26,24 @@ pub(super) struct Buffer<'a> {
     held: Range<u64>,
     /// Most blocks that are held at once.
     blocks_max: u64,
+    /// Keys at the edges, where they are numbers.
+    edges: Option<Edges>,
+}
+
+/// Keys of eight bytes at the edges of blocks.
+#[derive(Clone, Copy, Debug)]
+struct Edges {
+    /// Of the last row before the block that is looked at, if that is held.
+    before: Option<u64>,
+    /// Of the last row of that block.
+    last: u64,
+    /// Of the last row of all that are held.
+    held_last: u64,
+}
+
+#[inline]
+fn word(key: &[u8]) -> Option<u64> {
+    <[u8; 8]>::try_from(key).ok().map(u64::from_be_bytes)
 }
 
 /// How two keys compare; quick for those of eight bytes.
@@ -42,7 +60,7 @@ impl<'a> Buffer<'a> {
         // A third each for blocks as they are read, the same unpacked, and the rows of one block laid out.
         let blocks_max = (memory_bytes / 3 / table.largest_block_bytes().max(1)).max(1);
         let (piece, decoded) = (Piece::default(), Decoded::new((memory_bytes / 3) as usize));
-        Self { table, task, piece, decoded, block: 0, held: 0..0, blocks_max }
+        Self { table, task, piece, decoded, block: 0, held: 0..0, blocks_max, edges: None }
     }
 
     /// Number of the block that is looked at.
@@ -63,6 +81,9 @@ impl<'a> Buffer<'a> {
     pub(super) fn holds(&self, key: &[u8], window: &Window) -> bool {
         if !window.proof {
             return self.brackets(key);
+        }
+        if let (Some(edges), Some(x)) = (self.edges, word(key)) {
+            return self.held.contains(&window.first) && (window.last < self.held.end || x <= edges.held_last);
         }
         let ends_behind = || self.last_key().is_some_and(|last| compare(key, last).is_le());
         self.held.contains(&window.first) && (window.last < self.held.end || ends_behind())
@@ -112,6 +133,11 @@ impl<'a> Buffer<'a> {
 
     /// Lays out the rows of the block that is looked at, where they do not lie densely.
     fn lay_out(&mut self) -> Result<()> {
+        let number = |block: usize| word(self.piece.last_key(block));
+        let last_block = self.piece.blocks.len().saturating_sub(1);
+        let edges = number(self.block).zip(number(last_block)).filter(|_| self.block < self.piece.blocks.len());
+        let before = self.block.checked_sub(1).and_then(number);
+        self.edges = edges.map(|(last, held_last)| Edges { before, last, held_last });
         match self.decoded.load(self.table, &self.piece, self.block, 0)? {
             None => Ok(()),
             Some(_) => Err(Error::InvalidArgument(format!(
@@ -166,6 +192,9 @@ impl<'a> Buffer<'a> {
     /// Whether the first row not below a key lies in the block that is looked at, given that it does not lie before.
     #[inline]
     pub(super) fn is_in_present_block(&self, key: &[u8]) -> bool {
+        if let (Some(edges), Some(x)) = (self.edges, word(key)) {
+            return x <= edges.last && edges.before.is_none_or(|before| before < x);
+        }
         self.block < self.piece.blocks.len() && compare(self.piece.last_key(self.block), key).is_ge() && {
             self.block == 0 || compare(self.piece.last_key(self.block - 1), key).is_lt()
         }
@@ -180,6 +209,7 @@ impl<'a> Buffer<'a> {
         }
         self.block = low;
         if low == self.piece.blocks.len() {
+            self.edges = None;
             return Ok(false);
         }
         self.lay_out()?;

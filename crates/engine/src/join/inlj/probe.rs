@@ -5,11 +5,11 @@
 //! the index's, the window that only moves forward is [`Probes::forward_window`].
 
 use super::buffer::Buffer;
-use super::last_mile::lower_bound;
+use super::last_mile::seek_row;
 use super::load::Loaded;
 use super::window::{BlockIndex, Finger};
 use crate::error::Result;
-use crate::join::merge::Sink;
+use crate::join::merge::{Sink, has_long};
 use crate::join::options::{JoinKind, Side};
 use crate::join::rows::{RowStream, RowsView};
 use crate::join::task::{Share, Task};
@@ -74,29 +74,57 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Probes for the rows of the outer chunk.
     fn chunk(&mut self, outer: &mut dyn RowStream, sink: &mut dyn Sink) -> Result<()> {
-        let kind = self.probes.task.kind;
-        let count = outer.rows().len();
-        // Rows from here on are to be given alone.
-        let mut alone = None;
-        for row in 0..count {
-            let is_found = self.find(row, &outer.rows(), sink)?;
-            let is_alone = match kind {
-                JoinKind::Inner => false,
-                JoinKind::Left | JoinKind::Anti => !is_found,
-                JoinKind::Semi => is_found,
-            };
-            if is_alone {
-                alone.get_or_insert(row);
-            } else if let Some(begin) = alone.take() {
-                self.flush(&outer.rows(), sink)?;
-                give_alone(outer, begin..row, sink)?;
+        if !has_long(&outer.rows()) {
+            return self.rows(&outer.rows(), sink);
+        }
+        let mut value = Vec::new();
+        for row in 0..outer.rows().len() {
+            match outer.rows().is_long(row) {
+                true => outer.long_value(row, &mut value)?,
+                false => {
+                    value.clear();
+                    value.extend_from_slice(outer.rows().value(row));
+                }
             }
-            if is_found && kind.pairs() {
-                self.give_run(outer, row, sink)?;
+            let rows = outer.rows();
+            let is_found = self.find(row, &rows, sink)?;
+            if self.is_alone(is_found) {
+                sink.row(rows.key(row), &value, None)?;
+            } else if is_found && self.probes.task.kind.pairs() {
+                self.give_run(&rows, row, Some(&value), sink)?;
             }
         }
-        self.flush(&outer.rows(), sink)?;
-        alone.map_or(Ok(()), |begin| give_alone(outer, begin..count, sink))
+        Ok(())
+    }
+
+    /// The same for rows whose values are all there.
+    fn rows(&mut self, outer: &RowsView<'_>, sink: &mut dyn Sink) -> Result<()> {
+        let pairs = self.probes.task.kind.pairs();
+        // Rows from here on are to be given alone.
+        let mut alone = None;
+        for row in 0..outer.len() {
+            let is_found = self.find(row, outer, sink)?;
+            if self.is_alone(is_found) {
+                alone.get_or_insert(row);
+            } else if let Some(begin) = alone.take() {
+                self.flush(outer, sink)?;
+                sink.lefts(*outer, begin..row)?;
+            }
+            if is_found && pairs {
+                self.give_run(outer, row, None, sink)?;
+            }
+        }
+        self.flush(outer, sink)?;
+        alone.map_or(Ok(()), |begin| sink.lefts(*outer, begin..outer.len()))
+    }
+
+    /// Whether an outer row is given without a partner.
+    fn is_alone(&self, is_found: bool) -> bool {
+        match self.probes.task.kind {
+            JoinKind::Inner => false,
+            JoinKind::Left | JoinKind::Anti => !is_found,
+            JoinKind::Semi => is_found,
+        }
     }
 
     /// A semi join whose left relation is the inner one: its rows for each outer key, once.
@@ -157,44 +185,44 @@ impl Walk<'_> {
             self.row = 0;
         }
         self.floor = self.buffer.number();
-        let rows = self.buffer.rows();
-        self.row = lower_bound(&rows, self.row, key);
-        Ok(self.row < rows.len() && rows.key(self.row) == key)
+        let (row, is_found) = seek_row(&self.buffer.rows(), self.row, key);
+        self.row = row;
+        Ok(is_found)
     }
 
-    /// Gives the pairs of an outer row with the run of inner rows that begins where the walk stands.
-    fn give_run(&mut self, outer: &mut dyn RowStream, row: usize, sink: &mut dyn Sink) -> Result<()> {
-        let start = self.buffer.number();
+    /// Gives the pairs of an outer row with the run of inner rows that begins where the walk stands; `value` is that of the outer row where some
+    /// are long.
+    fn give_run(&mut self, outer: &RowsView<'_>, row: usize, value: Option<&[u8]>, sink: &mut dyn Sink) -> Result<()> {
+        let (key, start) = (outer.key(row), self.buffer.number());
         let mut at = self.row;
         loop {
-            let (ours, rows) = (outer.rows(), self.buffer.rows());
-            let key = ours.key(row);
-            let careful = ours.is_long(row) || self.buffer.has_long();
-            let mut end = at;
+            let rows = self.buffer.rows();
+            // The first row of the run is known to be there, or the last look at a block said so.
+            let mut end = at + 1;
             while end < rows.len() && rows.key(end) == key {
-                if !careful {
-                    self.pairs.push((row as u32, end as u32));
-                }
                 end += 1;
             }
             let is_complete = end < rows.len();
-            if careful {
-                self.flush(&outer.rows(), sink)?;
-                self.give_long(outer, row, at..end, sink)?;
-            } else if self.pairs.len() >= PAIRS_AT_ONCE {
-                self.flush(&outer.rows(), sink)?;
+            if value.is_some() || self.buffer.has_long() {
+                self.flush(outer, sink)?;
+                self.give_long((key, value.unwrap_or_else(|| outer.value(row))), at..end, sink)?;
+            } else {
+                self.pairs.extend((at..end).map(|other| (row as u32, other as u32)));
+                if self.pairs.len() >= PAIRS_AT_ONCE {
+                    self.flush(outer, sink)?;
+                }
             }
             if is_complete || !self.buffer.may_go_on() {
                 break;
             }
-            self.flush(&outer.rows(), sink)?;
-            if !self.buffer.next_block(outer.rows().key(row))? {
+            self.flush(outer, sink)?;
+            if !self.buffer.next_block(key)? {
                 break;
             }
             at = 0;
         }
         if self.buffer.number() != start {
-            self.flush(&outer.rows(), sink)?;
+            self.flush(outer, sink)?;
             // The same key may come again.
             if !self.buffer.go_to(start)? {
                 self.row = 0;
@@ -204,25 +232,15 @@ impl Walk<'_> {
     }
 
     /// The same where values must be fetched.
-    fn give_long(
-        &mut self,
-        outer: &mut dyn RowStream,
-        row: usize,
-        run: Range<usize>,
-        sink: &mut dyn Sink,
-    ) -> Result<()> {
-        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-        match outer.rows().is_long(row) {
-            true => outer.long_value(row, &mut ours)?,
-            false => ours.extend_from_slice(outer.rows().value(row)),
-        }
+    fn give_long(&mut self, (key, ours): (&[u8], &[u8]), run: Range<usize>, sink: &mut dyn Sink) -> Result<()> {
+        let mut theirs = Vec::new();
         for other in run {
             self.buffer.value(other, &mut theirs)?;
             let (left, right) = match self.probes.inner_side {
-                Side::Right => (&ours, &theirs),
-                Side::Left => (&theirs, &ours),
+                Side::Right => (ours, &theirs[..]),
+                Side::Left => (&theirs[..], ours),
             };
-            sink.row(outer.rows().key(row), left, Some(right))?;
+            sink.row(key, left, Some(right))?;
         }
         Ok(())
     }
@@ -243,23 +261,4 @@ impl Walk<'_> {
         self.pairs.clear();
         Ok(())
     }
-}
-
-/// Gives rows of the outer chunk alone.
-fn give_alone(outer: &mut dyn RowStream, rows: Range<usize>, sink: &mut dyn Sink) -> Result<()> {
-    if rows.clone().any(|row| outer.rows().is_long(row)) {
-        let mut value = Vec::new();
-        for row in rows {
-            match outer.rows().is_long(row) {
-                true => outer.long_value(row, &mut value)?,
-                false => {
-                    value.clear();
-                    value.extend_from_slice(outer.rows().value(row));
-                }
-            }
-            sink.row(outer.rows().key(row), &value, None)?;
-        }
-        return Ok(());
-    }
-    sink.lefts(outer.rows(), rows)
 }

@@ -94,6 +94,11 @@ impl Output {
         }
     }
 
+    /// Whether rows must come in key order, whatever the join was told.
+    pub(crate) fn needs_order(&self) -> bool {
+        matches!(self.target, Target::Table { .. })
+    }
+
     /// Begins the output, with about `memory_bytes` of the task's budget for what it buffers.
     ///
     /// # Errors

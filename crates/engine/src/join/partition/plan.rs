@@ -28,6 +28,8 @@ const SAMPLES_A_BUCKET: u64 = 256;
 const ERROR_PART: u64 = 16;
 /// A sample takes at most this part of memory.
 const SAMPLE_PART: u64 = 16;
+/// Lists of chunks take at most this part of memory; two of them and all buffers leave a sixteenth of it to the input.
+const LIST_PART: u64 = 16;
 /// Rows of any length take so many bytes beside their own.
 const FRAME_BYTES: u64 = 8;
 
@@ -76,6 +78,13 @@ pub(crate) fn flush_bytes(profile: &Profile) -> u64 {
     bytes
 }
 
+impl Plan {
+    /// Whether the lists of what is scattered fit beside the buffers and what reads the input.
+    fn fits(self, bytes: u64, memory_bytes: u64) -> bool {
+        Scatter::list_bytes(bytes, self.flush_bytes) <= memory_bytes / LIST_PART
+    }
+}
+
 /// One of the relations on its way.
 struct Side<'a> {
     relation: &'a Arc<dyn Relation>,
@@ -116,9 +125,16 @@ pub(crate) fn arrange(
     let mut memory_bytes = memory_bytes;
     hold_what_fits(&mut sides, spill, &mut memory_bytes, scan_bytes, &mut progress)?;
     if sides.iter().any(Side::is_to_scatter) {
-        let (borders, flush_bytes) = learn(&mut sides, spill, memory_bytes, scan_bytes)?;
+        let (borders, plan) = learn(&mut sides, spill, memory_bytes, scan_bytes)?;
         for side in sides.iter_mut().filter(|side| side.is_to_scatter()) {
-            side.arranged = Some(scatter(&**side.relation, &borders, flush_bytes, spill, memory_bytes, &mut progress)?);
+            let arranged = if plan.fits(side.bytes, memory_bytes) {
+                scatter(&**side.relation, &borders, plan.flush_bytes, spill, memory_bytes, &mut progress)?
+            } else {
+                // So much for so little memory would need more than one pass of scattering; merging takes fewer.
+                let memory_bytes = memory_bytes.min(spill.task().budget.left_bytes());
+                sorted::arrange(side.relation, spill, memory_bytes, scan_bytes, &mut progress)?
+            };
+            side.arranged = Some(arranged);
         }
     }
     Ok(sides.map(|side| side.arranged.unwrap_or_else(|| Arc::clone(side.relation))))
@@ -150,7 +166,7 @@ fn learn(
     spill: &Arc<Spill>,
     memory_bytes: u64,
     scan_bytes: u64,
-) -> Result<(Arc<Borders>, usize)> {
+) -> Result<(Arc<Borders>, Plan)> {
     let task = spill.task();
     let largest = |sides: &[Side<'_>; 2]| {
         sides.iter().filter(|side| side.is_to_scatter()).map(|side| side.bytes).max().unwrap_or(0)
@@ -185,7 +201,7 @@ fn learn(
     });
     let (window, distribution) = borders;
     let memory = task.budget.take(distribution.memory_bytes() as u64, "a model of the keys")?;
-    Ok((Arc::new(Borders { window, distribution, _memory: memory }), plan.flush_bytes))
+    Ok((Arc::new(Borders { window, distribution, _memory: memory }), plan))
 }
 
 /// Reads a relation and writes it to its buckets.

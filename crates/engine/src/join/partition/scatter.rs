@@ -39,6 +39,12 @@ pub(crate) struct Scatter {
 const LISTED_AT_ONCE: usize = 256;
 
 impl Scatter {
+    /// What the lists of the chunks of `bytes` of rows may take.
+    pub(crate) fn list_bytes(bytes: u64, payload_bytes: usize) -> u64 {
+        // A list that grows is as long again as it is full.
+        bytes.div_ceil(payload_bytes.max(1) as u64).saturating_mul(2 * size_of::<Place>() as u64)
+    }
+
     /// What `buckets` with buffers of `payload_bytes` take.
     pub(crate) fn memory_bytes(buckets: usize, payload_bytes: usize) -> u64 {
         let each = payload_bytes + ChunkWriter::OVERHEAD_BYTES + size_of::<u32>() + size_of::<Bucket>();
@@ -116,7 +122,7 @@ impl Scatter {
     }
 
     fn note(&mut self, bucket: usize, place: Place) -> Result<()> {
-        if self.listed % LISTED_AT_ONCE == 0 && self.listed > 0 {
+        if self.listed > 0 && self.listed.is_multiple_of(LISTED_AT_ONCE) {
             // A list that grows is as long again as it is full.
             let more = 2 * LISTED_AT_ONCE * size_of::<Place>();
             if !self.memory.try_grow(more as u64) {

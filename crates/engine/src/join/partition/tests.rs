@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::io::{MemoryStorage, Storage};
-use crate::join::source::Relation;
+use crate::join::source::{KeyRange, Relation};
 use crate::join::trial::{self, Row, assert_arranged, caller, file, spill, spilled};
 use std::sync::Arc;
 
@@ -60,4 +60,17 @@ fn trees_hold_rows_in_key_order() {
         drop((copies, spill));
         assert!(storage.list().unwrap().is_empty(), "{what}: files were left");
     }
+}
+
+#[test]
+fn a_full_storage_and_an_interruption_leave_nothing() {
+    let dense = file(&trial::rows(120_000, 8, |i| if i % 3 == 0 { 7 } else { crate::join::records::mix(i) }));
+    let texts = caller(&trial::texts(20_000, 50));
+    trial::assert_leaves_nothing(MIB, 30, |spill| {
+        for copy in arrange([&dense, &texts], spill, MIB / 2, MIB / 8)? {
+            let memory = spill.task().budget.take(MIB / 4, "a scan")?;
+            trial::collect(&mut *copy.scan(&KeyRange::all(), spill.task(), memory)?)?;
+        }
+        Ok(())
+    });
 }

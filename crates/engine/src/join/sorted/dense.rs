@@ -27,9 +27,6 @@ const FEW_ROWS: usize = 96;
 const FLAG_BITS: u32 = 8;
 const FLAGS: usize = 1 << FLAG_BITS;
 
-/// What a radix sort takes beside its rows and as much again, in bytes: its counters.
-pub(super) const COUNTER_BYTES: usize = 3 * (4 << DIGIT_BITS_MAX);
-
 /// How keys are told apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyShape {

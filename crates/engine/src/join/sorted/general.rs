@@ -30,7 +30,7 @@ struct Ready {
     sorted: crate::table::sort::Sorted,
     _name: SpillName,
     /// What the sort takes.
-    memory: Share,
+    _memory: Share,
 }
 
 impl GeneralRelation {
@@ -61,7 +61,7 @@ fn sort(source: &dyn Relation, spill: &Arc<Spill>, mut memory: Share, progress: 
         input.visit(&mut long, |key, value| sorter.push(key, value))?;
     }
     drop((input, long));
-    Ok(Ready { sorted: sorter.finish()?, _name: name, memory })
+    Ok(Ready { sorted: sorter.finish()?, _name: name, _memory: memory })
 }
 
 impl Relation for GeneralRelation {

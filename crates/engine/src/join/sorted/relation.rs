@@ -29,7 +29,7 @@ enum Body<const N: usize> {
 #[derive(Debug)]
 pub(crate) struct Held<const N: usize> {
     pub(crate) rows: Vec<[u8; N]>,
-    pub(crate) memory: Option<Share>,
+    pub(crate) _memory: Share,
 }
 
 impl<const N: usize> DenseRelation<N> {
@@ -44,7 +44,7 @@ impl<const N: usize> DenseRelation<N> {
     ) -> Result<Self> {
         let sorted = runs::sort::<N>(relation, key, spill, &mut memory, progress)?;
         let body = match sorted {
-            Sorted::Memory(rows) => Body::Memory(Arc::new(Held { rows, memory: Some(memory) })),
+            Sorted::Memory(rows) => Body::Memory(Arc::new(Held { rows, _memory: memory })),
             Sorted::Runs(found) => {
                 // Passes before the last merge may use all of the memory that sorting had, the last one only what a scan gets.
                 let fan_in = RunMerge::<N>::fan_in(&found, scan_bytes as usize);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::io::{MemoryStorage, Storage};
+use crate::join::source::KeyRange;
 use crate::join::trial::{self, Row, assert_arranged, caller, file, spill, spilled};
 
 const MIB: u64 = 1 << 20;
@@ -46,5 +47,20 @@ fn rows_of_other_widths_and_any_lengths_are_sorted() {
     for count in [0, 100, 40_000] {
         let rows = trial::texts(count, 5000);
         check(&caller(&rows), &rows, MIB, count > 100, "texts");
+    }
+}
+
+#[test]
+fn a_full_storage_and_an_interruption_leave_nothing() {
+    let dense = trial::rows(120_000, 8, crate::join::records::mix);
+    let texts = trial::texts(20_000, 5000);
+    for relation in [file(&dense), caller(&texts)] {
+        trial::assert_leaves_nothing(MIB, 30, |spill| {
+            let mut progress = Progress::new(spill.task(), 100_000);
+            let copy = arrange(&relation, spill, MIB / 2, MIB / 8, &mut progress)?;
+            let memory = spill.task().budget.take(MIB / 8, "a scan")?;
+            trial::collect(&mut *copy.scan(&KeyRange::all(), spill.task(), memory)?)?;
+            Ok(())
+        });
     }
 }

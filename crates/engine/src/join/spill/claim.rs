@@ -26,7 +26,6 @@ pub(crate) struct Spill {
     prefix: String,
     claim: Mutex<Option<Arc<Claim>>>,
     files: AtomicU64,
-    pub(super) written_bytes: AtomicU64,
 }
 
 impl Spill {
@@ -43,7 +42,6 @@ impl Spill {
             prefix: prefix.to_owned(),
             claim: Mutex::new(None),
             files: AtomicU64::new(0),
-            written_bytes: AtomicU64::new(0),
         }))
     }
 
@@ -55,11 +53,6 @@ impl Spill {
     /// Where the files are.
     pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
         &self.storage
-    }
-
-    /// Bytes written into spill files so far.
-    pub(crate) fn written_bytes(&self) -> u64 {
-        self.written_bytes.load(Ordering::Relaxed)
     }
 
     /// A new file.

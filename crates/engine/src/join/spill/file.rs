@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, WritableFile};
 use crate::join::task::Spent;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Where a chunk lies in its file; its checksum included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +63,6 @@ impl ChunkWriter {
         seal(self.identity, self.offset, chunk);
         task.spend(Spent::Writing, || self.writer.append(chunk))?;
         self.offset += chunk.len() as u64;
-        self.name.spill.written_bytes.fetch_add(chunk.len() as u64, Ordering::Relaxed);
         Ok(place)
     }
 
@@ -74,6 +72,7 @@ impl ChunkWriter {
     /// Those of the storage.
     pub(crate) fn finish(self) -> Result<Arc<SpillFile>> {
         let Self { mut writer, name, identity, offset } = self;
+        name.spill.task.spend(Spent::Writing, || writer.flush())?;
         let file = name.spill.storage.open(name.as_str())?;
         if file.is_direct() {
             // Reads past the cache of the operating system see only what was synced.
@@ -98,11 +97,6 @@ pub(crate) struct SpillFile {
 }
 
 impl SpillFile {
-    /// Bytes in the file, checksums included.
-    pub(crate) fn stored_bytes(&self) -> u64 {
-        self.file.len()
-    }
-
     /// Fills `stored` with the bytes from `offset` on: whole chunks, whose checksums [`Self::check`] compares.
     ///
     /// # Errors

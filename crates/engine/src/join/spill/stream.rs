@@ -20,7 +20,6 @@ pub(crate) struct ByteWriter {
 pub(crate) struct Section {
     offset: u64,
     end: u64,
-    written_bytes: u64,
 }
 
 impl ByteWriter {
@@ -45,7 +44,6 @@ impl ByteWriter {
     /// # Errors
     /// Those of the storage; [`crate::Error::Interrupted`].
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
-        self.section.written_bytes += bytes.len() as u64;
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(self.payload_bytes - self.chunk.len()));
             self.chunk.extend_from_slice(now);
@@ -63,11 +61,6 @@ impl ByteWriter {
         Ok(())
     }
 
-    /// Bytes of the present sequence so far.
-    pub(crate) fn written_bytes(&self) -> u64 {
-        self.section.written_bytes
-    }
-
     /// Ends the present sequence, and begins another behind it.
     ///
     /// # Errors
@@ -76,7 +69,7 @@ impl ByteWriter {
         if !self.chunk.is_empty() {
             self.flush()?;
         }
-        let next = Section { offset: self.section.end, end: self.section.end, written_bytes: 0 };
+        let next = Section { offset: self.section.end, end: self.section.end };
         Ok(std::mem::replace(&mut self.section, next))
     }
 
@@ -110,11 +103,6 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// Bytes that were written.
-    pub(crate) fn len(&self) -> u64 {
-        self.section.written_bytes
-    }
-
     /// Bytes of each chunk but the last, without its checksum.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.payload_bytes

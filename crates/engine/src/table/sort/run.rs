@@ -119,6 +119,7 @@ impl RunWriter {
         if !self.chunk.is_empty() {
             self.write_chunk()?;
         }
+        self.writer.flush()?;
         Ok(self.run)
     }
 }
