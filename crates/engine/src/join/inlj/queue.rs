@@ -26,8 +26,9 @@ struct State {
     batches_ended: bool,
     parts_ended: bool,
     failure: Option<Error>,
-    /// The joining thread waits for a part.
+    /// The joining thread waits for a part, or for a batch.
     wants_part: bool,
+    wants_batch: bool,
     /// Nobody joins any more.
     is_closed: bool,
 }
@@ -48,6 +49,17 @@ pub(super) enum Turn {
     ReadOn,
     /// Stop: nobody joins any more.
     Stop,
+}
+
+/// A buffer for a piece, or why there is none.
+#[derive(Debug)]
+pub(super) enum Spare {
+    Piece(Piece),
+    /// All pieces are in use, and the joining thread waits for the next batch: but for the run of its last key, it needs nothing more for
+    /// this one.
+    BatchIsDone,
+    /// Nobody joins any more.
+    Closed,
 }
 
 impl Queue {
@@ -88,9 +100,15 @@ impl Queue {
         })
     }
 
-    /// A buffer for a piece; `None` when nobody joins any more.
-    pub(super) fn spare_piece(&self) -> Option<Piece> {
-        self.wait(|state| if state.is_closed { Some(None) } else { state.spare_pieces.pop().map(Some) })
+    /// A buffer for a piece.
+    pub(super) fn spare_piece(&self) -> Spare {
+        self.wait(|state| {
+            if state.is_closed {
+                return Some(Spare::Closed);
+            }
+            let starves = state.wants_batch && state.batches.is_empty() && !state.batches_ended;
+            state.spare_pieces.pop().map(Spare::Piece).or(starves.then_some(Spare::BatchIsDone))
+        })
     }
 
     pub(super) fn push_batch(&self, batch: Arc<Batch>) {
@@ -99,6 +117,10 @@ impl Queue {
 
     pub(super) fn push_part(&self, part: Part) {
         self.change(|state| state.parts.push_back(part));
+    }
+
+    pub(super) fn end_batches(&self) {
+        self.change(|state| state.batches_ended = true);
     }
 
     pub(super) fn end_parts(&self) {
@@ -120,11 +142,24 @@ impl Queue {
 
     /// The next batch for the joining thread; `None` behind the last.
     pub(super) fn next_batch(&self) -> Result<Option<Arc<Batch>>, Error> {
-        self.wait(|state| match (state.failure.take(), state.batches.pop_front()) {
-            (Some(failure), _) => Some(Err(failure)),
-            (None, Some(batch)) => Some(Ok(Some(batch))),
-            (None, None) => state.batches_ended.then_some(Ok(None)),
-        })
+        let mut state = self.state.lock();
+        loop {
+            if let Some(failure) = state.failure.take() {
+                return Err(failure);
+            }
+            if let Some(batch) = state.batches.pop_front() {
+                state.wants_batch = false;
+                return Ok(Some(batch));
+            }
+            if state.batches_ended {
+                return Ok(None);
+            }
+            if !state.wants_batch {
+                state.wants_batch = true;
+                self.changed.notify_all();
+            }
+            state = self.changed.wait(&self.state, state);
+        }
     }
 
     /// The next part for the joining thread; `None` behind the last.
