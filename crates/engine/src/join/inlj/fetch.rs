@@ -2,12 +2,13 @@
 //! at a time, in the order of keys.
 //!
 //! The number of buffers is fixed, and neither thread waits for ever: what is read for a batch ends with the first piece that reaches beyond the
-//! batch, so that the joining thread uses all pieces but that one before it asks for the next batch; and where it asks for rows of the inner relation
-//! while it has all batches, the next block is read.
+//! batch, so that the joining thread uses all pieces but that one before it asks for the next batch; where it asks for rows of the inner relation
+//! while it has all batches, the next block is read; and where it asks for a batch while all pieces are full, because it gathers the rows of one
+//! key, it gets the next one ahead of its turn.
 
 use super::batch::{Batch, Batches};
 use super::piece::Piece;
-use super::queue::{Part, Queue, Turn};
+use super::queue::{Part, Queue, Spare, Turn};
 use super::stretches::{Scout, Stretch};
 use super::window::{BlockIndex, Finger};
 use crate::error::{Error, Result};
@@ -60,8 +61,18 @@ impl Fetch {
         let end = End(&self);
         let fetched = self.outer.scan(&self.range, &self.task, scan_memory).and_then(|stream| {
             let batches = Batches::new(stream, self.sizes.batch_bytes as usize);
-            Reading { fetch: &self, finger: Finger::default(), next: 0, last_key: None, growth: 1, is_run: false }
-                .run(batches)
+            let reading = Reading {
+                fetch: &self,
+                batches,
+                ahead: None,
+                outer_key: Vec::new(),
+                finger: Finger::default(),
+                next: 0,
+                last_key: None,
+                growth: 1,
+                is_run: false,
+            };
+            reading.run()
         });
         if let Err(failure) = fetched {
             self.queue.end(Some(failure));
@@ -81,6 +92,11 @@ enum Outcome {
 /// How far the reading has come.
 struct Reading<'a> {
     fetch: &'a Fetch,
+    batches: Batches,
+    /// A batch that was handed on ahead of its turn.
+    ahead: Option<Arc<Batch>>,
+    /// Last key of the batch that is read for.
+    outer_key: Vec<u8>,
     finger: Finger,
     /// The first block that was not passed yet.
     next: u64,
@@ -93,32 +109,64 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn run(&mut self, mut batches: Batches) -> Result<()> {
+    fn run(mut self) -> Result<()> {
         let queue = &self.fetch.queue;
         if self.is_at_end() {
             queue.end_parts();
         }
         loop {
-            let mut batch = match queue.next_turn() {
-                Turn::Batch(batch) => batch,
-                Turn::Stop => return Ok(()),
-                Turn::ReadOn => {
-                    if self.read_blocks(self.next..self.next + 1)? == Outcome::Closed {
-                        return Ok(());
+            let batch = match self.ahead.take() {
+                Some(batch) => batch,
+                None => match queue.next_turn() {
+                    Turn::Batch(batch) => match self.hand_on_batch(batch)? {
+                        Some(batch) => batch,
+                        None => return Ok(()),
+                    },
+                    Turn::Stop => return Ok(()),
+                    Turn::ReadOn => {
+                        if self.read_blocks(self.next..self.next + 1)? == Outcome::Closed {
+                            return Ok(());
+                        }
+                        continue;
                     }
-                    continue;
-                }
+                },
             };
-            batches.fill(&mut batch)?;
-            if batch.len() == 0 {
-                return Ok(());
-            }
-            let batch = Arc::new(batch);
-            queue.push_batch(batch.clone());
+            self.outer_key.clear();
+            self.outer_key.extend_from_slice(batch.rows().key(batch.len() - 1));
             let outcome = self.fetch_for(&batch)?;
             queue.give_batch(batch);
             if outcome == Outcome::Closed {
                 return Ok(());
+            }
+        }
+    }
+
+    /// Fills a batch and hands it on; `None` behind the last.
+    fn hand_on_batch(&mut self, mut batch: Batch) -> Result<Option<Arc<Batch>>> {
+        self.batches.fill(&mut batch)?;
+        if batch.len() == 0 {
+            return Ok(None);
+        }
+        let batch = Arc::new(batch);
+        self.fetch.queue.push_batch(batch.clone());
+        Ok(Some(batch))
+    }
+
+    /// A buffer for a piece; `None` when nobody joins any more.
+    fn spare_piece(&mut self) -> Result<Option<Piece>> {
+        loop {
+            match self.fetch.queue.spare(self.ahead.is_none()) {
+                Spare::Piece(piece) => return Ok(Some(piece)),
+                Spare::Closed => return Ok(None),
+                Spare::Batch(batch) => match self.hand_on_batch(batch)? {
+                    None => self.fetch.queue.end_batches(),
+                    // More rows of the key for which is read at present need nothing else.
+                    Some(batch) if batch.rows().key(batch.len() - 1) == self.outer_key => {
+                        self.fetch.queue.give_batch(batch);
+                    }
+                    // Whoever has a greater key uses up what is read for the lesser ones.
+                    Some(batch) => self.ahead = Some(batch),
+                },
             }
         }
     }
@@ -212,12 +260,12 @@ impl Reading<'_> {
     }
 
     fn hints_are_proofs(&mut self, rows: RowsView<'_>, key: usize) -> Result<bool> {
-        Ok(self.fetch.index.find(rows.key(key), &mut self.finger)?.proof)
+        Ok(self.fetch.index.look_up(rows.key(key), &mut self.finger)?.proof)
     }
 
     /// Reads stretches at once, and hands them on in order, with what else turns out to be needed between them.
     fn read_stretches(&mut self, rows: RowsView<'_>, stretches: &[Stretch]) -> Result<Outcome> {
-        let Some(mut piece) = self.fetch.queue.spare_piece() else { return Ok(Outcome::Closed) };
+        let Some(mut piece) = self.spare_piece()? else { return Ok(Outcome::Closed) };
         let ranges: Vec<Range<u64>> = stretches.iter().map(|stretch| stretch.first..stretch.last + 1).collect();
         piece.read(&self.fetch.inner, &self.fetch.task, &ranges, self.fetch.sizes.request_bytes)?;
         let piece = Arc::new(piece);
@@ -327,7 +375,7 @@ impl Reading<'_> {
 
     /// Reads blocks of one piece and hands them on.
     fn read_blocks(&mut self, blocks: Range<u64>) -> Result<Outcome> {
-        let Some(mut piece) = self.fetch.queue.spare_piece() else { return Ok(Outcome::Closed) };
+        let Some(mut piece) = self.spare_piece()? else { return Ok(Outcome::Closed) };
         piece.read(
             &self.fetch.inner,
             &self.fetch.task,

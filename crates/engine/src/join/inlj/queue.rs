@@ -28,6 +28,8 @@ struct State {
     failure: Option<Error>,
     /// The joining thread waits for a part.
     wants_part: bool,
+    /// It waits for a batch.
+    wants_batch: bool,
     /// Nobody joins any more.
     is_closed: bool,
 }
@@ -48,6 +50,16 @@ pub(super) enum Turn {
     ReadOn,
     /// Stop: nobody joins any more.
     Stop,
+}
+
+/// A buffer for a piece, or what stands in the way.
+#[derive(Debug)]
+pub(super) enum Spare {
+    Piece(Piece),
+    /// All pieces are full, and the joining thread uses none of them before it has a further batch: fill this one.
+    Batch(Batch),
+    /// Nobody joins any more.
+    Closed,
 }
 
 impl Queue {
@@ -88,9 +100,23 @@ impl Queue {
         })
     }
 
-    /// A buffer for a piece; `None` when nobody joins any more.
-    pub(super) fn spare_piece(&self) -> Option<Piece> {
-        self.wait(|state| if state.is_closed { Some(None) } else { state.spare_pieces.pop().map(Some) })
+    /// A buffer for a piece; where `may_batch`, one for a batch if that is what the joining thread waits for.
+    pub(super) fn spare(&self, may_batch: bool) -> Spare {
+        self.wait(|state| {
+            if state.is_closed {
+                return Some(Spare::Closed);
+            }
+            if let Some(piece) = state.spare_pieces.pop() {
+                return Some(Spare::Piece(piece));
+            }
+            let is_wanted = may_batch && state.wants_batch && state.batches.is_empty() && !state.batches_ended;
+            is_wanted.then(|| state.spare_batches.pop().map(Spare::Batch)).flatten()
+        })
+    }
+
+    /// No further batch comes.
+    pub(super) fn end_batches(&self) {
+        self.change(|state| state.batches_ended = true);
     }
 
     pub(super) fn push_batch(&self, batch: Arc<Batch>) {
@@ -120,11 +146,22 @@ impl Queue {
 
     /// The next batch for the joining thread; `None` behind the last.
     pub(super) fn next_batch(&self) -> Result<Option<Arc<Batch>>, Error> {
-        self.wait(|state| match (state.failure.take(), state.batches.pop_front()) {
-            (Some(failure), _) => Some(Err(failure)),
-            (None, Some(batch)) => Some(Ok(Some(batch))),
-            (None, None) => state.batches_ended.then_some(Ok(None)),
-        })
+        let mut state = self.state.lock();
+        let found = loop {
+            match (state.failure.take(), state.batches.pop_front()) {
+                (Some(failure), _) => break Err(failure),
+                (None, Some(batch)) => break Ok(Some(batch)),
+                (None, None) if state.batches_ended => break Ok(None),
+                (None, None) => {}
+            }
+            if !state.wants_batch {
+                state.wants_batch = true;
+                self.changed.notify_all();
+            }
+            state = self.changed.wait(&self.state, state);
+        };
+        state.wants_batch = false;
+        found
     }
 
     /// The next part for the joining thread; `None` behind the last.
