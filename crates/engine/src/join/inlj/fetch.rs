@@ -174,7 +174,9 @@ impl Reading<'_> {
         if *key < rows.len() && !distinct && self.last_key.as_deref() == Some(rows.key(*key)) {
             // Its run may go on in the next block, or in many.
             let blocks = self.grow(self.is_run).min(self.fetch.inner.blocks() - floor);
-            stretches.push(Stretch { first: floor, last: floor + blocks - 1, key: *key, proof: true });
+            // Keys that are passed over next count as this stretch's: it vouches for them only where the index does.
+            let proof = self.hints_are_proofs(rows, *key)?;
+            stretches.push(Stretch { first: floor, last: floor + blocks - 1, key: *key, proof });
             floor += blocks;
             room -= blocks.min(room);
         }
