@@ -3,6 +3,9 @@
 use crate::error::{Error, Result};
 use crate::join::rows::{RowStream, RowsView, Span};
 
+/// The first batch is this part of the longest, and each is twice as long as the one before: reading for it begins soon.
+const FIRST_PART: usize = 16;
+
 /// Outer rows in key order.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
@@ -40,13 +43,15 @@ pub(super) struct Batches {
     stream: Box<dyn RowStream>,
     /// The first row of the stream's chunk that no batch has taken.
     next: usize,
+    /// Bytes of the next batch, and of the largest.
+    next_bytes: usize,
     batch_bytes: usize,
     long: Vec<u8>,
 }
 
 impl Batches {
     pub(super) fn new(stream: Box<dyn RowStream>, batch_bytes: usize) -> Self {
-        Self { stream, next: 0, batch_bytes, long: Vec::new() }
+        Self { stream, next: 0, next_bytes: batch_bytes / FIRST_PART, batch_bytes, long: Vec::new() }
     }
 
     /// Fills a batch with the next rows; without rows at the end.
@@ -55,6 +60,12 @@ impl Batches {
     /// Those of the stream; [`Error::InvalidArgument`] for a row that is longer than a batch.
     pub(super) fn fill(&mut self, batch: &mut Batch) -> Result<()> {
         batch.clear();
+        let filled = self.fill_up(batch);
+        self.next_bytes = (self.next_bytes * 2).clamp(1, self.batch_bytes);
+        filled
+    }
+
+    fn fill_up(&mut self, batch: &mut Batch) -> Result<()> {
         loop {
             if self.next >= self.stream.rows().len() {
                 self.next = 0;
@@ -80,7 +91,7 @@ impl Batches {
                 }
                 let width = (key + value).max(1);
                 let room =
-                    (self.batch_bytes.saturating_sub(batch.bytes.len()) / width).max(usize::from(batch.len() == 0));
+                    (self.next_bytes.saturating_sub(batch.bytes.len()) / width).max(usize::from(batch.len() == 0));
                 let end = (self.next + room).min(bytes.len() / width);
                 batch.bytes.extend_from_slice(bytes.get(self.next * width..end * width).unwrap_or_default());
                 let has_room = end == bytes.len() / width;
@@ -102,10 +113,10 @@ impl Batches {
             let rows = self.stream.rows();
             let (key, value) = (rows.key(self.next), if is_long { &self.long } else { rows.value(self.next) });
             let taken = batch.taken_bytes() + key.len() + value.len() + size_of::<Span>();
+            if taken > self.next_bytes && batch.len() > 0 {
+                return Ok(false);
+            }
             if taken > self.batch_bytes {
-                if batch.len() > 0 {
-                    return Ok(false);
-                }
                 return Err(Error::InvalidArgument(format!(
                     "a row of {taken} bytes exceeds the {} bytes that this join has for rows; raise its memory",
                     self.batch_bytes

@@ -1,10 +1,9 @@
 //! The thread that reads ahead: it takes outer rows in batches, looks up where their partners may lie, and reads the blocks there, many
 //! at a time, in the order of keys.
 //!
-//! The number of buffers is fixed, and neither thread waits for ever: what is read for a batch ends with the first piece that reaches beyond the
-//! batch, so that the joining thread uses all pieces but that one before it asks for the next batch; where it asks for rows of the inner relation
-//! while it has all batches, the next block is read; and where it asks for a batch while all pieces are full, because it gathers the rows of one
-//! key, it gets the next one ahead of its turn.
+//! The number of buffers is fixed, and neither thread waits for ever. Where the joining thread waits for rows of the inner relation and has
+//! all batches, the next block is read. Where it waits for a batch while all pieces are in use, it needs nothing more for the batches that it
+//! has, but for the run of the last key, which is completed later: this one is left.
 
 use super::batch::{Batch, Batches};
 use super::piece::Piece;
@@ -61,18 +60,16 @@ impl Fetch {
         let end = End(&self);
         let fetched = self.outer.scan(&self.range, &self.task, scan_memory).and_then(|stream| {
             let batches = Batches::new(stream, self.sizes.batch_bytes as usize);
-            let reading = Reading {
+            Reading {
                 fetch: &self,
-                batches,
-                ahead: None,
-                outer_key: Vec::new(),
                 finger: Finger::default(),
                 next: 0,
                 last_key: None,
                 growth: 1,
                 is_run: false,
-            };
-            reading.run()
+                owed: None,
+            }
+            .run(batches)
         });
         if let Err(failure) = fetched {
             self.queue.end(Some(failure));
@@ -85,6 +82,8 @@ impl Fetch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Done,
+    /// The joining thread is done with the batch.
+    BatchIsDone,
     /// Nobody joins any more.
     Closed,
 }
@@ -92,11 +91,6 @@ enum Outcome {
 /// How far the reading has come.
 struct Reading<'a> {
     fetch: &'a Fetch,
-    batches: Batches,
-    /// A batch that was handed on ahead of its turn.
-    ahead: Option<Arc<Batch>>,
-    /// Last key of the batch that is read for.
-    outer_key: Vec<u8>,
     finger: Finger,
     /// The first block that was not passed yet.
     next: u64,
@@ -106,34 +100,42 @@ struct Reading<'a> {
     growth: u64,
     /// Whether all rows that were handed on last have one key.
     is_run: bool,
+    /// Last key of a batch that was left before all inner rows of that key were read.
+    owed: Option<Vec<u8>>,
 }
 
 impl Reading<'_> {
-    fn run(mut self) -> Result<()> {
+    fn run(&mut self, mut batches: Batches) -> Result<()> {
         let queue = &self.fetch.queue;
         if self.is_at_end() {
             queue.end_parts();
         }
         loop {
-            let batch = match self.ahead.take() {
-                Some(batch) => batch,
-                None => match queue.next_turn() {
-                    Turn::Batch(batch) => match self.hand_on_batch(batch)? {
-                        Some(batch) => batch,
-                        None => return Ok(()),
-                    },
-                    Turn::Stop => return Ok(()),
-                    Turn::ReadOn => {
-                        if self.read_blocks(self.next..self.next + 1)? == Outcome::Closed {
-                            return Ok(());
-                        }
-                        continue;
+            let mut batch = match queue.next_turn() {
+                Turn::Batch(batch) => batch,
+                Turn::Stop => return Ok(()),
+                Turn::ReadOn => {
+                    if self.read_blocks(self.next..self.next + 1)? == Outcome::Closed {
+                        return Ok(());
                     }
-                },
+                    continue;
+                }
             };
-            self.outer_key.clear();
-            self.outer_key.extend_from_slice(batch.rows().key(batch.len() - 1));
-            let outcome = self.fetch_for(&batch)?;
+            batches.fill(&mut batch)?;
+            if batch.len() == 0 {
+                queue.end_batches();
+                return self.complete_run().map(drop);
+            }
+            let batch = Arc::new(batch);
+            queue.push_batch(batch.clone());
+            let mut outcome = self.complete_run()?;
+            if outcome == Outcome::Done {
+                outcome = self.fetch_for(&batch)?;
+            }
+            if outcome == Outcome::BatchIsDone {
+                let rows = batch.rows();
+                self.owed = Some(rows.key(rows.len() - 1).to_vec());
+            }
             queue.give_batch(batch);
             if outcome == Outcome::Closed {
                 return Ok(());
@@ -141,34 +143,18 @@ impl Reading<'_> {
         }
     }
 
-    /// Fills a batch and hands it on; `None` behind the last.
-    fn hand_on_batch(&mut self, mut batch: Batch) -> Result<Option<Arc<Batch>>> {
-        self.batches.fill(&mut batch)?;
-        if batch.len() == 0 {
-            return Ok(None);
-        }
-        let batch = Arc::new(batch);
-        self.fetch.queue.push_batch(batch.clone());
-        Ok(Some(batch))
-    }
-
-    /// A buffer for a piece; `None` when nobody joins any more.
-    fn spare_piece(&mut self) -> Result<Option<Piece>> {
-        loop {
-            match self.fetch.queue.spare(self.ahead.is_none()) {
-                Spare::Piece(piece) => return Ok(Some(piece)),
-                Spare::Closed => return Ok(None),
-                Spare::Batch(batch) => match self.hand_on_batch(batch)? {
-                    None => self.fetch.queue.end_batches(),
-                    // More rows of the key for which is read at present need nothing else.
-                    Some(batch) if batch.rows().key(batch.len() - 1) == self.outer_key => {
-                        self.fetch.queue.give_batch(batch);
-                    }
-                    // Whoever has a greater key uses up what is read for the lesser ones.
-                    Some(batch) => self.ahead = Some(batch),
-                },
+    /// Reads on where a batch was left while the run of its last key went on.
+    fn complete_run(&mut self) -> Result<Outcome> {
+        let Some(owed) = self.owed.take() else { return Ok(Outcome::Done) };
+        while !self.is_at_end() && !self.fetch.inner.is_distinct() && self.last_key.as_ref() == Some(&owed) {
+            let blocks = self.grow(self.is_run).min(self.fetch.inner.blocks() - self.next);
+            let outcome = self.read_blocks(self.next..self.next + blocks)?;
+            if outcome != Outcome::Done {
+                self.owed = Some(owed);
+                return Ok(outcome);
             }
         }
+        Ok(Outcome::Done)
     }
 
     fn is_at_end(&self) -> bool {
@@ -186,8 +172,9 @@ impl Reading<'_> {
             if stretches.is_empty() {
                 break;
             }
-            if self.read_stretches(rows, &stretches)? == Outcome::Closed {
-                return Ok(Outcome::Closed);
+            let outcome = self.read_stretches(rows, &stretches)?;
+            if outcome != Outcome::Done {
+                return Ok(outcome);
             }
             key = stretches.last().map_or(key, |stretch| stretch.key);
         }
@@ -222,7 +209,8 @@ impl Reading<'_> {
         if *key < rows.len() && !distinct && self.last_key.as_deref() == Some(rows.key(*key)) {
             // Its run may go on in the next block, or in many.
             let blocks = self.grow(self.is_run).min(self.fetch.inner.blocks() - floor);
-            stretches.push(Stretch { first: floor, last: floor + blocks - 1, key: *key, proof: true });
+            let proof = self.hints_are_proofs(rows, *key)?;
+            stretches.push(Stretch { first: floor, last: floor + blocks - 1, key: *key, proof });
             floor += blocks;
             room -= blocks.min(room);
         }
@@ -260,12 +248,16 @@ impl Reading<'_> {
     }
 
     fn hints_are_proofs(&mut self, rows: RowsView<'_>, key: usize) -> Result<bool> {
-        Ok(self.fetch.index.look_up(rows.key(key), &mut self.finger)?.proof)
+        Ok(self.fetch.index.find(rows.key(key), &mut self.finger)?.proof)
     }
 
     /// Reads stretches at once, and hands them on in order, with what else turns out to be needed between them.
     fn read_stretches(&mut self, rows: RowsView<'_>, stretches: &[Stretch]) -> Result<Outcome> {
-        let Some(mut piece) = self.spare_piece()? else { return Ok(Outcome::Closed) };
+        let mut piece = match self.fetch.queue.spare_piece() {
+            Spare::Piece(piece) => piece,
+            Spare::BatchIsDone => return Ok(Outcome::BatchIsDone),
+            Spare::Closed => return Ok(Outcome::Closed),
+        };
         let ranges: Vec<Range<u64>> = stretches.iter().map(|stretch| stretch.first..stretch.last + 1).collect();
         piece.read(&self.fetch.inner, &self.fetch.task, &ranges, self.fetch.sizes.request_bytes)?;
         let piece = Arc::new(piece);
@@ -280,8 +272,9 @@ impl Reading<'_> {
             {
                 self.hand_on(&piece, begin..blocks.start);
                 begin = blocks.start;
-                if self.read_run(from..stretch.first)? == Outcome::Closed {
-                    return Ok(Outcome::Closed);
+                let outcome = self.read_run(from..stretch.first)?;
+                if outcome != Outcome::Done {
+                    return Ok(outcome);
                 }
             }
             let Some(next) = stretches.get(i + 1) else { continue };
@@ -289,8 +282,9 @@ impl Reading<'_> {
             if self.ends_too_early(piece.last_key(last), stretch, last_key, rows, next.key) {
                 self.hand_on(&piece, begin..blocks.end);
                 begin = blocks.end;
-                if self.read_on(stretch, next, rows)? == Outcome::Closed {
-                    return Ok(Outcome::Closed);
+                let outcome = self.read_on(stretch, next, rows)?;
+                if outcome != Outcome::Done {
+                    return Ok(outcome);
                 }
             }
         }
@@ -345,8 +339,9 @@ impl Reading<'_> {
         let mut growth = 1;
         while self.next < next.first {
             let to = (self.next + growth).min(next.first);
-            if self.read_blocks(self.next..to)? == Outcome::Closed {
-                return Ok(Outcome::Closed);
+            let outcome = self.read_blocks(self.next..to)?;
+            if outcome != Outcome::Done {
+                return Ok(outcome);
             }
             growth = (growth * 2).min(self.fetch.sizes.piece_blocks);
             let is_complete = match self.last_key.as_deref() {
@@ -365,8 +360,9 @@ impl Reading<'_> {
         let mut first = blocks.start;
         while first < blocks.end {
             let to = (first + self.fetch.sizes.piece_blocks).min(blocks.end);
-            if self.read_blocks(first..to)? == Outcome::Closed {
-                return Ok(Outcome::Closed);
+            let outcome = self.read_blocks(first..to)?;
+            if outcome != Outcome::Done {
+                return Ok(outcome);
             }
             first = to;
         }
@@ -375,7 +371,11 @@ impl Reading<'_> {
 
     /// Reads blocks of one piece and hands them on.
     fn read_blocks(&mut self, blocks: Range<u64>) -> Result<Outcome> {
-        let Some(mut piece) = self.spare_piece()? else { return Ok(Outcome::Closed) };
+        let mut piece = match self.fetch.queue.spare_piece() {
+            Spare::Piece(piece) => piece,
+            Spare::BatchIsDone => return Ok(Outcome::BatchIsDone),
+            Spare::Closed => return Ok(Outcome::Closed),
+        };
         piece.read(
             &self.fetch.inner,
             &self.fetch.task,

@@ -35,13 +35,6 @@ pub(crate) struct Loaded {
     _memory: Share,
 }
 
-impl Loaded {
-    /// Bytes that the index takes.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.index.bytes()
-    }
-}
-
 /// Makes the index of a method for a table. `leaf_iterator` says whether look-ups walk along the leaves; `None` is what the method stands for.
 ///
 /// # Errors

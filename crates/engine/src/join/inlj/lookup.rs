@@ -78,14 +78,6 @@ impl Lookup {
         Ok(Self { outer: outer.clone(), inner: inner.clone(), inner_side, access })
     }
 
-    /// Bytes of memory that the index takes.
-    pub(crate) fn index_bytes(&self) -> u64 {
-        match &self.access {
-            Access::Planned(_, loaded) | Access::Probes(_, loaded, _) => loaded.bytes(),
-            Access::Open => 0,
-        }
-    }
-
     /// Joins what both relations have within a range of keys, in at most `memory_bytes` of the budget beside what `group` has. `done` is told
     /// of every chunk how many rows of the left relation, or of the outer one, it has.
     ///

@@ -26,9 +26,8 @@ struct State {
     batches_ended: bool,
     parts_ended: bool,
     failure: Option<Error>,
-    /// The joining thread waits for a part.
+    /// The joining thread waits for a part, or for a batch.
     wants_part: bool,
-    /// It waits for a batch.
     wants_batch: bool,
     /// Nobody joins any more.
     is_closed: bool,
@@ -52,12 +51,13 @@ pub(super) enum Turn {
     Stop,
 }
 
-/// A buffer for a piece, or what stands in the way.
+/// A buffer for a piece, or why there is none.
 #[derive(Debug)]
 pub(super) enum Spare {
     Piece(Piece),
-    /// All pieces are full, and the joining thread uses none of them before it has a further batch: fill this one.
-    Batch(Batch),
+    /// All pieces are in use, and the joining thread waits for the next batch: but for the run of its last key, it needs nothing more for
+    /// this one.
+    BatchIsDone,
     /// Nobody joins any more.
     Closed,
 }
@@ -100,23 +100,15 @@ impl Queue {
         })
     }
 
-    /// A buffer for a piece; where `may_batch`, one for a batch if that is what the joining thread waits for.
-    pub(super) fn spare(&self, may_batch: bool) -> Spare {
+    /// A buffer for a piece.
+    pub(super) fn spare_piece(&self) -> Spare {
         self.wait(|state| {
             if state.is_closed {
                 return Some(Spare::Closed);
             }
-            if let Some(piece) = state.spare_pieces.pop() {
-                return Some(Spare::Piece(piece));
-            }
-            let is_wanted = may_batch && state.wants_batch && state.batches.is_empty() && !state.batches_ended;
-            is_wanted.then(|| state.spare_batches.pop().map(Spare::Batch)).flatten()
+            let starves = state.wants_batch && state.batches.is_empty() && !state.batches_ended;
+            state.spare_pieces.pop().map(Spare::Piece).or(starves.then_some(Spare::BatchIsDone))
         })
-    }
-
-    /// No further batch comes.
-    pub(super) fn end_batches(&self) {
-        self.change(|state| state.batches_ended = true);
     }
 
     pub(super) fn push_batch(&self, batch: Arc<Batch>) {
@@ -125,6 +117,10 @@ impl Queue {
 
     pub(super) fn push_part(&self, part: Part) {
         self.change(|state| state.parts.push_back(part));
+    }
+
+    pub(super) fn end_batches(&self) {
+        self.change(|state| state.batches_ended = true);
     }
 
     pub(super) fn end_parts(&self) {
@@ -147,21 +143,23 @@ impl Queue {
     /// The next batch for the joining thread; `None` behind the last.
     pub(super) fn next_batch(&self) -> Result<Option<Arc<Batch>>, Error> {
         let mut state = self.state.lock();
-        let found = loop {
-            match (state.failure.take(), state.batches.pop_front()) {
-                (Some(failure), _) => break Err(failure),
-                (None, Some(batch)) => break Ok(Some(batch)),
-                (None, None) if state.batches_ended => break Ok(None),
-                (None, None) => {}
+        loop {
+            if let Some(failure) = state.failure.take() {
+                return Err(failure);
+            }
+            if let Some(batch) = state.batches.pop_front() {
+                state.wants_batch = false;
+                return Ok(Some(batch));
+            }
+            if state.batches_ended {
+                return Ok(None);
             }
             if !state.wants_batch {
                 state.wants_batch = true;
                 self.changed.notify_all();
             }
             state = self.changed.wait(&self.state, state);
-        };
-        state.wants_batch = false;
-        found
+        }
     }
 
     /// The next part for the joining thread; `None` behind the last.

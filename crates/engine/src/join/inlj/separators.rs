@@ -3,7 +3,7 @@
 //! Separator `i` is the first place of child `i`, a block or a run of blocks: a key lies in the last child whose separator is not above it,
 //! if it is present at all. Separators of children that hold nothing but repeats of one key are equal, and the key belongs before them.
 
-use super::search::{upper_bound, upper_bound_near};
+use super::search::upper_bound_near;
 use super::window::{BlockIndex, Finger, Window, coordinate, number_at};
 use crate::error::Result;
 use ogive_model::Fence;
@@ -180,14 +180,6 @@ impl Strings {
     pub(super) fn child_near(&self, key: &[u8], near: usize) -> usize {
         match self.number(key) {
             Ok(x) => self.settle(key, x, upper_bound_near(&self.numbers, x, near)),
-            Err(std::cmp::Ordering::Less) => 0,
-            Err(_) => self.numbers.len(),
-        }
-    }
-
-    pub(super) fn child(&self, key: &[u8]) -> usize {
-        match self.number(key) {
-            Ok(x) => self.settle(key, x, upper_bound(&self.numbers, x)),
             Err(std::cmp::Ordering::Less) => 0,
             Err(_) => self.numbers.len(),
         }

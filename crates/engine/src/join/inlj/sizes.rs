@@ -16,9 +16,7 @@ pub(super) const BATCHES: u64 = 2;
 pub(super) const SCAN_PARTS: u64 = 2;
 /// All parts.
 const PARTS: u64 = PIECES + BATCHES + SCAN_PARTS + 1;
-/// Batches take at most so much, in bytes: some ten thousand rows, so that looking them up and reading for them is done many at a time.
-const BATCH_BYTES_MAX: u64 = 1 << 20;
-/// Pieces take at most so much, in bytes: 8 MiB, which the fastest reads of known devices take, and what stands beside the blocks.
+/// Pieces, and batches, which must be long enough to need whole pieces, take at most so much, in bytes: 8 MiB, which the fastest reads of known devices take, and what stands beside the blocks.
 const PIECE_BYTES_MAX: u64 = 9 << 20;
 /// Reads in one piece; enough for the places of any storage many times over.
 const REQUESTS_MAX: usize = 512;
@@ -55,7 +53,7 @@ pub(super) fn read_sizes(table: &Table, profile: &Profile, memory_bytes: u64) ->
     let block_bytes = table.block_bytes().clamp(1, largest);
     let piece_blocks = (shape.batch_bytes() / block_bytes).clamp(1, room);
     Ok(ReadSizes {
-        batch_bytes: part.min(BATCH_BYTES_MAX),
+        batch_bytes: part,
         piece_blocks,
         piece_requests: REQUESTS_MAX,
         request_bytes: shape.request_bytes,

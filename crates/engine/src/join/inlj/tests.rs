@@ -5,9 +5,9 @@ use super::planned::Planned;
 use super::probe::{Probes, probe};
 use super::sizes::wanted_bytes;
 use super::window::{BlockIndex, Finger, Window};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::{Index, IndexOptions};
-use crate::io::{MemoryStorage, Meter, Profile, Storage};
+use crate::io::{MemoryStorage, Meter, Profile, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
 use crate::join::emit::CallerSink;
 use crate::join::group::Group;
 use crate::join::merge::{self, Sink};
@@ -21,6 +21,7 @@ use ogive_testkit::Random;
 use ogive_testkit::key_sets::nasty;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 type Row = (Vec<u8>, Vec<u8>);
@@ -290,7 +291,7 @@ fn check_joins(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn joins_equal_the_model_whatever_the_index_says(
@@ -420,5 +421,137 @@ fn every_method_joins_two_sources() {
                 .collect();
             assert!(*seen.lock().unwrap() == expected, "{method}, {kind}");
         }
+    }
+}
+
+/// Two tables, for joins that do not end well.
+fn pair(storage: &Arc<dyn Storage>) -> (Table, Table) {
+    let keys: Vec<u64> = (0..60_000).map(|i| i * 3).collect();
+    let outer = table(storage, "outer", &numbered(&keys), (KeyType::U64, Some(8)), DesignRequest::Coded);
+    let inner = table(storage, "inner", &numbered(&keys), (KeyType::U64, Some(8)), DesignRequest::Coded);
+    (outer, inner)
+}
+
+#[test]
+fn a_join_ends_when_it_is_told_to_and_when_its_sink_fails() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let (outer, inner) = pair(&storage);
+    for method in [Method::Inlj, Method::InljBtree] {
+        for fails in [false, true] {
+            let stop = Arc::new(AtomicBool::new(false));
+            let (told, mut rows) = (stop.clone(), 0);
+            let output = Output::caller(move |_: &[u8], _: &[u8], _: Option<&[u8]>| {
+                rows += 1;
+                told.store(rows == 1000 && !fails, Ordering::Relaxed);
+                if rows < 1000 || !fails { Ok(()) } else { Err(Error::InvalidArgument("enough".into())) }
+            });
+            let options = JoinOptions {
+                method,
+                inner: Some(Side::Right),
+                memory_bytes: 2 << 20,
+                stop: Some(stop),
+                ..JoinOptions::default()
+            };
+            let outcome = join(&Source::table(&outer), &Source::table(&inner), output, &options);
+            match fails {
+                true => assert!(matches!(outcome, Err(Error::InvalidArgument(text)) if text == "enough")),
+                // The flag is reset by the next row, so it may have been missed.
+                false => assert!(matches!(outcome, Err(Error::Interrupted) | Ok(_))),
+            }
+        }
+    }
+}
+
+/// A storage whose files fail after some reads.
+#[derive(Debug)]
+struct Failing {
+    inner: MemoryStorage,
+    left: Arc<AtomicU64>,
+}
+
+impl StorageWrapper for Failing {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        Ok(Arc::new(FailingFile { inner: self.inner.open(name)?, left: self.left.clone() }))
+    }
+}
+
+#[derive(Debug)]
+struct FailingFile {
+    inner: Arc<dyn ReadableFile>,
+    left: Arc<AtomicU64>,
+}
+
+impl ReaderWrapper for FailingFile {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        match left {
+            Ok(_) => self.inner.read(request),
+            Err(_) => Err(Error::io("read", self.inner.path(), std::io::Error::other("the device is gone"))),
+        }
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        requests.into_iter().try_for_each(|request| ReaderWrapper::read(self, request))
+    }
+}
+
+#[test]
+fn a_read_that_fails_ahead_ends_the_join_with_its_error() {
+    let left = Arc::new(AtomicU64::new(u64::MAX));
+    let storage: Arc<dyn Storage> = Arc::new(Failing { inner: MemoryStorage::new(), left: left.clone() });
+    let plain: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let (_, inner) = pair(&storage);
+    let (outer, _) = pair(&plain);
+    for method in [Method::Inlj, Method::InljBtree, Method::InljRmi] {
+        let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes: 4 << 20, ..JoinOptions::default() };
+        let run = || {
+            let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
+            join(&Source::table(&outer), &Source::table(&inner), output, &options)
+        };
+        left.store(1, Ordering::Relaxed);
+        assert!(matches!(run(), Err(Error::Io { .. })), "{method}");
+        left.store(u64::MAX, Ordering::Relaxed);
+        assert_eq!(run().unwrap().rows, 60_000, "{method}");
+    }
+}
+
+#[test]
+fn joins_keep_to_their_memory_and_say_when_it_is_too_little() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let (outer, inner) = pair(&storage);
+    for method in INDEXED {
+        for memory_bytes in [1 << 20, 3 << 20, 64 << 20] {
+            let output = Output::caller(|_: &[u8], _: &[u8], _: Option<&[u8]>| Ok(()));
+            let options = JoinOptions { method, inner: Some(Side::Right), memory_bytes, ..JoinOptions::default() };
+            match join(&Source::table(&outer), &Source::table(&inner), output, &options) {
+                Ok(report) => assert!(report.rows == 60_000 && report.peak_memory_bytes <= memory_bytes, "{method}"),
+                Err(error) => panic!("{method} within {memory_bytes} bytes: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_longer_than_all_buffers_pass_on_either_side_whatever_the_index_says() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let around = |run: usize| {
+        let mut keys: Vec<u64> = (0..3000).map(|i| i * 2).chain(std::iter::repeat_n(2001, run)).collect();
+        keys.sort_unstable();
+        numbered(&keys)
+    };
+    let (few, many) = (around(3), around(30_000));
+    let short = table(&storage, "short", &few, (KeyType::U64, Some(8)), DesignRequest::Coded);
+    let long = table(&storage, "long", &many, (KeyType::U64, Some(8)), DesignRequest::Coded);
+    for liar in [None, Some(3)] {
+        check_joins((&few, &short), (&many, &long), Method::Inlj, 300 << 10, liar, "a long run inside");
+        check_joins((&many, &long), (&few, &short), Method::Inlj, 300 << 10, liar, "a long run outside");
     }
 }
