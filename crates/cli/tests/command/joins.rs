@@ -71,7 +71,7 @@ fn an_index_is_a_side_too() {
     folder.run(&["index", "create", "i.ogx", "--value-bytes", "8"]).exits_with(0);
     folder.run(&["index", "load", "i.ogx", "keys.u64", "--payload", "8"]).exits_with(0);
     let expected: Vec<String> = keys[500..510].iter().map(u64::to_string).collect();
-    for method in ["auto", "merge"] {
+    for method in ["auto", "merge", "inlj:index"] {
         let run = join(&folder, &["some.u64", "i.ogx", "-o", "-", "--method", method]).exits_with(0);
         let found: Vec<&str> = run.stdout.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(found, expected, "{method}");
@@ -97,7 +97,20 @@ fn every_method_gives_the_same_rows() {
     }
 }
 
-const METHODS: [&str; 2] = ["auto", "merge"];
+const METHODS: [&str; 12] = [
+    "auto",
+    "merge",
+    "hash",
+    "inlj",
+    "inlj:btree",
+    "inlj:btree-iter",
+    "inlj:pgm:64",
+    "inlj:pgm-sampled",
+    "inlj:radix-spline",
+    "inlj:rmi",
+    "partition",
+    "partition:btree",
+];
 
 #[test]
 fn the_output_is_a_table_a_text_or_plain_records() {
