@@ -17,7 +17,7 @@ use ogive::table::KeyType;
 use ogive_testkit::key_sets::nasty;
 use std::collections::BTreeMap;
 
-const MEMORY_BYTES: u64 = 12 << 20;
+const MEMORY_BYTES: u64 = 16 << 20;
 const SIZE: u64 = 1500;
 
 /// Both relations, each in every form that the method can take, must give what the reference gives.

@@ -96,8 +96,9 @@ impl Case<'_> {
     pub(super) fn merge(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
-        cost += self.in_order(&self.left);
-        cost += self.in_order(&self.right);
+        let mut room_bytes = self.input_bytes();
+        cost += self.in_order(&self.left, &mut room_bytes);
+        cost += self.in_order(&self.right, &mut room_bytes);
         cost += self.kernel(self.left.rows, self.right.rows);
         cost += self.output();
         cost
@@ -111,7 +112,7 @@ impl Case<'_> {
         let reads = self.spread_over(inner).planned_reads(&rule);
         let mut cost = self.load_nodes(side, blocks);
         cost.work(1.0, rates::JOIN_NS);
-        cost += self.in_order(outer);
+        cost += self.scan(outer);
         let mut requests = reads.requests;
         // Short requests go out many at a time: as many as the blocks of a piece.
         let piece_bytes = f64::from(rule.at_once) * rule.piece_bytes as f64;
@@ -145,7 +146,7 @@ impl Case<'_> {
         cost.work(1.0, rates::JOIN_NS);
         cost.work(blocks.count, index.build_block_ns);
         cost.hold(blocks.count * index.block_bytes);
-        cost += self.in_order(outer);
+        cost += self.scan(outer);
         let windows = self.spread_over(inner).windows(index.window_blocks);
         let bytes = windows * index.window_blocks.min(blocks.count.max(1.0)) * blocks.bytes as f64;
         cost.read(Requests { count: windows, bytes, at_once: 1 }, self.setting.profile);
@@ -169,7 +170,7 @@ impl Case<'_> {
         if self.must_scan(inner) {
             return Err(must_scan_words(side));
         }
-        let mut cost = self.in_order(outer);
+        let mut cost = self.scan(outer);
         cost.work(1.0, rates::JOIN_NS);
         let pages = (side.bytes / rates::PAGE_BYTES).ceil().max(1.0);
         let touched = pages * (1.0 - (1.0 - 1.0 / pages).powf(outer.rows));

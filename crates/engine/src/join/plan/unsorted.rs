@@ -12,7 +12,9 @@ const HASH_ROW_OVERHEAD_BYTES: f64 = 16.0;
 /// Runs are written in chunks of this part of memory, within bounds, and at most so many of them are merged at one time.
 const RUN_CHUNK_PART: f64 = 64.0;
 const RUN_CHUNK_BYTES: (f64, f64) = (4_096.0, 262_144.0);
-const RUN_BUFFER_BYTES_MAX: f64 = 1_048_576.0;
+/// What sorting takes beside the rows: this part for reading them, and working memory up to so many bytes.
+const SORT_INPUT_PART: f64 = 16.0;
+const SORT_SCRATCH_BYTES: f64 = 524_288.0;
 const FAN_IN_MAX: f64 = 512.0;
 /// Partitions are sorted within the cache of a core; least and most that is written to one at a time.
 const BUCKET_BYTES: f64 = 393_216.0;
@@ -30,26 +32,29 @@ const BTREE_KEY_BYTES_MAX: f64 = 16.0;
 const RANDOM_FILL: f64 = 0.69;
 
 impl Case<'_> {
-    /// A relation in key order: read, and where it is not sorted, sorted within the memory.
-    pub(super) fn in_order(&self, side: &SideFacts) -> Cost {
+    /// A relation in key order: read, and where it is not sorted, sorted within half of what there is of memory; `room_bytes` is what
+    /// there is, and shrinks by what is held.
+    pub(super) fn in_order(&self, side: &SideFacts, room_bytes: &mut f64) -> Cost {
         let mut cost = self.scan(side);
         if side.is_sorted || side.rows < 2.0 {
             return cost;
         }
-        let memory_bytes = self.setting.memory_bytes / 2.0;
-        let runs = (side.memory_bytes() / memory_bytes).ceil().max(1.0);
+        let memory_bytes = *room_bytes / 2.0;
+        let (least, most) = RUN_CHUNK_BYTES;
+        let chunk = (memory_bytes / RUN_CHUNK_PART).clamp(least, most);
+        let beside = memory_bytes / SORT_INPUT_PART + (memory_bytes / 8.0).min(SORT_SCRATCH_BYTES) + 2.0 * chunk;
+        let runs = (side.memory_bytes() / (memory_bytes - beside).max(chunk)).ceil().max(1.0);
         self.sort(&mut cost, side, side.rows / runs);
-        if runs > 1.0 {
-            let (least, most) = RUN_CHUNK_BYTES;
-            let chunk = (memory_bytes / RUN_CHUNK_PART).clamp(least, most);
-            let fan_in = (memory_bytes / chunk).clamp(2.0, FAN_IN_MAX);
-            let passes = (runs.ln() / fan_in.ln()).ceil().max(1.0);
-            let read = (memory_bytes / 2.0 / runs.min(fan_in)).clamp(chunk, RUN_BUFFER_BYTES_MAX);
-            for _ in 0..passes as u32 {
-                // Runs are read in turns, each into a buffer of its own.
-                self.spill(&mut cost, side, chunk, read);
-                cost.work(side.rows, runs.min(fan_in).log2().max(1.0) * rates::RUN_STEP_NS);
-            }
+        if runs <= 1.0 {
+            *room_bytes -= side.memory_bytes();
+            return cost;
+        }
+        let fan_in = (memory_bytes / chunk).clamp(2.0, FAN_IN_MAX);
+        let passes = (runs.ln() / fan_in.ln()).ceil().max(1.0);
+        for _ in 0..passes as u32 {
+            // Runs are read in turns, each into a buffer of its own.
+            self.spill(&mut cost, side, chunk, chunk);
+            cost.work(side.rows, runs.min(fan_in).log2().max(1.0) * rates::RUN_STEP_NS);
         }
         cost
     }
@@ -85,7 +90,7 @@ impl Case<'_> {
         cost.work(asked.rows, rates::HASH_PROBE_NS[in_cache]);
         cost.hold(table_bytes.min(room_bytes));
         if !self.setting.any_order && (is_partitioned || !asked.is_sorted) {
-            cost += self.in_order(&self.output_side());
+            cost += self.in_order(&self.output_side(), &mut self.input_bytes());
         }
         cost += self.output();
         cost
@@ -95,7 +100,7 @@ impl Case<'_> {
     pub(super) fn partition(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
-        let mut room_bytes = self.setting.memory_bytes / 2.0;
+        let mut room_bytes = self.input_bytes() / 2.0;
         let mut sides = [&self.left, &self.right];
         sides.sort_by(|a, b| a.memory_bytes().total_cmp(&b.memory_bytes()));
         for side in sides {
@@ -128,7 +133,7 @@ impl Case<'_> {
             cost += self.scan(side);
             cost.work(side.rows, rates::BTREE_INSERT_NS);
             let tree_bytes = side.memory_bytes() / RANDOM_FILL;
-            let absent = (1.0 - self.setting.memory_bytes * BTREE_PART / tree_bytes.max(1.0)).clamp(0.0, 1.0);
+            let absent = (1.0 - self.input_bytes() * BTREE_PART / tree_bytes.max(1.0)).clamp(0.0, 1.0);
             let pages = if side.is_sorted { 0.0 } else { side.rows * absent };
             let requests = Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 };
             cost.read(requests, self.setting.profile);
@@ -141,7 +146,7 @@ impl Case<'_> {
 
     /// Why a B-tree cannot be built of these relations.
     pub(super) fn no_btree(&self) -> Option<String> {
-        let room_bytes = self.setting.memory_bytes * BTREE_PART;
+        let room_bytes = self.input_bytes() * BTREE_PART;
         for side in [&self.left, &self.right] {
             if !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > BTREE_KEY_BYTES_MAX) {
                 let name = &side.name;
