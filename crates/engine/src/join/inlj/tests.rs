@@ -284,7 +284,13 @@ fn check_joins(
                 }
                 let way = Way { kind, inner: side, probes, memory_bytes };
                 let seen = run(way, outer.1, inner.1, &loaded, &task);
-                assert!(seen == expected, "{what}: {way:?}: {} rows for {}", seen.len(), expected.len());
+                let lost = expected.iter().find(|row| seen.binary_search(row).is_err());
+                assert!(
+                    seen == expected,
+                    "{what}: {way:?}, liar {liar:?}: {} rows for {}, without {lost:?}",
+                    seen.len(),
+                    expected.len()
+                );
             }
         }
     }
