@@ -68,6 +68,9 @@
 //! | [`table`] | the table's format, its writers, its reader |
 //! | [`page`] | pages that survive crashes |
 //! | [`index`] | ordered indexes that are updated in place |
+//! | [`lsm`] | the store: crash-safe, log-structured, with values apart from keys |
+//! | [`check`] | verifying and repairing stores |
+//! | [`join`](mod@join) | joins larger than memory, planned by cost |
 //!
 //! Features: `lz4` (on unless turned off) and `zstd` compress blocks.
 

@@ -71,7 +71,7 @@ fn an_index_is_a_side_too() {
     folder.run(&["index", "create", "i.ogx", "--value-bytes", "8"]).exits_with(0);
     folder.run(&["index", "load", "i.ogx", "keys.u64", "--payload", "8"]).exits_with(0);
     let expected: Vec<String> = keys[500..510].iter().map(u64::to_string).collect();
-    for method in ["auto", "merge"] {
+    for method in ["auto", "merge", "inlj:index"] {
         let run = join(&folder, &["some.u64", "i.ogx", "-o", "-", "--method", method]).exits_with(0);
         let found: Vec<&str> = run.stdout.lines().filter_map(|line| line.split('\t').next()).collect();
         assert_eq!(found, expected, "{method}");
@@ -97,7 +97,20 @@ fn every_method_gives_the_same_rows() {
     }
 }
 
-const METHODS: [&str; 2] = ["auto", "merge"];
+const METHODS: [&str; 12] = [
+    "auto",
+    "merge",
+    "hash",
+    "inlj",
+    "inlj:btree",
+    "inlj:btree-iter",
+    "inlj:pgm:64",
+    "inlj:pgm-sampled",
+    "inlj:radix-spline",
+    "inlj:rmi",
+    "partition",
+    "partition:btree",
+];
 
 #[test]
 fn the_output_is_a_table_a_text_or_plain_records() {
@@ -208,4 +221,50 @@ fn whoever_closes_the_pipe_ends_the_join() {
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Lines of numbers in an order that has nothing to do with them.
+fn shuffled_lines(rows: u64, step: u64) -> String {
+    (0..rows).map(|at| format!("{}\n", at * 7919 % rows * step)).collect()
+}
+
+/// Two files that a join within 1 MiB must put aside, and the command that joins them.
+fn large(folder: &Folder) -> [&'static str; 8] {
+    folder.write("a.txt", shuffled_lines(300_007, 2));
+    folder.write("b.txt", shuffled_lines(300_007, 3));
+    ["join", "a.txt", "b.txt", "-o", "both.ogive", "--memory", "1MiB", "--method=merge"]
+}
+
+#[test]
+fn an_interrupted_join_leaves_nothing_and_says_so() {
+    let folder = Folder::new();
+    let arguments = large(&folder);
+    let child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    if output.status.code() == Some(0) {
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("interrupted"));
+    assert_eq!(folder.names(), ["a.txt", "b.txt"]);
+}
+
+#[test]
+fn what_a_killed_join_put_aside_is_removed_by_the_next_one() {
+    let folder = Folder::new();
+    let arguments = large(&folder);
+    for wait_ms in [200, 700] {
+        let mut child = folder.command(&arguments).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(wait_ms));
+        // It may be done already.
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    let run = folder.run(&[&arguments[..], &["--json"]].concat()).exits_with(0);
+    assert_eq!(run.json()["rows"], 100_003);
+    assert_eq!(folder.names(), ["a.txt", "b.txt", "both.ogive"]);
+    folder.run(&["verify", "both.ogive"]).exits_with(0);
 }

@@ -8,6 +8,7 @@
 //! A file that is synced only at its end leaves all of its pages to one flush. Synced every few MiB, the device writes while the
 //! caller still computes, and the last sync finds little to do.
 
+use super::clock::Timer;
 use super::storage::WritableFile;
 use super::sync::{Condvar, Mutex};
 use super::worker::Worker;
@@ -34,6 +35,7 @@ pub(crate) struct WriteBehind {
     options: BehindOptions,
     /// Buffers that were made, the caller's included.
     made: usize,
+    waited_us: f64,
     path: PathBuf,
     worker: Option<Worker>,
 }
@@ -67,7 +69,7 @@ impl WriteBehind {
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
         let worker = Worker::spawn("ogive-behind", &path, move || work(&theirs, file, options.sync_every_bytes))?;
-        Ok(Self { shared, options, made: 1, path, worker: Some(worker) })
+        Ok(Self { shared, options, made: 1, waited_us: 0.0, path, worker: Some(worker) })
     }
 
     /// Takes a buffer to be appended, and gives an empty one back.
@@ -93,8 +95,15 @@ impl WriteBehind {
                 self.made += 1;
                 return Ok(Vec::with_capacity(self.options.buffer_bytes));
             }
+            let timer = Timer::start();
             state = self.shared.changed.wait(&self.shared.state, state);
+            self.waited_us += timer.elapsed_us();
         }
+    }
+
+    /// How long the caller has waited for buffers, in microseconds.
+    pub(crate) fn waited_us(&self) -> f64 {
+        self.waited_us
     }
 
     /// Waits until all is appended, and gives the file back; the last bytes are not synced yet.

@@ -236,10 +236,6 @@ impl Segment {
             None => RowsView::Spans { bytes: &self.bytes, spans: &self.spans },
         }
     }
-
-    fn taken_bytes(&self) -> usize {
-        self.bytes.len() + self.spans.len() * size_of::<Span>()
-    }
 }
 
 impl Held {

@@ -175,6 +175,11 @@ impl Task {
         outcome
     }
 
+    /// Counts time that was spent on something, in microseconds.
+    pub(crate) fn count_spent(&self, on: Spent, us: f64) {
+        self.spent_ns[on as usize].fetch_add((us * 1e3) as u64, Ordering::Relaxed);
+    }
+
     /// Counts requests that were made.
     pub(crate) fn count_reads(&self, requests: u64, bytes: u64) {
         self.requests.fetch_add(requests, Ordering::Relaxed);

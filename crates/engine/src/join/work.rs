@@ -17,16 +17,22 @@ use crate::error::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Of the memory that a thread has, a scan takes this part, and so do runs of equal keys.
-const SCAN_PART: u64 = 4;
+/// Of the memory that a thread has, both scans together take this part, and runs of equal keys another one.
+const SCANS_PART: u64 = 2;
 const GROUP_PART: u64 = 4;
+/// The smaller relation's scan takes at least this part of what both have: its requests must not be short either.
+const LEAST_SCAN_PART: u64 = 8;
 /// A thread has at least so much, in bytes, or there are fewer.
 const THREAD_BYTES_MIN: u64 = 1 << 20;
 /// Part of the memory for rows that wait for their turn, and the most that is of use, in bytes.
 const QUEUE_PART: u64 = 8;
 const QUEUE_BYTES: u64 = 16 << 20;
-/// Of what is left, sorting or partitioning takes this part; what comes out may stay in memory while the rest is used to join it.
-const ARRANGE_PART: u64 = 2;
+/// What comes out of sorting and partitioning may stay in memory, so this part of what is left is kept for joining it, or, where memory is short, half of
+/// it up to so many bytes.
+const KEPT_PART: u64 = 4;
+const KEPT_BYTES: u64 = 4 << 20;
+/// Of the memory for sorting and partitioning, scans of what comes out get this part each.
+const SCAN_PART: u64 = 4;
 
 /// A join that is planned, and what was made for it.
 pub(super) struct Work<'a> {
@@ -109,11 +115,21 @@ impl<'a> Work<'a> {
     }
 
     fn merge(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
-        let share = |side: &dyn Relation| self.task.budget.take(memory_bytes / SCAN_PART, &side.facts().name);
-        let mut left = self.left.scan(range, self.task, share(&*self.left)?)?;
-        let mut right = self.right.scan(range, self.task, share(&*self.right)?)?;
+        let share = |side: &dyn Relation, bytes: u64| self.task.budget.take(bytes, &side.facts().name);
+        let [left_bytes, right_bytes] = self.scan_bytes(memory_bytes / SCANS_PART);
+        let mut left = self.left.scan(range, self.task, share(&*self.left, left_bytes)?)?;
+        let mut right = self.right.scan(range, self.task, share(&*self.right, right_bytes)?)?;
         let mut group = self.group(memory_bytes / GROUP_PART)?;
         merge::join(self.task, &mut *left, &mut *right, sink, &mut group, &mut |rows| self.advance(rows))
+    }
+
+    /// Memory for a scan of each relation: the longer one gets the longer requests.
+    fn scan_bytes(&self, both_bytes: u64) -> [u64; 2] {
+        let (left, right) = (self.left.facts().bytes as f64, self.right.facts().bytes as f64);
+        let least = both_bytes / LEAST_SCAN_PART;
+        let share = (both_bytes as f64 * (left / (left + right).max(1.0))) as u64;
+        let left_bytes = share.clamp(least, both_bytes - least);
+        [left_bytes, both_bytes - left_bytes]
     }
 
     fn hash(&self, range: &KeyRange, memory_bytes: u64, sink: &mut dyn Sink) -> Result<()> {
@@ -142,7 +158,10 @@ fn arrange(
     task: &Arc<Task>,
     spill: &Arc<Spill>,
 ) -> Result<[Arc<dyn Relation>; 2]> {
-    let memory_bytes = || task.budget.left_bytes() / ARRANGE_PART;
+    let memory_bytes = || {
+        let left_bytes = task.budget.left_bytes();
+        left_bytes - (left_bytes / 2).min(KEPT_BYTES.max(left_bytes / KEPT_PART))
+    };
     match method {
         Method::Partition => partition::arrange(relations, spill, memory_bytes(), memory_bytes() / SCAN_PART),
         Method::PartitionBtree => partition::arrange_btree(relations, spill, memory_bytes()),

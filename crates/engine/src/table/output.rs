@@ -129,6 +129,11 @@ impl Output {
         Ok(())
     }
 
+    /// How long writing has waited for the worker, in microseconds.
+    pub(crate) fn waited_us(&self) -> f64 {
+        self.behind.as_ref().map_or(0.0, WriteBehind::waited_us)
+    }
+
     /// Refuses everything from now on: the file holds what does not belong there.
     pub(crate) fn poison(&mut self) {
         self.poisoned = true;

@@ -632,6 +632,11 @@ impl TableWriter {
         self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes)
     }
 
+    /// How long writing has waited for the worker, in microseconds.
+    pub(crate) fn waited_us(&self) -> f64 {
+        self.out.waited_us()
+    }
+
     /// Bytes of memory that grow with the number of blocks, about: what the index is made from, and its stored form when the table ends.
     pub(crate) fn growing_bytes(&self) -> u64 {
         let lists = self.counts.capacity() * 4 + self.fences.capacity() * size_of::<Fence>();

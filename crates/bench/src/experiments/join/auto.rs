@@ -11,7 +11,7 @@ use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Outcome, PROFILES, Place};
 use super::relations::{inner, open_shuffled, open_table, outer_places, outer_rows, ratios, write_shuffled};
-use super::rounds::{in_turn, methods};
+use super::rounds::{free_options, in_turn, methods};
 use crate::output::Record;
 use crate::workload::{KeyForm, Records};
 
@@ -121,8 +121,9 @@ impl Cell<'_> {
         let mut methods = methods(self.context, all)?;
         methods.insert(0, Method::Auto);
         let rounds = self.context.seeds.max(ROUNDS);
+        let options = |method| free_options(&self.options, method);
         let mut outcomes =
-            in_turn(self.place, &self.left, &self.right, &self.options, &methods, rounds, outer_rows(records, ratio))?
+            in_turn(self.place, &self.left, &self.right, &options, &methods, rounds, outer_rows(records, ratio))?
                 .into_iter()
                 .zip(&methods);
         let record = Record::new(AUTO.name)

@@ -10,7 +10,7 @@ use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::place::{Device, PROFILES, Place};
 use super::relations::{SETS, inner, open_table, outer_places, outer_rows, ratios, write_table};
-use super::rounds::{in_turn, methods};
+use super::rounds::{in_turn, methods, paper_options};
 use crate::output::Record;
 use crate::workload::{KeyForm, Records};
 
@@ -90,7 +90,7 @@ fn compare(
     let (_, left) = open_table(&place.inputs, &outer(ratio), &place.profile)?;
     let (_, right) = open_table(&place.inputs, INNER, &place.profile)?;
     let methods = methods(context, &METHODS)?;
-    let options = JoinOptions::default();
+    let options = |method| paper_options(&JoinOptions::default(), method);
     let outcomes = in_turn(place, &left, &right, &options, &methods, context.seeds, outer_rows(records, ratio))?;
     for (method, outcome) in methods.iter().zip(outcomes) {
         let record = Record::new(name).keys(records.name()).profile(&place.name).figure("ratio", ratio);

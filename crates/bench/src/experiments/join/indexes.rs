@@ -17,7 +17,7 @@ use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Outcome, Place};
 use super::relations::{BLOCK_BYTES, inner, open_table};
-use super::rounds::in_turn;
+use super::rounds::{in_turn, paper_options};
 use super::threads::{WINDOWS, error_keys};
 use crate::output::Record;
 use crate::workload::{KeyForm, Records};
@@ -134,7 +134,8 @@ fn report(
     output: &mut Output<'_>,
 ) -> Result<()> {
     let (_, left) = open_table(&place.inputs, &outer(1), &place.profile)?;
-    let outcome = in_turn(place, &left, right, &JoinOptions::default(), &[method], context.seeds, rows)?.pop();
+    let options = |method| paper_options(&JoinOptions::default(), method);
+    let outcome = in_turn(place, &left, right, &options, &[method], context.seeds, rows)?.pop();
     output.report(match outcome {
         Some(Ok(outcome)) => Outcome::figures(&outcome, record),
         Some(Err(reason)) => record.figure("refused", reason),

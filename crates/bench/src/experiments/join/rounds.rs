@@ -1,7 +1,7 @@
 //! Methods in turn, over rounds.
 
 use anyhow::{Result, bail};
-use ogive::join::{JoinOptions, Method, Source};
+use ogive::join::{JoinOptions, Method, Side, Source};
 
 use super::super::Context;
 use super::place::{Outcome, Place};
@@ -15,6 +15,17 @@ pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>
     names.into_iter().map(|name| Ok(name.parse()?)).collect()
 }
 
+/// Options for the paper's own joins: what is looked up in is the larger relation, the right one.
+pub(super) fn paper_options(options: &JoinOptions, method: Method) -> JoinOptions {
+    let looks_up = method.to_string().starts_with("inlj");
+    JoinOptions { method, inner: looks_up.then_some(Side::Right), ..options.clone() }
+}
+
+/// Options that leave the roles to the planner.
+pub(super) fn free_options(options: &JoinOptions, method: Method) -> JoinOptions {
+    JoinOptions { method, ..options.clone() }
+}
+
 /// What each method took: of `rounds` runs the one that took least, the methods in turn, so that what else the machine does falls on
 /// all of them. A method that cannot run says why. Each that runs must give as many rows as the outer relation has, all of which have a
 /// partner.
@@ -22,7 +33,7 @@ pub(super) fn in_turn(
     place: &Place,
     left: &Source,
     right: &Source,
-    options: &JoinOptions,
+    options: &dyn Fn(Method) -> JoinOptions,
     methods: &[Method],
     rounds: u64,
     expected_rows: u64,
@@ -33,7 +44,7 @@ pub(super) fn in_turn(
             if matches!(best, Some(Err(_))) {
                 continue;
             }
-            let next = place.join(left, right, &JoinOptions { method, ..options.clone() });
+            let next = place.join(left, right, &options(method));
             let next = next.map_err(|error| format!("{error:#}"));
             if let Some(outcome) = next.as_ref().ok().filter(|outcome| outcome.report.rows != expected_rows) {
                 bail!("{method} gives {} rows instead of {expected_rows}", outcome.report.rows);

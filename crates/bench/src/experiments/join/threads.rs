@@ -11,7 +11,7 @@ use super::super::{Context, Experiment, Output};
 use super::figures::{INNER, outer, write_relations};
 use super::place::{Device, Place};
 use super::relations::{inner, open_table, outer_rows, ratios};
-use super::rounds::{in_turn, methods};
+use super::rounds::{in_turn, methods, paper_options};
 use crate::output::Record;
 use crate::workload::KeyForm;
 
@@ -73,6 +73,7 @@ fn run(name: &str, cases: &[Case], context: &Context, output: &mut Output<'_>) -
                 for &(threads, method, window) in cases {
                     progress.on(format!("{spec}, ratio {ratio}, {threads} threads, {method}, {}", place.name));
                     let options = JoinOptions { threads, ..JoinOptions::default() };
+                    let options = |method| paper_options(&options, method);
                     let outcome =
                         in_turn(place, &left, &right, &options, &[method], context.seeds, outer_rows(&records, ratio))?
                             .pop();

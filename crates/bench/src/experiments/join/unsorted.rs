@@ -10,7 +10,7 @@ use super::super::progress::Progress;
 use super::super::{Context, Experiment, Output};
 use super::place::{Device, Place};
 use super::relations::{SETS, inner, open_shuffled, outer_places, outer_rows, write_shuffled};
-use super::rounds::{in_turn, methods};
+use super::rounds::{free_options, in_turn, methods};
 use crate::output::Record;
 use crate::workload::{KeyForm, Records};
 
@@ -112,6 +112,7 @@ fn compare(
             let left = open_shuffled(&place.inputs, LEFT, records)?;
             let right = open_shuffled(&place.inputs, RIGHT, records)?;
             let options = JoinOptions { memory_bytes, ..JoinOptions::default() };
+            let options = |method| free_options(&options, method);
             let outcomes =
                 in_turn(place, &left, &right, &options, &methods, context.seeds, outer_rows(records, ratio))?;
             for (method, outcome) in methods.iter().zip(outcomes) {

@@ -50,8 +50,11 @@ impl HashJoin<'_> {
     ) -> Result<()> {
         let (build, probe) = self.sides();
         let fits = table::memory_bytes(build.facts()) + 2 * input_bytes(memory_bytes) <= memory_bytes;
+        let facts = build.facts();
+        // What rows of varying width take is known only when they are there: they may lie packed in their table.
+        let is_certain = facts.is_exact && facts.key_bytes.is_some() && facts.value_bytes.is_some();
         // Once a table is built, its rows come out in the order of the probe side.
-        let in_order = any_order || (fits && build.facts().is_exact && probe.facts().is_sorted);
+        let in_order = any_order || (fits && is_certain && probe.facts().is_sorted);
         if in_order {
             return self.level(range, memory_bytes, 0, sink, done);
         }

@@ -72,7 +72,7 @@ fn rows_of_any_length_are_joined() {
 fn a_full_storage_and_an_interruption_leave_nothing() {
     let left = file(&trial::rows(60_000, 8, mix));
     let right = file(&trial::rows(60_000, 8, |i| if i % 3 == 0 { mix(1) } else { mix(2 * i) }));
-    trial::assert_leaves_nothing(MIB, 30, |spill| {
+    trial::assert_leaves_nothing(MIB, 10, |spill| {
         let join = HashJoin { left: &left, right: &right, task: spill.task(), spill };
         join.run(&KeyRange::all(), MIB, false, &mut Kept::default(), &mut |_| ())
     });

@@ -127,6 +127,7 @@ impl Piece {
     /// Checks a block that was read, and notes it, unless it has no rows.
     fn push(&mut self, table: &Table, number: u64, offset: u64, place: Range<usize>) -> Result<()> {
         let bytes = self.buffer.get_mut(self.begin + place.start..self.begin + place.end).unwrap_or_default();
+        table.check_block(number, offset, bytes)?;
         let mut unpacked = Vec::new();
         let rows = match table.open_block(number, offset, bytes, &mut unpacked)? {
             PassedBlock::Dense([]) => return Ok(()),

@@ -163,7 +163,7 @@ impl Walk<'_> {
             return Ok(false);
         }
         let key = outer.key(row);
-        let mut window = self.index.find(key, &mut self.finger)?;
+        let mut window = self.index.look_up(key, &mut self.finger)?;
         let forward = self.probes.forward_window;
         if forward {
             window.first = window.first.max(self.floor);

@@ -37,7 +37,7 @@ pub(super) struct Scout<'a> {
 
 impl Scout<'_> {
     fn find(&mut self, key: usize) -> Result<Window> {
-        self.index.find(self.rows.key(key), self.finger)
+        self.index.look_up(self.rows.key(key), self.finger)
     }
 
     /// The next stretch of at most `room` blocks from block `floor` on, for the keys from `key` on, which moves to the first key that this

@@ -21,6 +21,9 @@ pub(crate) struct Finger {
     pub(crate) x: u64,
 }
 
+/// The largest number as a key.
+const LARGEST: &[u8] = &[0xFF; 8];
+
 /// An index in memory over the blocks of a table.
 pub(crate) trait BlockIndex: Debug + Send + Sync {
     /// Looks a key up, as the index does it: from the root, or from the leaf that `finger` points to, which moves along.
@@ -28,6 +31,24 @@ pub(crate) trait BlockIndex: Debug + Send + Sync {
     /// # Errors
     /// What the storage reports, and damage, for indexes that are not all in memory.
     fn find(&self, key: &[u8], finger: &mut Finger) -> Result<Window>;
+
+    /// The same for the largest number, too: no separator stands behind it, so that its rows may begin where its predecessor's would.
+    ///
+    /// # Errors
+    /// As [`Self::find`].
+    #[inline]
+    fn look_up(&self, key: &[u8], finger: &mut Finger) -> Result<Window> {
+        if key != LARGEST {
+            return self.find(key, finger);
+        }
+        let before = self.find(&(u64::MAX - 1).to_be_bytes(), finger)?;
+        let found = self.find(key, finger)?;
+        Ok(Window {
+            first: before.first.min(found.first),
+            last: before.last.max(found.last),
+            proof: before.proof && found.proof,
+        })
+    }
 
     /// Bytes of memory that it takes.
     fn bytes(&self) -> u64;

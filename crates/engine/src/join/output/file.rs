@@ -7,7 +7,7 @@ use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
 use crate::join::merge::Sink;
 use crate::join::rows::RowsView;
-use crate::join::task::{Share, Task};
+use crate::join::task::{Share, Spent, Task};
 use crate::table::PublishedFile;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ const BUFFER_BYTES: (usize, usize) = (16 << 10, 1 << 20);
 /// A file that grows under a temporary name.
 struct Growing {
     file: PublishedFile,
+    task: Arc<Task>,
     _share: Share,
 }
 
@@ -34,10 +35,11 @@ impl Growing {
         let buffer_bytes = (memory_bytes as usize / 8).clamp(BUFFER_BYTES.0, BUFFER_BYTES.1);
         file.set_buffer(buffer_bytes, buffer_bytes / 4);
         file.write_behind(memory_bytes as usize / file.buffer_capacity(), SYNC_EVERY_BYTES)?;
-        Ok(Self { file, _share: share })
+        Ok(Self { file, task: task.clone(), _share: share })
     }
 
     fn finish(mut self) -> Result<()> {
+        self.task.count_spent(Spent::Writing, self.file.waited_us());
         self.file.publish()
     }
 }

@@ -3,5 +3,7 @@
 mod choice;
 mod file;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use choice::Output;

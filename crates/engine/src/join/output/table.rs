@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
-use crate::join::task::{Share, Task};
+use crate::join::task::{Share, Spent, Task};
 use crate::table::{TableWriter, WriteOptions};
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ pub(super) struct TableOutput {
     writer: TableWriter,
     /// Bytes of a key and of a row, where rows have one width and the table's records do not: its keys are strings.
     apart: Option<(usize, usize)>,
+    task: Arc<Task>,
     share: Share,
     /// What of the share is for buffers; the rest is for what grows with the table.
     buffer_bytes: u64,
@@ -68,7 +69,7 @@ impl TableOutput {
         let options = WriteOptions { key_type: form.key_type, value_width, ..options };
         let mut writer = TableWriter::create(storage, name, options)?;
         writer.write_behind(memory_bytes, SYNC_EVERY_BYTES)?;
-        Ok(Self { writer, apart, share, buffer_bytes: memory_bytes, unchecked_bytes: 0 })
+        Ok(Self { writer, apart, task: task.clone(), share, buffer_bytes: memory_bytes, unchecked_bytes: 0 })
     }
 }
 
@@ -88,7 +89,8 @@ impl RowWriter for TableOutput {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { writer, share: _share, .. } = *self;
+        let Self { writer, task, share: _share, .. } = *self;
+        task.count_spent(Spent::Writing, writer.waited_us());
         writer.finish().map(|_| ())
     }
 }

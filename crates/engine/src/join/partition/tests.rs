@@ -28,8 +28,8 @@ fn check(relations: [(&Arc<dyn Relation>, &[Row]); 2], memory_bytes: u64, files:
 fn what_exceeds_memory_is_scattered_and_what_fits_is_held() {
     for (what, key) in trial::key_sets() {
         let small = trial::rows(3000, 8, key);
-        let large = trial::rows(150_000, 8, |i| key(i ^ 0xFFFF));
-        let wide = trial::rows(60_000, 24, |i| key(i + 17));
+        let large = trial::rows(80_000, 8, |i| key(i ^ 0xFFFF));
+        let wide = trial::rows(40_000, 24, |i| key(i + 17));
         let [one, two, three] = [&small, &large, &wide].map(|rows| file(rows));
         check([(&one, &small), (&one, &small)], MIB, 0, what);
         check([(&one, &small), (&two, &large)], MIB, 1, what);
@@ -66,7 +66,7 @@ fn trees_hold_rows_in_key_order() {
 fn a_full_storage_and_an_interruption_leave_nothing() {
     let dense = file(&trial::rows(120_000, 8, |i| if i % 3 == 0 { 7 } else { crate::join::records::mix(i) }));
     let texts = caller(&trial::texts(20_000, 50));
-    trial::assert_leaves_nothing(MIB, 30, |spill| {
+    trial::assert_leaves_nothing(MIB, 10, |spill| {
         for copy in arrange([&dense, &texts], spill, MIB / 2, MIB / 8)? {
             let memory = spill.task().budget.take(MIB / 4, "a scan")?;
             trial::collect(&mut *copy.scan(&KeyRange::all(), spill.task(), memory)?)?;

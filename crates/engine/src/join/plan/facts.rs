@@ -124,10 +124,6 @@ impl Case<'_> {
         side == Side::Left && self.setting.kind.keeps_unmatched()
     }
 
-    pub(in crate::join) fn is_sorted(&self) -> bool {
-        self.left.is_sorted && self.right.is_sorted
-    }
-
     /// Rows of the output, at most about: as many as the smaller side has, where every row of it finds one partner.
     pub(in crate::join) fn output_rows(&self) -> f64 {
         match self.setting.kind {

@@ -4,7 +4,6 @@ use super::choose::Candidate;
 use super::cost::Cost;
 use super::explanation::{Actual, Alternative, Explanation, ReadPlan, RelationSummary};
 use super::facts::{Access, Blocks, Carried, Case, Setting, SideFacts};
-use super::shape::ReadShape;
 use super::spread::{Outlined, Spread, worthwhile_gap_bytes};
 use crate::error::{Error, Result};
 use crate::join::options::{JoinOptions, Method, Side};
@@ -20,8 +19,6 @@ pub(in crate::join) struct Plan {
     /// The relation that is looked up in, hashed or indexed.
     pub(in crate::join) inner: Side,
     pub(in crate::join) threads: usize,
-    /// How relations are read from end to end.
-    pub(in crate::join) scan: ReadShape,
     pub(in crate::join) explanation: Explanation,
 }
 
@@ -49,13 +46,7 @@ pub(in crate::join) fn plan(left: &dyn Relation, right: &dyn Relation, options: 
     let cost = chosen.cost.as_ref().copied().unwrap_or_default();
     let (method, inner) = (chosen.method, chosen.inner.unwrap_or_else(|| larger(&case)));
     let threads = case.threads(method, &cost);
-    Ok(Plan {
-        method,
-        inner,
-        threads,
-        scan: case.scan_shape(),
-        explanation: explain(&case, options, chosen, &cost, threads, &candidates),
-    })
+    Ok(Plan { method, inner, threads, explanation: explain(&case, options, chosen, &cost, threads, &candidates) })
 }
 
 /// The relation that is looked up in where a method does not choose: the larger one, if it may be.

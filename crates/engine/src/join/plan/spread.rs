@@ -145,6 +145,7 @@ impl Spread {
     }
 
     /// Blocks that at least one key of the outer relation leads to.
+    #[cfg(test)]
     pub(in crate::join) fn touched_blocks(&self) -> f64 {
         self.stretches.iter().map(|stretch| stretch.inner_blocks * stretch.touched_share()).sum()
     }

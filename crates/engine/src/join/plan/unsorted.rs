@@ -21,6 +21,11 @@ const BUCKETS_MAX: f64 = 4096.0;
 /// Buckets of a hash join are to take this part of memory, so that those that are larger than others still fit.
 const HASH_BUCKET_PART: f64 = 3.0;
 const HASH_BUCKETS_MAX: f64 = 1024.0;
+/// What the B-tree of a relation has of the memory, what it needs whatever the relation, and bytes of rows for each further byte; its longest key.
+const BTREE_PART: f64 = 0.25;
+const BTREE_BYTES_MIN: f64 = 2_686_976.0;
+const BTREE_BYTES_A_BYTE: f64 = 2_048.0;
+const BTREE_KEY_BYTES_MAX: f64 = 16.0;
 /// How full inserts in random order leave the leaves of a B-tree.
 const RANDOM_FILL: f64 = 0.69;
 
@@ -31,7 +36,7 @@ impl Case<'_> {
         if side.is_sorted || side.rows < 2.0 {
             return cost;
         }
-        let memory_bytes = self.input_bytes() / 2.0;
+        let memory_bytes = self.setting.memory_bytes / 2.0;
         let runs = (side.memory_bytes() / memory_bytes).ceil().max(1.0);
         self.sort(&mut cost, side, side.rows / runs);
         if runs > 1.0 {
@@ -90,7 +95,7 @@ impl Case<'_> {
     pub(super) fn partition(&self) -> Cost {
         let mut cost = Cost::default();
         cost.work(1.0, rates::JOIN_NS);
-        let mut room_bytes = self.input_bytes() / 2.0;
+        let mut room_bytes = self.setting.memory_bytes / 2.0;
         let mut sides = [&self.left, &self.right];
         sides.sort_by(|a, b| a.memory_bytes().total_cmp(&b.memory_bytes()));
         for side in sides {
@@ -123,7 +128,7 @@ impl Case<'_> {
             cost += self.scan(side);
             cost.work(side.rows, rates::BTREE_INSERT_NS);
             let tree_bytes = side.memory_bytes() / RANDOM_FILL;
-            let absent = (1.0 - self.input_bytes() / 2.0 / tree_bytes.max(1.0)).clamp(0.0, 1.0);
+            let absent = (1.0 - self.setting.memory_bytes * BTREE_PART / tree_bytes.max(1.0)).clamp(0.0, 1.0);
             let pages = if side.is_sorted { 0.0 } else { side.rows * absent };
             let requests = Requests { count: pages, bytes: pages * rates::PAGE_BYTES, at_once: 1 };
             cost.read(requests, self.setting.profile);
@@ -136,12 +141,23 @@ impl Case<'_> {
 
     /// Why a B-tree cannot be built of these relations.
     pub(super) fn no_btree(&self) -> Option<String> {
-        [&self.left, &self.right]
-            .into_iter()
-            .find(|side| !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > 16.0))
-            .map(|side| {
-                format!("rows of {} have no one width with keys of up to 16 bytes, as a B-tree needs", side.name)
-            })
+        let room_bytes = self.setting.memory_bytes * BTREE_PART;
+        for side in [&self.left, &self.right] {
+            if !side.is_dense() || side.key_bytes.is_some_and(|bytes| bytes > BTREE_KEY_BYTES_MAX) {
+                let name = &side.name;
+                return Some(format!(
+                    "rows of {name} have no one width with keys of up to 16 bytes, as a B-tree needs"
+                ));
+            }
+            let needed_bytes = BTREE_BYTES_MIN + side.memory_bytes() / BTREE_BYTES_A_BYTE;
+            if needed_bytes > room_bytes {
+                return Some(format!(
+                    "a B-tree of {} needs {needed_bytes:.0} bytes of memory, and would have {room_bytes:.0}",
+                    side.name
+                ));
+            }
+        }
+        None
     }
 
     /// The rows of the output as a relation that is to be sorted.
