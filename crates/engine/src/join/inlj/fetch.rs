@@ -313,7 +313,8 @@ impl Reading<'_> {
         let mut single = Piece::default();
         while low + 1 < high {
             let middle = low + (high - low) / 2;
-            single.read(&self.fetch.inner, &self.fetch.task, &[middle..middle + 1], u64::MAX)?;
+            let block = middle..middle + 1;
+            single.read(&self.fetch.inner, &self.fetch.task, std::slice::from_ref(&block), u64::MAX)?;
             let begins_before = single.blocks.is_empty() || before(single.first_key(0));
             if begins_before { low = middle } else { high = middle }
         }
