@@ -164,11 +164,12 @@ impl Reading<'_> {
     /// Reads what a batch needs.
     fn fetch_for(&mut self, batch: &Batch) -> Result<Outcome> {
         let rows = batch.rows();
-        let mut key = 0;
+        let mut unread = 0;
         while !self.is_at_end() {
             self.fetch.task.check()?;
-            self.pass_read_keys(rows, &mut key);
-            let stretches = self.plan(rows, &mut key)?;
+            // A key whose run was left by a stretch for later keys comes again here.
+            self.pass_read_keys(rows, &mut unread);
+            let stretches = self.plan(rows, unread)?;
             if stretches.is_empty() {
                 break;
             }
@@ -176,7 +177,6 @@ impl Reading<'_> {
             if outcome != Outcome::Done {
                 return Ok(outcome);
             }
-            key = stretches.last().map_or(key, |stretch| stretch.key);
         }
         Ok(Outcome::Done)
     }
@@ -199,25 +199,25 @@ impl Reading<'_> {
         *key = low;
     }
 
-    /// The stretches of the next piece. The keys up to `key` are dealt with when they have been read.
-    fn plan(&mut self, rows: RowsView<'_>, key: &mut usize) -> Result<Vec<Stretch>> {
+    /// The stretches of the next piece, for keys from number `begin` on.
+    fn plan(&mut self, rows: RowsView<'_>, begin: usize) -> Result<Vec<Stretch>> {
         let sizes = &self.fetch.sizes;
-        let (begin, mut floor) = (*key, self.next);
+        let (mut key, mut floor) = (begin, self.next);
         let mut room = sizes.piece_blocks;
         let mut stretches: Vec<Stretch> = Vec::new();
         let distinct = self.fetch.inner.is_distinct();
-        if *key < rows.len() && !distinct && self.last_key.as_deref() == Some(rows.key(*key)) {
+        if begin < rows.len() && !distinct && self.last_key.as_deref() == Some(rows.key(begin)) {
             // Its run may go on in the next block, or in many.
             let blocks = self.grow(self.is_run).min(self.fetch.inner.blocks() - floor);
-            let proof = self.hints_are_proofs(rows, *key)?;
-            stretches.push(Stretch { first: floor, last: floor + blocks - 1, key: *key, proof });
+            let proof = self.hints_are_proofs(rows, begin)?;
+            stretches.push(Stretch { first: floor, last: floor + blocks - 1, key: begin, proof });
             floor += blocks;
             room -= blocks.min(room);
         }
         let mut scout =
             Scout { index: &*self.fetch.index, finger: &mut self.finger, rows, bridge_blocks: sizes.bridge_blocks };
         while room > 0 && stretches.len() < sizes.piece_requests {
-            let Some(mut stretch) = scout.next(key, floor, room)? else { break };
+            let Some(mut stretch) = scout.next(&mut key, floor, room)? else { break };
             if let Some(before) = stretches.last_mut()
                 && before.last + 1 == stretch.first
             {
@@ -251,7 +251,7 @@ impl Reading<'_> {
         Ok(self.fetch.index.find(rows.key(key), &mut self.finger)?.proof)
     }
 
-    /// Reads stretches at once, and hands them on in order, with what else turns out to be needed between them.
+    /// Reads stretches at once, and hands them on.
     fn read_stretches(&mut self, rows: RowsView<'_>, stretches: &[Stretch]) -> Result<Outcome> {
         let mut piece = match self.fetch.queue.spare_piece() {
             Spare::Piece(piece) => piece,
@@ -261,6 +261,13 @@ impl Reading<'_> {
         let ranges: Vec<Range<u64>> = stretches.iter().map(|stretch| stretch.first..stretch.last + 1).collect();
         piece.read(&self.fetch.inner, &self.fetch.task, &ranges, self.fetch.sizes.request_bytes)?;
         let piece = Arc::new(piece);
+        let outcome = self.hand_on_stretches(rows, stretches, &piece);
+        self.fetch.queue.give_piece(piece);
+        outcome
+    }
+
+    /// Hands stretches of a piece on in order, with what else turns out to be needed between them.
+    fn hand_on_stretches(&mut self, rows: RowsView<'_>, stretches: &[Stretch], piece: &Arc<Piece>) -> Result<Outcome> {
         let mut begin = 0;
         for (i, stretch) in stretches.iter().enumerate() {
             let blocks = piece.blocks.partition_point(|block| block.number < stretch.first)
@@ -270,7 +277,7 @@ impl Reading<'_> {
             if let Some(from) =
                 self.begins_too_late(piece.first_key(blocks.start), floor, stretch, rows.key(stretch.key))?
             {
-                self.hand_on(&piece, begin..blocks.start);
+                self.hand_on(piece, begin..blocks.start);
                 begin = blocks.start;
                 let outcome = self.read_run(from..stretch.first)?;
                 if outcome != Outcome::Done {
@@ -278,9 +285,9 @@ impl Reading<'_> {
                 }
             }
             let Some(next) = stretches.get(i + 1) else { continue };
-            let last_key = rows.key(next.key - 1);
+            let last_key = rows.key(next.key.saturating_sub(1));
             if self.ends_too_early(piece.last_key(last), stretch, last_key, rows, next.key) {
-                self.hand_on(&piece, begin..blocks.end);
+                self.hand_on(piece, begin..blocks.end);
                 begin = blocks.end;
                 let outcome = self.read_on(stretch, next, rows)?;
                 if outcome != Outcome::Done {
@@ -288,11 +295,10 @@ impl Reading<'_> {
                 }
             }
         }
-        self.hand_on(&piece, begin..piece.blocks.len());
+        self.hand_on(piece, begin..piece.blocks.len());
         if let Some(stretch) = stretches.last() {
             self.pass_blocks(stretch.last + 1);
         }
-        self.fetch.queue.give_piece(piece);
         Ok(Outcome::Done)
     }
 
@@ -307,7 +313,8 @@ impl Reading<'_> {
         let mut single = Piece::default();
         while low + 1 < high {
             let middle = low + (high - low) / 2;
-            single.read(&self.fetch.inner, &self.fetch.task, &[middle..middle + 1], u64::MAX)?;
+            let block = middle..middle + 1;
+            single.read(&self.fetch.inner, &self.fetch.task, std::slice::from_ref(&block), u64::MAX)?;
             let begins_before = single.blocks.is_empty() || before(single.first_key(0));
             if begins_before { low = middle } else { high = middle }
         }
@@ -335,7 +342,7 @@ impl Reading<'_> {
     /// Reads on behind a stretch until it is complete, or the next one begins.
     fn read_on(&mut self, stretch: &Stretch, next: &Stretch, rows: RowsView<'_>) -> Result<Outcome> {
         self.pass_blocks(stretch.last + 1);
-        let last_key = rows.key(next.key - 1);
+        let last_key = rows.key(next.key.saturating_sub(1));
         let mut growth = 1;
         while self.next < next.first {
             let to = (self.next + growth).min(next.first);

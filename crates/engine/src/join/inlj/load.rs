@@ -172,7 +172,10 @@ impl Loader<'_> {
         }
         let mut nodes = Vec::new();
         let (requests, bytes) = self.table.visit_bottom(|run| match run {
-            NodeRun::Lines(lines) => Some(nodes.extend(lines)),
+            NodeRun::Lines(lines) => {
+                nodes.extend(lines);
+                Some(())
+            }
             _ => None,
         })?;
         self.task.count_reads(requests, bytes);
@@ -195,7 +198,8 @@ impl Loader<'_> {
         let (requests, bytes) = self.table.visit_bottom(|run| match run {
             NodeRun::Steps(pieces) => {
                 numbers.starts.extend(pieces.iter().map(|piece| piece.separator));
-                Some(firsts.extend(pieces.iter().map(|piece| piece.first_child)))
+                firsts.extend(pieces.iter().map(|piece| piece.first_child));
+                Some(())
             }
             NodeRun::Coded { payload, groups, .. } => {
                 visit_children(payload, groups, |_, separator| numbers.starts.push(separator))
@@ -248,7 +252,8 @@ impl Loader<'_> {
         let mut piece = Piece::default();
         for first in (0..blocks).step_by(each as usize) {
             self.task.check()?;
-            piece.read(self.table, self.task, &[first..(first + each).min(blocks)], PASS_BYTES)?;
+            let range = first..(first + each).min(blocks);
+            piece.read(self.table, self.task, std::slice::from_ref(&range), PASS_BYTES)?;
             for block in 0..piece.blocks.len() {
                 gathered.push(piece.blocks[block].number, piece.first_key(block), piece.last_key(block));
             }
