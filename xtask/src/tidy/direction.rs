@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("table", &["tune", "block", "io", "error"]),
     ("vlog", &["block", "io", "error"]),
     ("lsm", &["vlog", "table", "tune", "log", "block", "io", "error"]),
-    ("join", &["lsm", "index", "table", "tune", "block", "io", "error"]),
+    ("join", &["lsm", "index", "page", "table", "tune", "block", "io", "error"]),
     ("check", &["lsm", "vlog", "table", "log", "block", "io", "error"]),
 ];
 

@@ -226,7 +226,7 @@ impl<'a> Queue<'a> {
             let own_turn = self.any_order || state.turn == morsel;
             let own = state.morsels.get(morsel).map_or(0, |waiting| waiting.batches.len());
             let has_room = state.bytes + batch.len() + OWN_BATCHES * self.batch_bytes <= self.limit_bytes;
-            !state.stopped && !has_room && !(own_turn && own < OWN_BATCHES)
+            !(state.stopped || has_room || (own_turn && own < OWN_BATCHES))
         };
         if is_blocked(&state) {
             state = self.task.spend(Spent::Writing, || {
