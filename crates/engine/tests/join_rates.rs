@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_macros,
     clippy::print_stdout,
     reason = "shows figures, and asks the system for the time of the process"
 )]

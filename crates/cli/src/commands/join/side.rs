@@ -77,10 +77,7 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
     let right_first = is_open_to_types(&sides[0], &found[0]) && !is_open_to_types(&sides[1], &found[1]);
     let (first, second) = if right_first { (1, 0) } else { (0, 1) };
     let one = sides[first].open(&found[first], None, opening)?;
-    let other = match sides[second].open(&found[second], Some(one.key_type), opening) {
-        Ok(other) => other,
-        Err(failure) => return Err(failure),
-    };
+    let other = sides[second].open(&found[second], Some(one.key_type), opening)?;
     if !is_one_type(one.key_type, other.key_type) {
         return Err(Failure::refused(
             format!(
