@@ -214,7 +214,7 @@ fn little_memory_changes_no_row() {
 #[test]
 fn values_that_lie_apart_from_their_keys_are_joined_too() {
     let shape = Shape { key_type: KeyType::Bytes, value_width: None, block_bytes: 4096, ..DENSE };
-    let value = |at: u64, length: usize| vec![at as u8; if at % 5 == 0 { length } else { 10 }];
+    let value = |at: u64, length: usize| vec![at as u8; if at.is_multiple_of(5) { length } else { 10 }];
     let rows = |keys: std::ops::Range<u64>, length| -> Vec<Row> {
         keys.map(|at| (format!("key{:05}", at / 2).into_bytes(), value(at, length))).collect()
     };

@@ -412,11 +412,14 @@ mod tests {
         Ok(())
     }
 
+    /// Key and left value.
+    type Row = (Vec<u8>, Vec<u8>);
+
     fn run(
         parallel: Parallel,
         options: &JoinOptions,
         work: &(dyn Fn(&KeyRange, &mut dyn Sink) -> Result<()> + Sync),
-    ) -> (Result<()>, Vec<(Vec<u8>, Vec<u8>)>) {
+    ) -> (Result<()>, Vec<Row>) {
         let seen = Arc::new(Shared::new(Vec::new()));
         let theirs = seen.clone();
         let visit = move |key: &[u8], left: &[u8], _: Option<&[u8]>| {

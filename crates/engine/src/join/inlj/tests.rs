@@ -164,7 +164,7 @@ fn every_index_leads_to_the_first_row_of_every_byte_string() {
     for design in [DesignRequest::None, DesignRequest::Coded, DesignRequest::Tuned] {
         let rows: Vec<Row> = strings(&mut random, 4000).into_iter().map(|key| (key, b"value".to_vec())).collect();
         let strings = table(&storage, &format!("strings {design}"), &rows, (KeyType::Bytes, None), design.clone());
-        let wide: Vec<Row> = (0..4000_u128).map(|i| ((i * i / 7 << 60).to_be_bytes().to_vec(), vec![7; 4])).collect();
+        let wide: Vec<Row> = (0..4000_u128).map(|i| (((i * i / 7) << 60).to_be_bytes().to_vec(), vec![7; 4])).collect();
         let wide = table(&storage, &format!("wide {design}"), &wide, (KeyType::U128, Some(4)), design);
         for table in [strings, wide] {
             let homes = homes(&table, &task);
@@ -219,7 +219,6 @@ fn model(kind: JoinKind, left: &[Row], right: &[Row]) -> Vec<Seen> {
 /// How a join is done.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    kind: JoinKind,
     inner: Side,
     /// By probes, and then with a window that only moves forward.
     probes: Option<bool>,
@@ -282,7 +281,7 @@ fn check_joins(
                 if let Some(seed) = liar {
                     loaded.index = Arc::new(Liar { seed, blocks: inner.1.blocks().max(1), length: seed % 5 });
                 }
-                let way = Way { kind, inner: side, probes, memory_bytes };
+                let way = Way { inner: side, probes, memory_bytes };
                 let seen = run(way, outer.1, inner.1, &loaded, &task);
                 let lost = expected.iter().find(|row| seen.binary_search(row).is_err());
                 assert!(
@@ -371,7 +370,7 @@ fn reads_of(profile: &Profile, outer_keys: &[u64], inner_keys: &[u64]) -> (u64, 
     let task = task_of(JoinKind::Inner, 256 << 20, profile.clone());
     meter.reset();
     let loaded = load(&inner, Method::Inlj, None, &task).unwrap();
-    let way = Way { kind: JoinKind::Inner, inner: Side::Right, probes: None, memory_bytes: wanted_bytes(&inner) };
+    let way = Way { inner: Side::Right, probes: None, memory_bytes: wanted_bytes(&inner) };
     assert_eq!(meter.reset().reads.requests, 0, "the index is on file, and in memory");
     run(way, &outer, &inner, &loaded, &task);
     let reads = meter.reset().reads;

@@ -56,15 +56,15 @@ impl Case<'_> {
             let side = self.hashed();
             return Candidate { method, inner: Some(side), cost: self.cost(method, side) };
         }
-        let sides = inner.map_or(vec![Side::Right, Side::Left], |side| vec![side]);
-        let costs = sides.into_iter().map(|side| (side, self.cost(method, side)));
-        let better = costs.min_by(|(_, a), (_, b)| {
-            let total = |cost: &Result<Cost, String>| cost.as_ref().map_or(f64::INFINITY, |cost| cost.total_us);
-            total(a).total_cmp(&total(b))
-        });
-        match better {
-            Some((side, cost)) => Candidate { method, inner: Some(side), cost },
-            None => Candidate { method, inner: None, cost: Err("it has no role to play".into()) },
+        // The larger relation is looked up in, unless it cannot be: nothing is saved by looking many keys up among few.
+        let larger = if self.left.bytes > self.right.bytes { Side::Left } else { Side::Right };
+        let side = inner.unwrap_or(larger);
+        match self.cost(method, side) {
+            Err(reason) if inner.is_none() => match self.cost(method, side.other()) {
+                Ok(cost) => Candidate { method, inner: Some(side.other()), cost: Ok(cost) },
+                Err(_) => Candidate { method, inner: Some(side), cost: Err(reason) },
+            },
+            cost => Candidate { method, inner: Some(side), cost },
         }
     }
 
