@@ -2,8 +2,8 @@
 
 use crate::io::Profile;
 
-/// A call of the system and the beginning of a copy, in microseconds.
-const LATENCY_US: f64 = 1.5;
+/// A call of the system and the beginning of a copy, in microseconds: measured, 4 KiB take about 1.3 with it.
+const LATENCY_US: f64 = 0.7;
 /// Copying out of the page cache, in MB/s.
 const BANDWIDTH_MB_PER_S: f64 = 7_000.0;
 
