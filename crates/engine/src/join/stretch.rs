@@ -3,15 +3,17 @@
 use super::plan::{ReadShape, worthwhile_gap_bytes};
 use super::task::Task;
 use crate::error::Result;
-use crate::io::{Purpose, ReadRequest};
+use crate::io::{Profile, Purpose, ReadRequest};
 use crate::table::Table;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Reads past the page cache begin at multiples of this in the file and in memory, in bytes: it suits every device in use.
 const ALIGNMENT: usize = 4096;
-/// The first stretch of a scan is this part of the others, and each is twice as long as the one before: joining begins soon.
+/// The first stretch of a scan is this part of the others, and each is twice as long as the one before: joining begins soon. A stretch that takes
+/// less than [`WORTHWHILE_TIMES`] the time of an empty read is not worth its latency, so that far storage is read in whole stretches at once.
 const FIRST_PART: u64 = 16;
+const WORTHWHILE_TIMES: f64 = 3.0;
 /// Beside the bytes read, a stretch takes so many for its alignment, and for each block its place.
 pub(super) const STRETCH_OVERHEAD_BYTES: u64 = ALIGNMENT as u64;
 pub(super) const PLACE_BYTES: u64 = size_of::<BlockPlace>() as u64;
@@ -100,7 +102,7 @@ impl StretchReader {
             shape,
             gap_bytes: worthwhile_gap_bytes(&task.profile, table.largest_block_bytes()),
             buffer_bytes: batch_bytes,
-            next_bytes: batch_bytes / FIRST_PART,
+            next_bytes: first_bytes(&task.profile, shape, batch_bytes),
         }
     }
 
@@ -189,4 +191,14 @@ impl StretchReader {
         }
         Ok(ranges)
     }
+}
+
+/// Length of the first stretch.
+fn first_bytes(profile: &Profile, shape: ReadShape, batch_bytes: u64) -> u64 {
+    let mut bytes = batch_bytes / FIRST_PART;
+    let takes_us = |bytes: u64| profile.time_us(bytes / u64::from(shape.at_once.max(1)));
+    while bytes < batch_bytes && takes_us(bytes) < WORTHWHILE_TIMES * profile.time_us(0) {
+        bytes = (bytes * 2).clamp(1, batch_bytes);
+    }
+    bytes
 }
