@@ -1,6 +1,7 @@
 //! Rows in memory, and streams of them.
 
 use crate::error::{Error, Result};
+use crate::table::PassedValue;
 
 /// Where key and value of a row lie in the bytes of a [`RowsView::Spans`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,25 @@ pub(crate) struct Span {
     pub(crate) value_bytes: u32,
     /// The value lies elsewhere; [`RowStream::long_value`] fetches it.
     pub(crate) is_long: bool,
+}
+
+impl Span {
+    /// Appends the value of a record, or the place of a long one, to the key that was appended to `bytes` from `key_at` on.
+    pub(crate) fn push_value(bytes: &mut Vec<u8>, key_at: usize, value: PassedValue<'_>) -> Self {
+        let value_at = bytes.len();
+        let is_long = matches!(value, PassedValue::Long(_));
+        match value {
+            PassedValue::Here(value) => bytes.extend_from_slice(value),
+            PassedValue::Long(pointer) => bytes.extend_from_slice(&pointer.encode()),
+        }
+        Self {
+            key_at: key_at as u32,
+            key_bytes: (value_at - key_at) as u32,
+            value_at: value_at as u32,
+            value_bytes: (bytes.len() - value_at) as u32,
+            is_long,
+        }
+    }
 }
 
 /// Rows that lie together in memory, in key order.

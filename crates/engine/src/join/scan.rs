@@ -226,19 +226,8 @@ impl Copied {
 
     /// Appends the value behind the key that begins at `key_at`.
     fn push_value(&mut self, key_at: usize, value: PassedValue<'_>) {
-        let value_at = self.bytes.len();
-        let is_long = matches!(value, PassedValue::Long(_));
-        match value {
-            PassedValue::Here(value) => self.bytes.extend_from_slice(value),
-            PassedValue::Long(pointer) => self.bytes.extend_from_slice(&pointer.encode()),
-        }
-        self.spans.push(Span {
-            key_at: key_at as u32,
-            key_bytes: (value_at - key_at) as u32,
-            value_at: value_at as u32,
-            value_bytes: (self.bytes.len() - value_at) as u32,
-            is_long,
-        });
+        let span = Span::push_value(&mut self.bytes, key_at, value);
+        self.spans.push(span);
     }
 }
 

@@ -63,6 +63,7 @@ pub use range::Range;
 pub use reader::Table;
 pub use receipt::{ReadRecord, Receipt};
 pub use report::{LayerSummary, ReadsPerGet, TableReport};
+pub(crate) use separators::number_at;
 pub use sorting::SortingWriter;
 pub use verify::{Finding, VerifyReport};
 #[expect(unused_imports, reason = "the store that uses them follows")]

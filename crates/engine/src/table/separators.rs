@@ -34,7 +34,7 @@ pub(super) struct Separators {
 
 /// The eight bytes of a key from `from` on, filled up with zeros, as a number.
 #[inline]
-pub(super) fn number_at(key: &[u8], from: usize) -> u64 {
+pub(crate) fn number_at(key: &[u8], from: usize) -> u64 {
     let rest = key.get(from..).unwrap_or_default();
     match rest.first_chunk() {
         Some(word) => u64::from_be_bytes(*word),

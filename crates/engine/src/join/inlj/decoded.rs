@@ -3,8 +3,8 @@
 use super::piece::{BlockRows, Piece};
 use crate::error::{Error, Result};
 use crate::join::rows::{RowsView, Span};
+use crate::table::Table;
 use crate::table::value::ValuePointer;
-use crate::table::{PassedValue, Table};
 
 /// Rows of one block.
 #[derive(Debug)]
@@ -46,19 +46,7 @@ impl Decoded {
                 }
                 let key_at = self.bytes.len();
                 let value = records.push_key(row, &mut self.bytes)?;
-                let value_at = self.bytes.len();
-                let is_long = matches!(value, PassedValue::Long(_));
-                match value {
-                    PassedValue::Here(value) => self.bytes.extend_from_slice(value),
-                    PassedValue::Long(pointer) => self.bytes.extend_from_slice(&pointer.encode()),
-                }
-                self.spans.push(Span {
-                    key_at: key_at as u32,
-                    key_bytes: (value_at - key_at) as u32,
-                    value_at: value_at as u32,
-                    value_bytes: (self.bytes.len() - value_at) as u32,
-                    is_long,
-                });
+                self.spans.push(Span::push_value(&mut self.bytes, key_at, value));
             }
             (self.block, self.first) = (Some(number), first);
         }

@@ -6,8 +6,9 @@
 
 use super::search::upper_bound_near;
 use super::separators::{Numbers, Strings};
-use super::window::{BlockIndex, Finger, Window, coordinate, number_at};
+use super::window::{BlockIndex, Finger, Window, coordinate};
 use crate::error::Result;
+use crate::table::number_at;
 use ogive_model::line::LineNode;
 use ogive_model::{Fence, Locate};
 use std::fmt::Debug;

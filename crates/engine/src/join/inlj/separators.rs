@@ -4,8 +4,9 @@
 //! if it is present at all. Separators of children that hold nothing but repeats of one key are equal, and the key belongs before them.
 
 use super::search::upper_bound_near;
-use super::window::{BlockIndex, Finger, Window, coordinate, number_at};
+use super::window::{BlockIndex, Finger, Window, coordinate};
 use crate::error::Result;
+use crate::table::number_at;
 use ogive_model::Fence;
 use ogive_model::coded::{Separator, common_prefix};
 

@@ -1,6 +1,7 @@
 //! What an index says of a key: the blocks that may hold it.
 
 use crate::error::Result;
+use crate::table::number_at;
 use std::fmt::Debug;
 
 /// The blocks where the first row of a key lies if the key is present.
@@ -59,18 +60,4 @@ pub(crate) trait BlockIndex: Debug + Send + Sync {
 #[inline]
 pub(super) fn coordinate(key: &[u8]) -> u64 {
     number_at(key, 0)
-}
-
-/// The eight bytes of a key from `from` on, filled up with zeros, as a number.
-#[inline]
-pub(super) fn number_at(key: &[u8], from: usize) -> u64 {
-    let rest = key.get(from..).unwrap_or_default();
-    match rest.first_chunk() {
-        Some(word) => u64::from_be_bytes(*word),
-        None => {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            u64::from_be_bytes(word)
-        }
-    }
 }
