@@ -17,6 +17,10 @@ const SLACK_WHEN_EMPTY: f64 = 1.0 / 48.0;
 const FILL_LEAST: f64 = 0.966;
 /// Where the line expects a block to end, as a share of the slack: nearer the full end, so that blocks stay full.
 const EXPECTED: f64 = 7.0 / 16.0;
+/// A pending record counts for at least this many bytes: with the lists that go with it, a key of a byte takes several times as much.
+const LEAST_RECORD_BYTES: usize = 16;
+/// Most records of a block: the trailer counts them in 24 bits.
+const BLOCK_RECORDS_MAX: usize = (1 << 24) - 1;
 /// In [`Pending::fits`], of a record from which none was looked for yet.
 const UNKNOWN: (u32, u32) = (0, 0);
 
@@ -186,6 +190,12 @@ impl Pending {
         keys + values
     }
 
+    /// Bytes that pending records from `record` on stand for when they are held against a limit. Records without bytes count, too.
+    pub(super) fn load_from(&self, record: usize) -> usize {
+        let bytes = self.byte_len() - self.bytes_before(record);
+        if self.width().is_some() { bytes } else { bytes.max((self.len() - record) * LEAST_RECORD_BYTES) }
+    }
+
     fn key_range(&self, record: usize) -> Range<usize> {
         self.ends_before(record).0..self.ends[record].0 as usize
     }
@@ -325,7 +335,7 @@ impl Pending {
         }
         let mut shape = self.shape(begin);
         let (mut first, mut last) = (1, 1);
-        while begin + shape.count < self.reach() {
+        while begin + shape.count < self.reach() && shape.count < BLOCK_RECORDS_MAX {
             self.grow(&mut shape, begin);
             let cost = self.cost(&shape, begin);
             if cost > room {

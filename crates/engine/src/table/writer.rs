@@ -330,7 +330,7 @@ impl TableWriter {
     /// Writes blocks where more records wait than need be.
     fn drain_some(&mut self) -> Result<()> {
         let lookahead = self.lookahead_bytes.max(4 * self.block_bytes);
-        if self.pending.byte_len() < 2 * lookahead {
+        if self.pending.load_from(0) < 2 * lookahead {
             return Ok(());
         }
         // Records of one width are kept only for the group that comes next: moving them costs more than what is gained.
@@ -364,11 +364,8 @@ impl TableWriter {
             self.pending.complete();
         }
         let mut begin = 0;
-        let mut left = self.pending.byte_len();
-        while begin < self.pending.reach() && (keep == 0 || left > keep) {
-            let end = self.write_group(begin)?;
-            left -= self.pending.bytes_before(end) - self.pending.bytes_before(begin);
-            begin = end;
+        while begin < self.pending.reach() && (keep == 0 || self.pending.load_from(begin) > keep) {
+            begin = self.write_group(begin)?;
         }
         self.pending.discard(begin);
         Ok(())
@@ -415,10 +412,8 @@ impl TableWriter {
         match self.layout {
             Layout::Dense { .. } => most,
             Layout::Slotted => {
-                let begin_bytes = self.pending.bytes_before(begin);
-                let block = self.pending.bytes_before(self.pending.full_end(begin)) - begin_bytes;
-                let left = self.pending.byte_len() - begin_bytes;
-                (left / block.max(1)).saturating_sub(SPARE_BLOCKS).clamp(2, most)
+                let block = self.pending.full_end(begin) - begin;
+                ((self.pending.len() - begin) / block.max(1)).saturating_sub(SPARE_BLOCKS).clamp(2, most)
             }
         }
     }
