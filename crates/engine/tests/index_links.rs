@@ -66,7 +66,7 @@ fn a_symbolic_link_leads_to_the_lock_and_the_log_of_the_index_itself() {
         assert_eq!(reader.len().unwrap(), 1000, "what only the log has is seen through {}", path.display());
     }
     drop(index);
-    for (round, path) in (1..).zip(&paths) {
+    for (round, path) in (1_u64..).zip(&paths) {
         insert(&open(path).unwrap(), round * 1000..round * 1000 + 1000);
     }
     assert_eq!(open(&file).unwrap().len().unwrap(), 4000);
@@ -114,10 +114,10 @@ fn a_store_behind_a_link_is_locked_once_and_stays_where_it_was_opened() {
     let (first, second, link) =
         (directory.path().join("first"), directory.path().join("second"), directory.path().join("now"));
     fs::create_dir(&second).unwrap();
-    drop(Db::open(&first, DbOptions::default()).unwrap());
+    drop(Db::open(&first, &DbOptions::default()).unwrap());
     symlink("first", &link).unwrap();
-    let db = Db::open(&link, DbOptions::default()).unwrap();
-    assert!(matches!(Db::open(&first, DbOptions::default()), Err(Error::Locked { .. })));
+    let db = Db::open(&link, &DbOptions::default()).unwrap();
+    assert!(matches!(Db::open(&first, &DbOptions::default()), Err(Error::Locked { .. })));
     // The link is turned elsewhere while the store is at work.
     fs::remove_file(&link).unwrap();
     symlink("second", &link).unwrap();
@@ -125,7 +125,7 @@ fn a_store_behind_a_link_is_locked_once_and_stays_where_it_was_opened() {
     db.flush().unwrap();
     drop(db);
     assert!(names(&second).is_empty(), "{:?}", names(&second));
-    let db = Db::open(&first, DbOptions::default()).unwrap();
+    let db = Db::open(&first, &DbOptions::default()).unwrap();
     assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
 }
 
@@ -134,7 +134,7 @@ fn a_table_that_is_replaced_through_a_link_is_the_one_that_the_link_leads_to() {
     let directory = tempfile::tempdir().unwrap();
     let (file, link) = (directory.path().join("t"), directory.path().join("link"));
     symlink("t", &link).unwrap();
-    for (path, value) in [(&file, b"old"), (&link, b"new")] {
+    for (path, value) in [(&file, &b"old"[..]), (&link, b"new")] {
         let (storage, name) = place(path);
         let options = WriteOptions { replace: true, ..WriteOptions::default() };
         let mut writer = TableWriter::create(storage, &name, options).unwrap();
