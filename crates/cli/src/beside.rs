@@ -68,7 +68,8 @@ pub(crate) fn build_beside(
     target: &Target,
     interrupt: &Interrupt,
 ) -> Result<TableReport> {
-    let (folder, data_name) = LocalStorage::split_path(&input.path)?;
+    // The data may be a link: the index notes its name, and has nothing to write there.
+    let (folder, data_name) = LocalStorage::split_link(&input.path)?;
     let index_path = target.storage.path(&target.name);
     if !same_folder(&folder, index_path.parent().unwrap_or(Path::new(""))) {
         return Err(Failure::usage(

@@ -46,8 +46,16 @@ pub enum Error {
         /// What was missing.
         detail: String,
     },
+    /// The file has several names, and its lock and its log would be looked for under each of them.
+    #[error("{} has other names: {detail}", path.display())]
+    OtherNames {
+        /// The file.
+        path: PathBuf,
+        /// Which, and what to do.
+        detail: String,
+    },
     /// The log may not grow further, and an old snapshot keeps a checkpoint from making it shorter. Readers go on.
-    #[error("the log of {} has {log_bytes} bytes, and a snapshot keeps it from being cut; drop old snapshots, or raise the limit of {limit} bytes", path.display())]
+    #[error("the log of {} has {log_bytes} bytes, and {reader} keeps it from being cut; drop old snapshots, or raise the limit of {limit} bytes", path.display())]
     LogFull {
         /// The page file.
         path: PathBuf,
@@ -55,6 +63,8 @@ pub enum Error {
         log_bytes: u64,
         /// The limit, `log_limit_bytes`.
         limit: u64,
+        /// Who keeps the log from being cut.
+        reader: String,
     },
     /// A reader on a medium that takes no files could not tell the writer of its snapshot, and the writer has gone past it.
     #[error("{} has changed since this reader opened it, and its snapshot is gone; open it again", path.display())]

@@ -65,7 +65,14 @@ fn assert_document_holds(name: &str, expected: &[u8]) {
     assert!(found == expected, "example {name} of the document should be\n{}and is\n{}", dump(expected), dump(&found));
 }
 
-/// What checksums in a segment are bound to.
+/// The nonce of the document's opening.
+const NONCE: u64 = 0x1122_3344_5566_7788;
+/// Where the records of a segment begin.
+const RECORDS_AT: usize = 64;
+/// Where a slot tells of the log.
+const LOG_AT: usize = 1344;
+
+/// What the checksum of a segment's header is bound to.
 fn log_identity(number: u64) -> u64 {
     FILE_ID ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -75,6 +82,9 @@ fn stamp_pages(file: &mut [u8]) {
     for slot in 0..2 {
         let slot = &mut file[slot * SLOT_BYTES..(slot + 1) * SLOT_BYTES];
         slot[16..24].copy_from_slice(&FILE_ID.to_le_bytes());
+        if slot[LOG_AT..LOG_AT + 8] != [0; 8] {
+            slot[LOG_AT..LOG_AT + 8].copy_from_slice(&NONCE.to_le_bytes());
+        }
     }
     for (length, range) in [(SLOT_BYTES, 0..2 * SLOT_BYTES), (PAGE_BYTES, 2 * SLOT_BYTES..file.len())] {
         for offset in range.step_by(length) {
@@ -87,8 +97,10 @@ fn stamp_pages(file: &mut [u8]) {
 fn stamp_segment(segment: &mut [u8]) {
     let identity = log_identity(1);
     segment[16..24].copy_from_slice(&FILE_ID.to_le_bytes());
-    checksum::seal(identity, 0, &mut segment[..40]);
-    let mut position = 40;
+    segment[48..56].copy_from_slice(&NONCE.to_le_bytes());
+    checksum::seal(identity, 0, &mut segment[..RECORDS_AT]);
+    let identity = identity ^ NONCE;
+    let mut position = RECORDS_AT;
     while position < segment.len() {
         let body = u32::from_le_bytes(segment[position..position + 4].try_into().unwrap()) as usize;
         checksum::seal(identity, position as u64, &mut segment[position..position + body + 9]);
@@ -126,11 +138,19 @@ fn page(file: &[u8], number: usize) -> &[u8] {
     &file[number * PAGE_BYTES..(number + 1) * PAGE_BYTES]
 }
 
+/// The slot that counts.
+fn newest(file: &[u8]) -> &[u8] {
+    let turn = |slot: usize| u64::from_le_bytes(file[slot * SLOT_BYTES + 24..][..8].try_into().unwrap());
+    let slot = usize::from(turn(1) > turn(0));
+    &file[slot * SLOT_BYTES..(slot + 1) * SLOT_BYTES]
+}
+
 #[test]
 fn the_examples_of_the_document_are_what_the_code_writes() {
-    let (_, segment, file) = made();
+    let (before, segment, file) = made();
     assert_document_holds("segment", &segment);
-    assert_document_holds("slot", &file[..SLOT_BYTES]);
+    assert_document_holds("begun", newest(&before));
+    assert_document_holds("slot", newest(&file));
     assert_document_holds("page", page(&file, 16));
     assert_document_holds("directory", page(&file, 17));
     assert_document_holds("map", page(&file, 18));
@@ -153,9 +173,11 @@ fn check(files: &[(&str, Vec<u8>)]) {
 #[test]
 fn the_examples_of_the_document_are_read_as_it_says() {
     let (before, _, after) = made();
-    check(&[("f", before), ("f.log-1", example("segment"))]);
-    let mut file = example("slot");
-    file.extend_from_slice(&after[SLOT_BYTES..16 * PAGE_BYTES]);
+    let begun = [&example("begun"), &before[SLOT_BYTES..]].concat();
+    check(&[("f", begun), ("f.log-1", example("segment"))]);
+    let mut file = after[..SLOT_BYTES].to_vec();
+    file.extend(example("slot"));
+    assert_eq!(file.len(), 16 * PAGE_BYTES);
     for name in ["page", "directory", "map"] {
         file.extend(example(name));
     }

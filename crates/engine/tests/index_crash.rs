@@ -10,7 +10,7 @@ mod index_support;
 use index_support::{Change, Map, NAME, Numbers, entries, options};
 use ogive::Result;
 use ogive::index::{Kind, OpenOptions};
-use ogive::io::Storage;
+use ogive::io::{Storage, seed_random};
 use ogive_testkit::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -74,6 +74,8 @@ impl History {
 
     /// Does the steps; how many were acknowledged.
     fn run(&self, disk: &SimulatedDisk) -> usize {
+        // Every run up to a crash writes the same bytes, so that images are told apart by what matters.
+        seed_random(Some(disk.files().len() as u64));
         let mut done = 0;
         let mut work = || -> Result<()> {
             let mut index = open(&shared(disk))?;
@@ -105,10 +107,12 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Storage> {
     Arc::new(disk.clone())
 }
 
-/// Opens an index whose log is brought into the file after some transactions, without being asked to.
+/// Opens an index whose log is brought into the file after some transactions, without being asked to, and whose larger transactions
+/// do not fit in memory.
 fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     let mut options = OpenOptions::default();
     options.pages.checkpoint_bytes = 8192;
+    options.pages.transaction_bytes = 6_000;
     Numbers::open(storage, NAME, &options)
 }
 

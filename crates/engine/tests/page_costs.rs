@@ -7,6 +7,7 @@ mod page_support;
 use ogive::Error;
 use ogive::io::{MemoryStorage, Meter, Purpose, Storage};
 use ogive::page::{Durability, PageFile, PageNumber, PageOptions, Pages, Phase};
+use ogive_testkit::Random;
 use page_support::options;
 use std::sync::Arc;
 
@@ -108,6 +109,49 @@ fn with_no_budget_every_operation_reads_its_pages_once() {
     assert_eq!(tally.phases[&Phase::Search].pages_changed, 1);
 }
 
+/// Changes pages at random in one transaction, 24 bytes each time; the bytes of log that were written.
+fn change_at_random(meter: &Meter, file: &PageFile, first: PageNumber, pages: u32, changes: u64) -> u64 {
+    let mut random = Random::new(5);
+    meter.reset();
+    let mut tx = file.begin().unwrap();
+    for change in 0..changes {
+        tx.begin_operation();
+        let page = first + random.below(u64::from(pages)) as u32;
+        let at = 8 + 24 * random.below(160) as usize;
+        tx.edit(page, Purpose::Leaf)
+            .unwrap()
+            .write(at, &[change.to_le_bytes(), page.to_le_bytes().repeat(2).try_into().unwrap(), [7; 8]].concat());
+    }
+    tx.commit().unwrap();
+    meter.reset().writes_by_purpose[&Purpose::Log].bytes
+}
+
+#[test]
+fn a_transaction_larger_than_memory_takes_log_for_each_page_once_and_for_each_change() {
+    const PAGES: u32 = 600;
+    const CHANGES: u64 = 20_000;
+    // What a change takes: its record, and its share of the image that follows fifteen of them.
+    const CHANGE_BYTES: u64 = 50 + 4096 / 15;
+    let image_bytes = u64::from(PAGES) * 4200;
+    for budget_bytes in [0, 1 << 20, 64 << 20] {
+        let mut options = options(4096);
+        options.budget_bytes = budget_bytes;
+        options.transaction_bytes = 100_000;
+        // A limit that no snapshot keeps the log beyond is none.
+        options.log_limit_bytes = 1 << 20;
+        let (meter, file, first) = filled(&options, PAGES);
+        let once = change_at_random(&meter, &file, first, PAGES, u64::from(PAGES));
+        assert!(once <= image_bytes, "{once} bytes where each page changes once or so");
+        let often = change_at_random(&meter, &file, first, PAGES, CHANGES);
+        assert!(often <= image_bytes + CHANGES * CHANGE_BYTES, "{often} bytes for {CHANGES} changes");
+        // Few changes cost what they cost without any of this.
+        insert(&file, first, 1);
+        let before = file.statistics().log_bytes_written;
+        insert(&file, first, 2);
+        assert!(file.statistics().log_bytes_written - before <= 200);
+    }
+}
+
 #[test]
 fn resident_bytes_keep_the_top_of_the_tree() {
     let mut options = options(4096);
@@ -179,7 +223,11 @@ fn syncs_are_as_the_durability_says() {
         let mut options = options(4096);
         options.durability = durability;
         let (meter, file, page) = filled(&options, 3);
-        for count in 0..30 {
+        // The first commit begins a segment, whose header is durable before the page file leads to it.
+        insert(&file, page, 0);
+        file.sync().unwrap();
+        meter.reset();
+        for count in 1..31 {
             insert(&file, page, count);
         }
         assert_eq!(meter.snapshot().writes.file_syncs, syncs, "{durability:?}");

@@ -151,7 +151,9 @@ fn enumerate(seeds: std::ops::Range<u64>, steps: u32, random_images: u32, nested
             1 => Durability::AtCheckpoint,
             _ => Durability::EachCommit,
         };
-        let options = small([1_500, 100_000, 6_000][seed as usize % 3], durability);
+        let mut options = small([1_500, 100_000, 6_000][seed as usize % 3], durability);
+        // In half of the runs transactions spill: after each changed page, or each third.
+        options.transaction_bytes = [0, 0, 1, 2_000][seed as usize / 2 % 4];
         let crash = CrashOptions { random_images, stride: 1, seed };
         let outcome = enumerate_crashes(
             crash,

@@ -16,6 +16,8 @@ use std::sync::Arc;
 type Files = BTreeMap<String, Vec<u8>>;
 
 const PAGE: usize = 512;
+/// Bytes of the header of a segment.
+const LOG_HEADER: usize = 64;
 
 fn shared(storage: &MemoryStorage) -> Arc<dyn Storage> {
     Arc::new(storage.clone())
@@ -185,12 +187,117 @@ fn damage_in_the_middle_of_a_log_is_no_torn_tail() {
     assert!(refused > dropped && dropped > 0, "{refused} refused, {dropped} dropped");
 }
 
+/// The segment of the log that there is.
+fn log_of(files: &Files) -> String {
+    files.keys().find(|name| name.starts_with("f.log-")).unwrap().clone()
+}
+
+/// Both ways of opening must refuse these files.
+fn refused(files: &Files, what: &str) -> String {
+    let reading = PageFile::open_read_only(&shared(&with_files(files)), "f", &small()).unwrap_err();
+    let writing = PageFile::open(&shared(&with_files(files)), "f", &small()).unwrap_err();
+    for error in [&reading, &writing] {
+        assert!(matches!(error, Error::Damaged { .. }), "{what}: {error}");
+    }
+    writing.to_string()
+}
+
+/// Work on a copy of files that goes on by itself; what it leaves when it is killed, with its model.
+fn goes_on(files: &Files, model: &Model, seed: u64) -> (Files, Model) {
+    let storage = with_files(files);
+    let file = PageFile::open(&shared(&storage), "f", &small()).unwrap();
+    let mut random = Random::new(seed);
+    let mut model = model.clone();
+    for _ in 0..6 {
+        model = transact(&file, &model, &mut random, 8).unwrap();
+    }
+    (self::files(&storage), model)
+}
+
+#[test]
+fn a_log_that_is_lost_as_a_whole_is_no_empty_log() {
+    let (files, models, _) = example();
+    let log = log_of(&files);
+    let length = files[&log].len();
+    let mut missing = files.clone();
+    missing.remove(&log);
+    assert!(refused(&missing, "missing").contains("f.log-"), "the error names the segment");
+    let mut random = Random::new(3);
+    let noise: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
+    // The log of another file of the same age, and of this one at another number.
+    let (other, ..) = example();
+    let mut older = files[&log].clone();
+    older[12] ^= 1;
+    for (what, content) in [
+        ("emptied", Vec::new()),
+        ("zeroed", vec![0; length]),
+        ("cut within its header", files[&log][..40].to_vec()),
+        ("overwritten", noise),
+        ("of another file", other[&log_of(&other)].clone()),
+        ("of another number", older),
+    ] {
+        let mut lost = files.clone();
+        lost.insert(log.clone(), content);
+        refused(&lost, what);
+    }
+    assert_eq!(examine(&files, &models).map_err(|error| error.to_string()), Ok(models.len() - 1));
+}
+
+#[test]
+fn a_lost_segment_behind_another_is_no_empty_log() {
+    let (files, models, _) = example();
+    let storage = with_files(&files);
+    let file = PageFile::open(&shared(&storage), "f", &small()).unwrap();
+    // The snapshot keeps the segments before, while commits go on in others.
+    let snapshot = file.snapshot().unwrap();
+    let mut random = Random::new(1);
+    let mut model = transact(&file, models.last().unwrap(), &mut random, 8).unwrap();
+    for _ in 0..2 {
+        file.checkpoint().unwrap();
+        model = transact(&file, &model, &mut random, 8).unwrap();
+    }
+    let all = self::files(&storage);
+    drop((snapshot, file));
+    let logs: Vec<String> = all.keys().filter(|name| name.starts_with("f.log-")).cloned().collect();
+    assert!(logs.len() >= 3, "{logs:?}");
+    assert!(examine(&all, std::slice::from_ref(&model)).is_ok());
+    for log in &logs {
+        let mut lost = all.clone();
+        lost.remove(log);
+        refused(&lost, log);
+        let mut lost = all.clone();
+        lost.get_mut(log).unwrap().fill(0);
+        refused(&lost, log);
+    }
+}
+
+#[test]
+fn what_two_copies_wrote_after_they_parted_does_not_pass_for_each_others() {
+    let (with_log, models, closed) = example();
+    for (what, start) in [("closed", &closed), ("killed", &with_log)] {
+        let (left, model) = goes_on(start, models.last().unwrap(), 1);
+        let (right, _) = goes_on(start, models.last().unwrap(), 2);
+        assert!(examine(&left, std::slice::from_ref(&model)).is_ok(), "{what}");
+        let new = |files: &Files| files.keys().rfind(|name| name.starts_with("f.log-")).unwrap().clone();
+        assert_eq!(new(&left), new(&right), "{what}: the numbers are the same");
+        for swapped in [new(&left), "f".to_owned()] {
+            let mut mixed = left.clone();
+            mixed.insert(swapped.clone(), right[&swapped].clone());
+            refused(&mixed, &format!("{what}: {swapped}"));
+        }
+        // The file of a time before, beside the log that went on.
+        let mut mixed = left.clone();
+        mixed.insert("f".into(), start["f"].clone());
+        refused(&mixed, &format!("{what}: an older page file"));
+    }
+}
+
 #[test]
 fn a_log_that_was_cut_off_holds_the_commits_before_the_cut() {
     let (files, models, _) = example();
     let name = files.keys().find(|name| name.starts_with("f.log-")).unwrap().clone();
     let mut before = models.len();
-    for length in (0..files[&name].len()).rev() {
+    for length in (LOG_HEADER..files[&name].len()).rev() {
         let mut cut = files.clone();
         cut.get_mut(&name).unwrap().truncate(length);
         let index = examine(&cut, &models).unwrap();
@@ -209,7 +316,7 @@ fn garbage_behind_a_log_is_dropped() {
     huge.extend_from_slice(&[1; 50]);
     let mut long = 100_000_u32.to_le_bytes().to_vec();
     long.extend_from_slice(&[1; 50]);
-    let again = log[40..].to_vec();
+    let again = log[LOG_HEADER..].to_vec();
     for (what, tail) in [
         ("zeros", vec![0; 5_000]),
         ("a huge length", huge),

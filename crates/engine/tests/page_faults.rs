@@ -16,6 +16,7 @@ fn small() -> PageOptions {
     let mut options = options(512);
     options.budget_bytes = 0;
     options.checkpoint_bytes = 6_000;
+    options.transaction_bytes = 3_000;
     options
 }
 

@@ -68,6 +68,8 @@ fn various(seed: u64) -> PageOptions {
         1 => Durability::AtCheckpoint,
         _ => Durability::EachCommit,
     };
+    // Whether transactions spill: never, after each changed page, or after some.
+    options.transaction_bytes = [0, 0, 1, 9_000][seed as usize / 4 % 4];
     options
 }
 

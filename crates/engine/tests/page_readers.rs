@@ -290,7 +290,7 @@ fn past_the_limit_of_the_log_the_writer_is_told_and_readers_go_on() {
         assert!(number < 10_000, "no limit");
     };
     assert!(matches!(error, Error::LogFull { .. }), "{error}");
-    assert!(error.to_string().contains("snapshot"), "{error}");
+    assert!(error.to_string().contains("a snapshot of commit 1, which this process holds, keeps it"), "{error}");
     assert_eq!(snapshot.state(), 0_u64.to_le_bytes());
     for &page in &pages {
         // The old snapshot may not have all of these pages.

@@ -4,6 +4,7 @@ use super::profile::Profile;
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper};
 use crate::error::Result;
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -208,8 +209,26 @@ impl Default for StepClock {
     }
 }
 
+thread_local! {
+    static DRAWN: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// From now on [`random_u64`] draws the numbers that follow `seed` on this thread, so that a test can repeat a run byte by byte; or
+/// with `None` random ones again.
+pub fn seed_random(seed: Option<u64>) {
+    DRAWN.set(seed);
+}
+
 /// A number that differs from call to call and from run to run; not for cryptography.
 pub fn random_u64() -> u64 {
+    if let Some(drawn) = DRAWN.get() {
+        // SplitMix64.
+        let next = drawn.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        DRAWN.set(Some(next));
+        let mixed = (next ^ next >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        return mixed ^ mixed >> 31;
+    }
     // Each `RandomState` has its own keys, seeded by the operating system.
     RandomState::new().build_hasher().finish()
 }

@@ -1,5 +1,6 @@
 //! Files of the local file system: through the page cache, or past it with O_DIRECT.
 
+use super::links;
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
 use super::storage::{
     FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
@@ -27,7 +28,11 @@ const KEPT_SCRATCH_BYTES: usize = 1 << 20;
 /// is not defined by the operating system. Direct reads see only what was synced, so sync a file before opening it.
 #[derive(Clone, Debug)]
 pub struct LocalStorage {
+    /// As it was given: for messages.
     root: PathBuf,
+    /// Where that led when the directory was first found there: a link that is turned elsewhere later, and another working
+    /// directory, change nothing for who is at work.
+    place: Arc<OnceLock<PathBuf>>,
     direct: bool,
     direct_writes: bool,
     refused_direct: Arc<AtomicBool>,
@@ -38,7 +43,7 @@ impl LocalStorage {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
-        Self { root, direct: false, direct_writes: false, refused_direct: Arc::default() }
+        Self { root, place: Arc::default(), direct: false, direct_writes: false, refused_direct: Arc::default() }
     }
 
     /// Files under the directory `root`, read past the page cache (O_DIRECT). Where the system or the file system
@@ -72,11 +77,21 @@ impl LocalStorage {
         }
     }
 
-    /// The directory that `path` names a file in, and the name: what a command line needs to open a file by its path.
+    /// The directory that `path` names a file in, and the name: what a command line needs to open a file by its path. A symbolic link is
+    /// followed, whether its target is there or not, so that locks, logs and temporary files lie beside the file itself, whatever
+    /// path leads to it.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] when `path` does not end in a file name of valid Unicode.
+    /// [`Error::InvalidArgument`] when `path`, or what it links to, does not end in a file name of valid Unicode.
     pub fn split_path(path: &Path) -> Result<(PathBuf, String)> {
+        Self::split_link(&links::follow(path)?)
+    }
+
+    /// As [`Self::split_path`], of a link itself.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn split_link(path: &Path) -> Result<(PathBuf, String)> {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or_else(|| {
             Error::InvalidArgument(format!("{} does not name a file; give a path that ends in a name", path.display()))
         })?;
@@ -88,24 +103,37 @@ impl LocalStorage {
         self.refused_direct.load(Ordering::Relaxed)
     }
 
-    fn full_path(&self, name: &str) -> Result<PathBuf> {
+    /// The path of a name for messages, and the one to be used.
+    fn full_path(&self, name: &str) -> Result<(PathBuf, PathBuf)> {
         check_name(name)?;
-        Ok(self.root.join(name))
+        Ok((self.root.join(name), self.place().join(name)))
+    }
+
+    /// The directory. Looked for until it is there.
+    fn place(&self) -> &Path {
+        if self.place.get().is_none()
+            && let Ok(place) = self.root.canonicalize()
+        {
+            return self.place.get_or_init(|| place);
+        }
+        self.place.get().unwrap_or(&self.root)
     }
 
     fn open_reader(&self, path: &Path, writes: bool) -> io::Result<Reader> {
         if self.direct {
             if let Some((file, alignment)) = direct::open(path, writes)? {
-                return Ok(Reader::Direct { file, alignment, fallback: OnceLock::new() });
+                let path = path.to_path_buf();
+                return Ok(Reader::Direct { file, alignment, fallback: OnceLock::new(), path });
             }
             self.refused_direct.store(true, Ordering::Relaxed);
         }
         OpenOptions::new().read(true).write(writes).open(path).map(Reader::Buffered)
     }
 
-    fn open_file(&self, path: PathBuf, writes: bool) -> Result<LocalReader> {
+    fn open_file(&self, name: &str, writes: bool) -> Result<LocalReader> {
+        let (path, place) = self.full_path(name)?;
         let failed = |source| Error::io("open", &path, source);
-        let reader = self.open_reader(&path, writes).map_err(failed)?;
+        let reader = self.open_reader(&place, writes).map_err(failed)?;
         let metadata = reader.file().metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
@@ -123,11 +151,11 @@ impl LocalStorage {
 
 impl Storage for LocalStorage {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(self.open_file(self.full_path(name)?, false)?))
+        Ok(Arc::new(self.open_file(name, false)?))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(LocalUpdater::new(self.open_file(self.full_path(name)?, true)?)))
+        Ok(Arc::new(LocalUpdater::new(self.open_file(name, true)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
@@ -136,39 +164,39 @@ impl Storage for LocalStorage {
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        let path = self.full_path(name)?;
+        let (path, place) = self.full_path(name)?;
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
-            .open(&path)
+            .open(place)
             .map_err(|source| Error::io("create", &path, source))?;
         if self.direct_writes {
             let direct = Self { direct: true, ..self.clone() };
-            return Ok(Box::new(StreamWriter::new(direct.open_file(path, true)?)));
+            return Ok(Box::new(StreamWriter::new(direct.open_file(name, true)?)));
         }
         Ok(Box::new(LocalWriter { file, length_bytes: 0, poisoned: false, path }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
-        let source = self.full_path(from)?;
-        let target = self.full_path(to)?;
-        fs::rename(&source, target).map_err(|error| Error::io("rename", source, error))
+        let (path, source) = self.full_path(from)?;
+        let (_, target) = self.full_path(to)?;
+        fs::rename(source, target).map_err(|error| Error::io("rename", path, error))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
-        let path = self.full_path(name)?;
-        fs::remove_file(&path).map_err(|source| Error::io("remove", path, source))
+        let (path, place) = self.full_path(name)?;
+        fs::remove_file(place).map_err(|source| Error::io("remove", path, source))
     }
 
     fn exists(&self, name: &str) -> Result<bool> {
-        let path = self.full_path(name)?;
-        path.try_exists().map_err(|source| Error::io("look for", path, source))
+        let (path, place) = self.full_path(name)?;
+        place.try_exists().map_err(|source| Error::io("look for", path, source))
     }
 
     fn list(&self) -> Result<Vec<String>> {
         let failed = |source| Error::io("list", &self.root, source);
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.root).map_err(failed)? {
+        for entry in fs::read_dir(self.place()).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             // A name that is not Unicode is none of ours, and neither is a directory.
             if let (Ok(name), false) = (entry.file_name().into_string(), entry.file_type().map_err(failed)?.is_dir()) {
@@ -182,17 +210,17 @@ impl Storage for LocalStorage {
     fn sync_directory(&self) -> Result<()> {
         // Elsewhere a directory cannot be opened as a file, and its entries are durable with the files themselves.
         #[cfg(unix)]
-        File::open(&self.root)
+        File::open(self.place())
             .and_then(|directory| directory.sync_all())
             .map_err(|source| Error::io("sync the directory", &self.root, source))?;
         Ok(())
     }
 
     fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        let path = self.full_path(name)?;
+        let (path, place) = self.full_path(name)?;
         let failed = |source| Error::io("lock", &path, source);
         let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed)?;
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(place).map_err(failed)?;
         // The lock belongs to this open file (flock), not to the process: a second open in the same process conflicts,
         // and closing another descriptor of the file releases nothing.
         match file.try_lock() {
@@ -207,14 +235,19 @@ impl Storage for LocalStorage {
     }
 
     fn folder(&self) -> Option<&Path> {
-        Some(&self.root)
+        Some(self.place())
+    }
+
+    fn check_only_name(&self, name: &str) -> Result<()> {
+        let (path, place) = self.full_path(name)?;
+        links::check_only_name(&path, &place)
     }
 
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
         if let Some(folder) = target.folder() {
-            let source = self.full_path(name)?;
+            let (_, source) = self.full_path(name)?;
             check_name(new_name)?;
-            match fs::hard_link(&source, folder.join(new_name)) {
+            match fs::hard_link(source, folder.join(new_name)) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     return Err(Error::io("link", folder.join(new_name), error));
@@ -240,8 +273,8 @@ impl FileLock for LocalLock {}
 pub(super) enum Reader {
     /// Through the page cache.
     Buffered(File),
-    /// Past it. `fallback` is the same file through the page cache, opened once a direct read has been refused.
-    Direct { file: File, alignment: usize, fallback: OnceLock<File> },
+    /// Past it. `fallback` is the same file through the page cache, opened at `path` once a direct read has been refused.
+    Direct { file: File, alignment: usize, fallback: OnceLock<File>, path: PathBuf },
 }
 
 impl Reader {
@@ -288,14 +321,18 @@ impl LocalReader {
     /// when it is used.
     pub(super) fn fall_back<'a>(&self, fallback: &'a OnceLock<File>) -> io::Result<&'a File> {
         self.refused_direct.store(true, Ordering::Relaxed);
-        let buffered = OpenOptions::new().read(true).write(self.writes).open(&self.path)?;
+        let path = match &self.reader {
+            Reader::Direct { path, .. } => path,
+            Reader::Buffered(_) => &self.path,
+        };
+        let buffered = OpenOptions::new().read(true).write(self.writes).open(path)?;
         Ok(fallback.get_or_init(|| buffered))
     }
 
     fn fill(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         let (file, alignment, fallback) = match &self.reader {
             Reader::Buffered(file) => return read_exactly(file, buffer, offset),
-            Reader::Direct { file, alignment, fallback } => (file, *alignment, fallback),
+            Reader::Direct { file, alignment, fallback, .. } => (file, *alignment, fallback),
         };
         if let Some(buffered) = fallback.get() {
             return read_exactly(buffered, buffer, offset);

@@ -10,6 +10,7 @@
 
 mod behind;
 mod clock;
+mod links;
 mod local;
 mod measure;
 mod memory;
@@ -26,7 +27,7 @@ mod worker;
 mod wrapper;
 
 pub(crate) use behind::{BehindOptions, WriteBehind};
-pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64};
+pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;

@@ -86,6 +86,15 @@ pub trait Storage: Debug + Send + Sync {
     /// The full path of a name, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
+    /// Refuses a file that other names lead to as well: a symbolic link, or one of several hard links. For files whose lock and
+    /// log are found by their name, so that under another name they would have others. Only a file system has such names.
+    ///
+    /// # Errors
+    /// [`Error::OtherNames`].
+    fn check_only_name(&self, name: &str) -> Result<()> {
+        check_name(name)
+    }
+
     /// The folder of the local file system that holds the files as they are, if there is one: files can be linked there.
     fn folder(&self) -> Option<&Path> {
         None

@@ -48,7 +48,7 @@ impl LocalUpdater {
     fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let (file, alignment, fallback) = match &self.reader.reader {
             Reader::Buffered(file) => return write_exactly(file, bytes, offset),
-            Reader::Direct { file, alignment, fallback } => (file, *alignment, fallback),
+            Reader::Direct { file, alignment, fallback, .. } => (file, *alignment, fallback),
         };
         if let Some(buffered) = fallback.get() {
             return write_exactly(buffered, bytes, offset);

@@ -95,6 +95,10 @@ impl<W: StorageWrapper> Storage for W {
     fn path(&self, name: &str) -> PathBuf {
         self.inner().path(name)
     }
+
+    fn check_only_name(&self, name: &str) -> Result<()> {
+        self.inner().check_only_name(name)
+    }
 }
 
 /// A [`ReadableFile`] around another, which changes how it is read.

@@ -12,5 +12,5 @@ mod writer;
 
 pub(crate) use record::{BODY_BYTES_MAX, RecordPlace};
 pub(crate) use replay::{Commit, Entry, Records, Visit, replay, replay_records};
-pub(crate) use segment::{Segment, SegmentHeader, SegmentWriter, segment_name, segment_numbers};
+pub(crate) use segment::{Segment, SegmentHeader, SegmentId, SegmentWriter, segment_name, segment_numbers};
 pub(crate) use writer::RecordWriter;

@@ -11,19 +11,36 @@ use std::sync::Arc;
 /// First bytes of every segment.
 const MAGIC: &[u8; 8] = b"OGIVELOG";
 
-/// The newest version of the format of segments known here.
-const VERSION: u32 = 1;
+/// The newest version of the format of segments known here. Version 1 had no nonces, and did not lead to the segment before.
+const VERSION: u32 = 2;
 
-/// `magic | version: u32 | number: u32 | owner: u64 | base: u64 | note: u32 | checksum: u32`.
-const HEADER_BYTES: usize = 40;
+/// What both versions begin with: `magic | version: u32 | number: u32 | owner: u64 | base: u64 | note: u32`.
+const COMMON_BYTES: usize = 36;
+
+/// Then `checksum: u32`.
+const HEADER_BYTES_1: usize = COMMON_BYTES + checksum::CHECKSUM_BYTES;
+
+/// Then `previous number: u32 | previous nonce: u64 | nonce: u64 | zeros: u32 | checksum: u32`.
+const HEADER_BYTES_2: usize = 64;
+
+/// Which segment: what leads to a segment says both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SegmentId {
+    /// Its number; 0 stands for no segment.
+    pub(crate) number: u32,
+    /// Drawn by the opening that wrote it, so that a copy of the file, which goes on with the same numbers, has others. 0 in version 1.
+    pub(crate) nonce: u64,
+}
 
 /// What a segment says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     /// Identity of the file that the log belongs to.
     pub(crate) owner: u64,
-    /// Number of the segment; none is used twice.
-    pub(crate) number: u32,
+    /// Which segment it is.
+    pub(crate) id: SegmentId,
+    /// The segment before it that is still needed, if there is one; version 1 does not say.
+    pub(crate) previous: SegmentId,
     /// Sequence number of the last commit before the segment.
     pub(crate) base: u64,
     /// What the owner wants to find here again.
@@ -34,32 +51,45 @@ impl SegmentHeader {
     fn encode(self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&self.number.to_le_bytes());
+        bytes.extend_from_slice(&self.id.number.to_le_bytes());
         bytes.extend_from_slice(&self.owner.to_le_bytes());
         bytes.extend_from_slice(&self.base.to_le_bytes());
         bytes.extend_from_slice(&self.note.to_le_bytes());
-        bytes.extend_from_slice(&[0; checksum::CHECKSUM_BYTES]);
-        checksum::seal(identity(self.owner, self.number.into()), 0, &mut bytes);
+        bytes.extend_from_slice(&self.previous.number.to_le_bytes());
+        bytes.extend_from_slice(&self.previous.nonce.to_le_bytes());
+        bytes.extend_from_slice(&self.id.nonce.to_le_bytes());
+        bytes.resize(HEADER_BYTES_2, 0);
+        checksum::seal(identity(self.owner, self.id.number.into()), 0, &mut bytes);
         bytes
     }
 
-    /// Reads the header of segment `number` of `owner`; `None` where the file does not begin with one, as after a crash.
+    /// Reads the header of segment `number` of `owner`; `None` where the file does not begin with one.
     pub(crate) fn read(file: &dyn ReadableFile, owner: u64, number: u32) -> Result<Option<Self>> {
-        if file.len() < HEADER_BYTES as u64 {
-            return Ok(None);
-        }
-        let mut bytes = [0; HEADER_BYTES];
-        file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Log })?;
+        let mut bytes = [0; HEADER_BYTES_2];
+        let length = file.len().min(HEADER_BYTES_2 as u64) as usize;
+        file.read(ReadRequest { offset: 0, buffer: &mut bytes[..length], purpose: Purpose::Log })?;
         let word = |offset: usize| {
             u32::from_le_bytes([bytes[offset], bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]])
         };
-        if bytes[..8] == MAGIC[..] && word(8) > VERSION {
-            return Err(Error::UnknownVersion { path: file.path().into(), found: word(8), supported: VERSION });
+        if bytes[..8] != MAGIC[..] {
+            return Ok(None);
         }
-        let valid = bytes[..8] == MAGIC[..] && checksum::check(identity(owner, number.into()), 0, &bytes);
+        let version = word(8);
+        if version > VERSION {
+            return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: VERSION });
+        }
+        let header_bytes = if version < VERSION { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
+        if length < header_bytes || !checksum::check(identity(owner, number.into()), 0, &bytes[..header_bytes]) {
+            return Ok(None);
+        }
         let long = |offset: usize| record::u64_at(&bytes, offset);
-        let header = Self { owner: long(16), number: word(12), base: long(24), note: word(32) };
-        Ok((valid && header.owner == owner && header.number == number).then_some(header))
+        let (previous, nonce) = match version {
+            VERSION => (SegmentId { number: word(36), nonce: long(40) }, long(48)),
+            _ => (SegmentId::default(), 0),
+        };
+        let id = SegmentId { number: word(12), nonce };
+        let header = Self { owner: long(16), id, previous, base: long(24), note: word(32) };
+        Ok((header.owner == owner && id.number == number).then_some(header))
     }
 }
 
@@ -84,28 +114,28 @@ pub(crate) fn segment_numbers(storage: &dyn Storage, name: &str) -> Result<Vec<u
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) file: Arc<dyn ReadableFile>,
-    pub(crate) number: u32,
+    pub(crate) id: SegmentId,
     identity: u64,
 }
 
 impl Segment {
-    pub(crate) fn new(file: Arc<dyn ReadableFile>, owner: u64, number: u32) -> Self {
-        Self { file, number, identity: identity(owner, number.into()) }
+    pub(crate) fn new(file: Arc<dyn ReadableFile>, owner: u64, id: SegmentId) -> Self {
+        Self { file, id, identity: identity(owner, id.number.into()) ^ id.nonce }
+    }
+
+    /// The number of the segment.
+    pub(crate) fn number(&self) -> u32 {
+        self.id.number
     }
 
     /// The records of the segment, to be walked over.
     pub(super) fn records(&self) -> Records<'_> {
-        Records { file: &*self.file, identity: self.identity, start: HEADER_BYTES as u64 }
+        // Only version 1 has no nonce.
+        let start = if self.id.nonce == 0 { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
+        Records { file: &*self.file, identity: self.identity, start: start as u64 }
     }
 
-    /// The body of a record that was found valid when it was written or replayed.
-    pub(crate) fn read(&self, place: RecordPlace) -> Result<Vec<u8>> {
-        let mut frame = vec![0; place.body_bytes as usize + FRAME_BYTES];
-        self.file.read(ReadRequest { offset: place.position, buffer: &mut frame, purpose: Purpose::Log })?;
-        self.body(place, &frame)
-    }
-
-    /// The bodies of many records, as many reads at a time as the storage serves at once.
+    /// The bodies of records that were found valid when they were written or replayed, as many reads at a time as the storage serves at once.
     pub(crate) fn read_many(&self, places: &[RecordPlace]) -> Result<Vec<Vec<u8>>> {
         let mut frames: Vec<Vec<u8>> =
             places.iter().map(|place| vec![0; place.body_bytes as usize + FRAME_BYTES]).collect();
@@ -134,11 +164,15 @@ pub(crate) struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    /// Creates a segment. It is durable under its name once it and the directory are synced.
+    /// Creates a segment. Its header is durable, under its name, when this returns: so whatever leads to the segment from then on proves
+    /// that it was there.
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: SegmentHeader) -> Result<Self> {
-        let file = storage.create_update(&segment_name(name, header.number))?;
-        let segment = Arc::new(Segment::new(Arc::<dyn UpdatableFile>::clone(&file), header.owner, header.number));
-        let records = RecordWriter::new(file, segment.identity, &header.encode());
+        let file = storage.create_update(&segment_name(name, header.id.number))?;
+        let segment = Arc::new(Segment::new(Arc::<dyn UpdatableFile>::clone(&file), header.owner, header.id));
+        let mut records = RecordWriter::new(file, segment.identity, &header.encode());
+        records.flush()?;
+        records.sync()?;
+        storage.sync_directory()?;
         Ok(Self { segment, records })
     }
 

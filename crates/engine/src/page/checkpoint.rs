@@ -53,16 +53,19 @@ impl Writer {
         let Some(last) = self.sealed[..passed].last().cloned() else {
             return Ok(());
         };
-        self.sync(shared)?;
+        self.sync()?;
         self.epoch = self.epoch.wrapping_add(1);
-        let pages = shared.log_map().pages_through(last.number);
+        let pages = shared.log_map().pages_through(last.id.number);
         self.write_pages(shared, &pages, &last)?;
         let released = self.write_map(shared)?;
         self.file.sync()?;
         let directory = self.places.directory.first().map_or((0, 0), |&page| (page, self.epoch));
-        let first_segment = self.sealed.get(passed).map_or_else(|| self.segment_number(), |sealed| sealed.number);
+        let first_segment = self.sealed.get(passed).map_or_else(|| self.segment_number(), |sealed| sealed.id.number);
+        // What grows was led to when it began; where nothing is left, there is no log.
+        let left = self.segment.as_ref().map(|segment| segment.segment.id);
+        let left = left.or_else(|| self.sealed[passed..].last().map(|sealed| sealed.id));
         let header = Header {
-            checkpoint: self.header.checkpoint + 1,
+            last_segment: Some(left.unwrap_or_default()),
             sequence: last.sequence,
             epoch: self.epoch,
             first_segment,
@@ -71,9 +74,7 @@ impl Writer {
             state: last.state.to_vec(),
             ..self.header.clone()
         };
-        header.write(&*self.file)?;
-        self.file.sync()?;
-        self.header = header;
+        self.write_header(header)?;
         self.forget_log(shared, &pages, &last, passed, &released)
     }
 
@@ -81,7 +82,7 @@ impl Writer {
     fn write_pages(&self, shared: &Shared, pages: &[(PageNumber, u64)], last: &Sealed) -> Result<()> {
         let mut combiner = Combiner::default();
         let free: BTreeSet<PageNumber> =
-            self.space.held_through(last.number).flat_map(|(first, pages)| first..first + pages).collect();
+            self.space.held_through(last.id.number).flat_map(|(first, pages)| first..first + pages).collect();
         let written = pages.iter().filter(|(number, _)| !free.contains(number));
         let all: Vec<(PageNumber, u64)> = written.clone().copied().collect();
         for batch in all.chunks(BATCH_PAGES) {
@@ -176,8 +177,8 @@ impl Writer {
         for &(number, version) in pages {
             shared.pool.rename(number, version, IN_FILE);
         }
-        shared.log_map_mut().drop_through(last.number);
-        self.space.release_through(last.number);
+        shared.log_map_mut().drop_through(last.id.number);
+        self.space.release_through(last.id.number);
         for &page in released {
             self.space.clean.insert(page, 1);
         }
@@ -214,9 +215,9 @@ fn pages_from_log(shared: &Shared, batch: &[(PageNumber, u64)], sequence: u64) -
 }
 
 /// The bodies of records: from memory, and from the segments, one after the other.
-fn read_records(records: &[(Arc<Segment>, Version)]) -> Result<Vec<Arc<[u8]>>> {
+pub(super) fn read_records(records: &[(Arc<Segment>, Version)]) -> Result<Vec<Arc<[u8]>>> {
     let mut bodies = Vec::with_capacity(records.len());
-    for run in records.chunk_by(|a, b| a.0.number == b.0.number) {
+    for run in records.chunk_by(|a, b| a.0.id == b.0.id) {
         let missing = run.iter().filter(|(_, version)| version.body.is_none());
         let mut read = run[0].0.read_many(&missing.map(|(_, version)| version.place).collect::<Vec<_>>())?.into_iter();
         let kept = |version: &Version| version.body.clone();

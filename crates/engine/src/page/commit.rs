@@ -6,10 +6,11 @@ use super::extents::Extent;
 use super::header::STATE_BYTES_MAX;
 use super::log_map::Version;
 use super::options::Durability;
-use super::pages::{Page, PageNumber};
+use super::pages::PageNumber;
 use super::pool::IN_FILE;
 use super::records::{self, ALLOCATED, DELTA, EXTENTS_MAX, FREED, FRESH, IMAGE, STATE};
 use super::shared::Shared;
+use super::spill::Spilled;
 use super::transaction::Transaction;
 use super::writer::Writer;
 use crate::error::{Error, Result};
@@ -35,11 +36,6 @@ impl Transaction {
         }
         let shared = Arc::clone(&self.shared);
         shared.check_poison()?;
-        let log_bytes = self.writer_mut()?.log_bytes();
-        if log_bytes > shared.options.log_limit_bytes {
-            let limit = shared.options.log_limit_bytes;
-            return Err(Error::LogFull { path: shared.store.path.clone(), log_bytes, limit });
-        }
         let outcome = self.log_all(&shared, &old_state);
         let sequence = shared.poison_on_error(outcome)?;
         self.publish(&shared, sequence);
@@ -77,7 +73,7 @@ impl Transaction {
     }
 
     /// Logs the changed pages; afterwards they are all among the spilled ones.
-    fn log_pages(&mut self, shared: &Shared, sequence: u64) -> Result<()> {
+    pub(super) fn log_pages(&mut self, shared: &Shared, sequence: u64) -> Result<()> {
         let mut numbers: Vec<PageNumber> = self.dirty.keys().copied().collect();
         numbers.sort_unstable();
         for number in numbers {
@@ -86,15 +82,9 @@ impl Transaction {
             };
             let writer = self.writer.as_deref_mut();
             let writer = writer.ok_or_else(|| Error::Poisoned { path: shared.store.path.clone() })?;
-            let versions = self.spilled.entry(number).or_default();
-            if versions.is_empty() && !dirty.whole && dirty.changes.as_bytes().is_empty() {
-                // Opened for changes, but none were made.
-                self.spilled.remove(&number);
-                continue;
-            }
             let segment = writer.segment_mut(shared)?;
-            if let Some(version) = log_page(shared, segment, number, dirty, sequence, versions.last())? {
-                versions.push(version);
+            if let Some(version) = log_page(shared, segment, number, dirty, sequence, &self.spilled)? {
+                self.spilled.add(number, version);
             }
         }
         Ok(())
@@ -156,44 +146,6 @@ impl Transaction {
         current.state = std::mem::take(&mut self.state).into();
         current.page_count = writer.space.page_count;
     }
-
-    /// Writes all changed pages to the log and lets go of them.
-    pub(super) fn spill(&mut self) -> Result<()> {
-        let shared = Arc::clone(&self.shared);
-        shared.check_poison()?;
-        let sequence = shared.current().sequence + 1;
-        let outcome = self.spill_pages(&shared, sequence);
-        shared.poison_on_error(outcome)
-    }
-
-    fn spill_pages(&mut self, shared: &Shared, sequence: u64) -> Result<()> {
-        let before = self.writer_mut()?.segment_mut(shared)?.position();
-        self.first_spilled.get_or_insert(before);
-        self.log_pages(shared, sequence)?;
-        let segment = self.writer_mut()?.segment_mut(shared)?;
-        segment.flush()?;
-        shared.counters.log_bytes_written.fetch_add(segment.position() - before, Ordering::Relaxed);
-        self.dirty.clear();
-        Ok(())
-    }
-
-    /// A page whose changes are in the log already.
-    pub(super) fn read_spilled(&self, number: PageNumber, versions: &[Version]) -> Result<Page> {
-        let sequence = self.view.as_ref().map_or(0, |view| view.sequence);
-        let map = self.shared.log_map();
-        let start = versions.iter().rposition(|version| version.is_image);
-        let mut records = match start {
-            Some(_) => Vec::new(),
-            None => map.records(number, sequence).unwrap_or_default(),
-        };
-        drop(map);
-        let writer = self.writer.as_ref().and_then(|writer| writer.segment.as_ref());
-        if let Some(segment) = writer {
-            let own = versions[start.unwrap_or(0)..].iter();
-            records.extend(own.map(|version| (Arc::clone(&segment.segment), version.clone())));
-        }
-        self.shared.materialise(number, &records)
-    }
 }
 
 /// Logs one page as an image or as changes, whichever is right; `None` where nothing changed.
@@ -203,29 +155,30 @@ fn log_page(
     number: PageNumber,
     dirty: &mut Dirty,
     sequence: u64,
-    spilled: Option<&Version>,
+    spilled: &Spilled,
 ) -> Result<Option<Version>> {
     let changes = dirty.changes.as_bytes();
     if !dirty.whole && changes.is_empty() {
         return Ok(None);
     }
-    let chain = shared.log_map().chain(number, segment.segment.number);
+    let chain = spilled.chain(number, shared.log_map().chain(number, segment.segment.number()));
     let short = chain.is_some_and(|chain| {
         chain.changes < CHAIN_CHANGES_MAX && chain.bytes + changes.len() < shared.store.payload_bytes()
     });
-    let as_changes = !dirty.whole && short && spilled.is_none();
+    let as_changes = !dirty.whole && short;
     let head = number.to_le_bytes();
     let (place, body) = if as_changes {
         shared.counters.changes_logged.fetch_add(1, Ordering::Relaxed);
         // Beyond its memory the map grows only while a reader keeps checkpoints back.
-        let has_room = shared.log_map().held_bytes() < shared.options.log_map_bytes();
+        let held_bytes = shared.log_map().held_bytes() + spilled.held_bytes();
+        let has_room = held_bytes < shared.options.log_map_bytes();
         let body = has_room.then(|| [&head, changes].concat().into());
         (segment.append(DELTA, &[&head, changes])?, body)
     } else {
         shared.counters.images_logged.fetch_add(1, Ordering::Relaxed);
         (segment.append(IMAGE, &[&head, records::without_zeros_at_end(&dirty.page)])?, None)
     };
-    Ok(Some(Version { sequence, place, segment: segment.segment.number, is_image: !as_changes, body }))
+    Ok(Some(Version { sequence, place, segment: segment.segment.number(), is_image: !as_changes, body }))
 }
 
 fn log_extents(segment: &mut SegmentWriter, kind: u8, head: &[u8], extents: &[Extent]) -> Result<()> {
@@ -245,6 +198,6 @@ impl Writer {
             Durability::Grouped { commits, bytes } => self.waiting_commits >= commits || self.waiting_bytes >= bytes,
             Durability::AtCheckpoint => false,
         };
-        if due { self.sync(shared) } else { Ok(()) }
+        if due { self.sync() } else { Ok(()) }
     }
 }

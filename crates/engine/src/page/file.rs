@@ -2,10 +2,11 @@
 
 use super::epochs;
 use super::header::{self, Header, USER_BYTES_MAX};
+use super::log_chain::FoundSegment;
 use super::options::PageOptions;
 use super::pool::Pool;
 use super::readers::Registration;
-use super::recover::{FoundSegment, Recovery};
+use super::recover::Recovery;
 use super::shared::{Current, PageStore, Shared};
 use super::snapshot::{Snapshot, View};
 use super::space::Space;
@@ -15,7 +16,7 @@ use super::writer::Writer;
 use crate::error::{Error, Result};
 use crate::io::sync::{Condvar, Mutex, RwLock};
 use crate::io::{FileLock, ReadableFile, Storage, UpdatableFile, random_u64};
-use crate::log::{segment_name, segment_numbers};
+use crate::log::{SegmentId, segment_name, segment_numbers};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -47,6 +48,7 @@ impl PageFile {
             let detail = format!("a header of {} bytes is too long; it may have {USER_BYTES_MAX}", header.len());
             return Err(Error::InvalidArgument(detail));
         }
+        storage.check_only_name(name)?;
         let lock = storage.lock(&lock_name(name))?;
         if storage.exists(name)? {
             return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
@@ -62,12 +64,14 @@ impl PageFile {
     /// Opens a file for reading and writing, and recovers it where its last writer did not close it.
     ///
     /// # Errors
-    /// [`Error::Locked`] while somebody else, here or in another process, has it open for writing; [`Error::NotAPageFile`];
+    /// [`Error::Locked`] while somebody else, here or in another process, has it open for writing; [`Error::OtherNames`] for a symbolic
+    /// link, and where several hard links lead to the file; [`Error::NotAPageFile`];
     /// [`Error::UnknownVersion`]; [`Error::Io`], [`Error::Damaged`].
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
         if !storage.exists(name)? {
             return Err(Error::io("open", storage.path(name), ErrorKind::NotFound.into()));
         }
+        storage.check_only_name(name)?;
         let lock = storage.lock(&lock_name(name))?;
         Self::open_locked(storage, name, options, lock)
     }
@@ -93,7 +97,7 @@ impl PageFile {
             files.push(file);
         }
         let mut recovery = Recovery::new(&header, &*store.file, Some(space), Some(epochs));
-        recovery.replay_all(header.file_id, &found, u64::MAX)?;
+        recovery.replay_all(&header, one_slot, &found, u64::MAX)?;
         refuse_lone_slot(one_slot, &header, &recovery)?;
         // What is shown from now on must not be lost any more.
         for file in &files {
@@ -113,7 +117,7 @@ impl PageFile {
             next_segment,
             waiting_commits: 0,
             waiting_bytes: 0,
-            named: false,
+            nonce: random_u64().max(1),
             header: header.clone(),
         };
         let opened = Opened { storage, name, options, header, store, recovery };
@@ -128,12 +132,13 @@ impl PageFile {
     /// # Errors
     /// As for [`Self::open`], but for the lock.
     pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &PageOptions) -> Result<Self> {
+        storage.check_only_name(name)?;
         let mut attempt = 0;
         loop {
             // A reader of commit 0 keeps all checkpoints back, but for one that is under way.
             let guard = Registration::new(storage, name, 0)?;
-            let (header, _) = Header::read(&*storage.open(name)?)?;
-            let opened = Self::read_log(storage, name, options, &header);
+            let (header, one_slot) = Header::read(&*storage.open(name)?)?;
+            let opened = Self::read_log(storage, name, options, &header, one_slot);
             let unchanged = Header::read(&*storage.open(name)?)?.0 == header;
             attempt += 1;
             match opened {
@@ -155,13 +160,14 @@ impl PageFile {
         name: &'a str,
         options: &'a PageOptions,
         header: &Header,
+        one_slot: bool,
     ) -> Result<Opened<'a>> {
         let found = live_segments(&**storage, name, header)?;
         let store = store(storage.open(name)?, header);
         let fits = u64::from(header.page_count) <= options.budget_bytes / 8;
         let epochs = fits.then(|| epochs::load(&store, header)).transpose()?;
         let mut recovery = Recovery::new(header, &*store.file, None, epochs.map(|(epochs, _)| epochs));
-        recovery.replay_all(header.file_id, &found, u64::MAX)?;
+        recovery.replay_all(header, one_slot, &found, u64::MAX)?;
         Ok(Opened { storage, name, options, header: header.clone(), store, recovery })
     }
 
@@ -195,15 +201,30 @@ impl PageFile {
         if writer.log_bytes() > limit {
             outcome = self.shared.poison_on_error(writer.checkpoint(&self.shared, true));
         }
-        let log_bytes = writer.log_bytes();
-        if outcome.is_ok() && log_bytes > limit {
-            outcome = Err(Error::LogFull { path: self.shared.store.path.clone(), log_bytes, limit });
+        if outcome.is_ok() && writer.log_bytes() > limit {
+            outcome = Err(self.log_full(writer.log_bytes()));
         }
         if let Err(error) = outcome {
             self.shared.give_writer_back(writer);
             return Err(error);
         }
         Ok(Transaction::new(Arc::clone(&self.shared), writer))
+    }
+
+    /// The log is longer than it may be, right after a checkpoint: somebody reads an old commit.
+    fn log_full(&self, log_bytes: u64) -> Error {
+        let shared = &self.shared;
+        let here = shared.current().readers.keys().next().copied();
+        let elsewhere = super::readers::oldest(&*shared.storage, &shared.name).ok().flatten();
+        let reader = match (here, elsewhere) {
+            (Some(here), elsewhere) if elsewhere.is_none_or(|elsewhere| here <= elsewhere) => {
+                format!("a snapshot of commit {here}, which this process holds,")
+            }
+            (_, Some(elsewhere)) => format!("another process, which reads commit {elsewhere},"),
+            _ => "a snapshot that has gone meanwhile".to_owned(),
+        };
+        let limit = shared.options.log_limit_bytes;
+        Error::LogFull { path: shared.store.path.clone(), log_bytes, limit, reader }
     }
 
     /// Brings everything that no snapshot keeps back into the page file, and cuts the log. Waits for the transaction under way.
@@ -219,7 +240,7 @@ impl PageFile {
     /// # Errors
     /// As for [`Self::checkpoint`].
     pub fn sync(&self) -> Result<()> {
-        self.with_writer(Writer::sync)
+        self.with_writer(|writer, _| writer.sync())
     }
 
     /// Makes a last checkpoint, as dropping the file does, and tells whether it succeeded. Other clones and transactions are
@@ -307,17 +328,18 @@ fn write_new(storage: &dyn Storage, name: &str, options: &PageOptions, user: &[u
     let first = Header {
         page_bytes: options.page_bytes,
         file_id: random_u64(),
-        checkpoint: 0,
+        turn: 0,
         sequence: 0,
         epoch: 0,
         first_segment: 1,
+        last_segment: Some(SegmentId::default()),
         page_count: header::first_page(options.page_bytes),
         directory: (0, 0),
         state: Vec::new(),
         user: user.to_vec(),
     };
     first.write(&*file)?;
-    Header { checkpoint: 1, ..first }.write(&*file)?;
+    Header { turn: 1, ..first }.write(&*file)?;
     // A file of large pages has a whole number of them.
     file.set_len((header::first_page(options.page_bytes) as usize * options.page_bytes) as u64)?;
     file.sync()?;
@@ -331,10 +353,10 @@ fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
     PageStore { file, file_id: header.file_id, page_bytes: header.page_bytes, path }
 }
 
-/// Where one slot of the header is not valid, either the power went while a checkpoint wrote it, and then the log that the
-/// checkpoint was about is still there; or it is damaged, and the other slot tells of an older state.
+/// Where one slot of the header is not valid, either the power went while it was written, and then the log is still there that the
+/// checkpoint or the begin of the segment was about; or it is damaged, and the other slot tells of an older state.
 fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Result<()> {
-    if one_slot && recovery.sequence == header.sequence {
+    if one_slot && recovery.sequence == header.sequence && !recovery.has_nonce {
         return Err(recovery.damaged("a slot of the header is damaged, and the log that would make up for it is gone"));
     }
     Ok(())

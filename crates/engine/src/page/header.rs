@@ -5,13 +5,14 @@ use super::pages::PageNumber;
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
+use crate::log::SegmentId;
 use std::path::Path;
 
 /// First bytes of every page file.
 const MAGIC: &[u8; 8] = b"OGIVEPGS";
 
-/// The newest version of the format known here.
-const VERSION: u32 = 1;
+/// The newest version of the format known here. Version 1 did not say which segments of the log there must be.
+const VERSION: u32 = 2;
 
 /// A slot is one block of a device: the other one survives whatever happens to it.
 pub(super) const SLOT_BYTES: usize = 4096;
@@ -28,20 +29,25 @@ pub(super) const USER_BYTES_MAX: usize = 1024;
 /// Where the numbers end and the state begins.
 const STATE_OFFSET: usize = 64;
 const USER_OFFSET: usize = STATE_OFFSET + STATE_BYTES_MAX;
+/// The last segment of the log: its nonce, and its number.
+const LOG_OFFSET: usize = USER_OFFSET + USER_BYTES_MAX;
 
-/// What a checkpoint leaves.
+/// What a checkpoint leaves, and the begin of a segment brings up to date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) page_bytes: usize,
     pub(super) file_id: u64,
-    /// Number of the checkpoint; the slot with the greater one counts.
-    pub(super) checkpoint: u64,
+    /// How often a slot was written; the slot with the greater number counts.
+    pub(super) turn: u64,
     /// The last commit whose pages are in the page file.
     pub(super) sequence: u64,
     /// The epoch that the checkpoint gave to the pages it wrote.
     pub(super) epoch: u32,
     /// Older segments of the log are no longer needed.
     pub(super) first_segment: u32,
+    /// The last segment of the log: its header was durable before the slot was written, and it leads to those before it. Number 0:
+    /// there is no log. `None` in a slot of version 1, which does not say.
+    pub(super) last_segment: Option<SegmentId>,
     pub(super) page_count: u32,
     /// First page of the directory of the space map, and its epoch; page 0 where there is no map yet.
     pub(super) directory: (PageNumber, u32),
@@ -61,7 +67,7 @@ impl Header {
         slot.extend_from_slice(&VERSION.to_le_bytes());
         slot.extend_from_slice(&(self.page_bytes as u32).to_le_bytes());
         slot.extend_from_slice(&self.file_id.to_le_bytes());
-        slot.extend_from_slice(&self.checkpoint.to_le_bytes());
+        slot.extend_from_slice(&self.turn.to_le_bytes());
         slot.extend_from_slice(&self.sequence.to_le_bytes());
         for number in [self.epoch, self.first_segment, self.page_count, self.directory.0, self.directory.1] {
             slot.extend_from_slice(&number.to_le_bytes());
@@ -71,13 +77,17 @@ impl Header {
         slot.extend_from_slice(&self.state);
         slot.resize(USER_OFFSET, 0);
         slot.extend_from_slice(&self.user);
+        slot.resize(LOG_OFFSET, 0);
+        let last = self.last_segment.unwrap_or_default();
+        slot.extend_from_slice(&last.nonce.to_le_bytes());
+        slot.extend_from_slice(&last.number.to_le_bytes());
         slot.resize(SLOT_BYTES, 0);
         checksum::seal(self.file_id, self.slot_offset(), &mut slot);
         slot
     }
 
     fn slot_offset(&self) -> u64 {
-        self.checkpoint % 2 * SLOT_BYTES as u64
+        self.turn % 2 * SLOT_BYTES as u64
     }
 
     /// Writes the slot that is not in use.
@@ -99,7 +109,7 @@ impl Header {
             [Some(a), Some(b)] if a.file_id != b.file_id || a.page_bytes != b.page_bytes => {
                 Err(Error::damaged(path, 0, "the two slots of the header are of different files"))
             }
-            [Some(a), Some(b)] => Ok((if a.checkpoint > b.checkpoint { a } else { b }, false)),
+            [Some(a), Some(b)] => Ok((if a.turn > b.turn { a } else { b }, false)),
             [Some(one), None] | [None, Some(one)] => Ok((one, true)),
             [None, None] if !bytes.chunks(SLOT_BYTES).any(|slot| slot.starts_with(MAGIC)) => {
                 Err(not_ours(path, "it does not begin as one"))
@@ -125,10 +135,11 @@ fn decode(path: &Path, bytes: &[u8], offset: usize) -> Result<Option<Header>> {
     let header = Header {
         page_bytes: word(12) as usize,
         file_id: long(16),
-        checkpoint: long(24),
+        turn: long(24),
         sequence: long(32),
         epoch: word(40),
         first_segment: word(44),
+        last_segment: (word(8) >= 2).then(|| SegmentId { number: word(LOG_OFFSET + 8), nonce: long(LOG_OFFSET) }),
         page_count: word(48),
         directory: (word(52), word(56)),
         state: slot[STATE_OFFSET..STATE_OFFSET + state_bytes.min(STATE_BYTES_MAX)].to_vec(),

@@ -21,6 +21,11 @@ pub(super) struct Version {
 }
 
 impl Version {
+    /// Estimated bytes in memory.
+    pub(super) fn held_bytes(&self) -> u64 {
+        VERSION_BYTES + self.body_bytes()
+    }
+
     /// Bytes of memory beyond the version itself.
     fn body_bytes(&self) -> u64 {
         self.body.as_ref().map_or(0, |body| body.len() as u64 + BODY_BYTES)
@@ -34,6 +39,17 @@ pub(super) struct Chain {
     pub(super) changes: usize,
     /// Bytes of them.
     pub(super) bytes: usize,
+}
+
+impl Chain {
+    /// The chain of a page with one more record; `None` where there is no image to change.
+    pub(super) fn followed_by(chain: Option<Self>, version: &Version) -> Option<Self> {
+        if version.is_image {
+            return Some(Self::default());
+        }
+        let chain = chain?;
+        Some(Self { changes: chain.changes + 1, bytes: chain.bytes + version.place.body_bytes as usize })
+    }
 }
 
 /// What a version takes in memory, its share of the tables included.
@@ -59,13 +75,19 @@ impl LogMap {
     }
 
     pub(super) fn add_segment(&mut self, segment: Arc<Segment>) {
-        self.segments.insert(segment.number, segment);
+        self.segments.insert(segment.number(), segment);
     }
 
+    /// Adds a version behind those of the page. An image takes the place of what its own commit logged before.
     pub(super) fn add(&mut self, page: PageNumber, version: Version) {
+        let versions = self.pages.entry(page).or_default();
+        while let Some(last) = versions.pop_if(|last| version.is_image && last.sequence == version.sequence) {
+            self.versions -= 1;
+            self.bodies_bytes -= last.body_bytes();
+        }
         self.versions += 1;
         self.bodies_bytes += version.body_bytes();
-        self.pages.entry(page).or_default().push(version);
+        versions.push(version);
     }
 
     /// Which commit up to `sequence` left the page in the log last; `None` where the page file has what counts.

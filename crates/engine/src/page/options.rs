@@ -26,7 +26,8 @@ pub struct PageOptions {
     /// Size of a page, a power of two from 512 to 65,536. Read from the file where it exists.
     pub page_bytes: usize,
     /// Memory for pages and for the map of the log; with 0 no page is kept from one operation to the next. What a writer cannot do
-    /// without comes on top: a byte for each page of the file, the map of the log up to 1 MiB, and 1 MiB of changed pages.
+    /// without comes on top: a byte for each page of the file, the map of the log up to 1 MiB, and 1 MiB of changed pages; and for
+    /// each page that a transaction changes beyond that, 250 bytes to 1 KiB until it ends.
     pub budget_bytes: u64,
     /// The part of the budget that is for inner pages alone, those nearest to the root first.
     pub resident_bytes: u64,
@@ -34,8 +35,12 @@ pub struct PageOptions {
     pub durability: Durability,
     /// A commit that leaves more log than this makes a checkpoint.
     pub checkpoint_bytes: u64,
-    /// With more log than this, because an old snapshot keeps checkpoints back, nothing more is committed.
+    /// With more log than this, because an old snapshot keeps checkpoints back, no transaction begins any more. One that has begun may
+    /// be of any size.
     pub log_limit_bytes: u64,
+    /// Memory for the changed pages of a transaction, as part of the budget; beyond it, changes are spilled to the log before the commit.
+    /// 0 stands for an eighth of the budget, and at least 1 MiB.
+    pub transaction_bytes: u64,
 }
 
 impl Default for PageOptions {
@@ -47,6 +52,7 @@ impl Default for PageOptions {
             durability: Durability::EachCommit,
             checkpoint_bytes: 64 << 20,
             log_limit_bytes: 1 << 30,
+            transaction_bytes: 0,
         }
     }
 }
@@ -74,6 +80,9 @@ impl PageOptions {
 
     /// What the changed pages of a transaction may take before they are written to the log.
     pub(super) fn dirty_bytes(&self) -> u64 {
+        if self.transaction_bytes > 0 {
+            return self.transaction_bytes;
+        }
         (self.budget_bytes.saturating_sub(self.resident_bytes) / 8).max(FLOOR_BYTES)
     }
 }

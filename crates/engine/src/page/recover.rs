@@ -3,6 +3,7 @@
 use super::epochs::{Epochs, epoch_byte};
 use super::extents::Extent;
 use super::header::{Header, STATE_BYTES_MAX};
+use super::log_chain::{FoundSegment, links};
 use super::log_map::{LogMap, Version};
 use super::pages::PageNumber;
 use super::records::{self, ALLOCATED, DELTA, FREED, FRESH, IMAGE, STATE};
@@ -10,16 +11,9 @@ use super::space::Space;
 use super::writer::Sealed;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
-use crate::log::{Commit, Entry, RecordPlace, Segment, SegmentHeader, Visit, replay};
+use crate::log::{Commit, Entry, RecordPlace, Segment, Visit, replay};
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// A segment that is there.
-#[derive(Debug)]
-pub(super) struct FoundSegment {
-    pub(super) number: u32,
-    pub(super) file: Arc<dyn ReadableFile>,
-}
 
 /// A record whose commit was not met yet.
 #[derive(Debug)]
@@ -44,6 +38,8 @@ pub(super) struct Recovery {
     /// The greatest epoch met.
     pub(super) epoch: u32,
     pub(super) sealed: Vec<Sealed>,
+    /// Whether some segment of the log, with commits or without, is of a version that begins none without the header's knowing.
+    pub(super) has_nonce: bool,
     /// Pages that the page file has room for.
     file_pages: u64,
     file_path: PathBuf,
@@ -60,21 +56,25 @@ impl Recovery {
             page_count: header.page_count,
             epoch: header.epoch,
             sealed: Vec::new(),
+            has_nonce: false,
             file_pages: file.len() / header.page_bytes as u64,
             file_path: file.path().to_path_buf(),
         }
     }
 
-    /// Reads all segments, which are in order, up to a commit.
+    /// Reads all segments up to a commit. Where one slot of the header is not valid, what it may have led to counts as well.
     ///
     /// # Errors
     /// [`Error::Damaged`] where commits are missing, or records are not what was written.
-    pub(super) fn replay_all(&mut self, owner: u64, found: &[FoundSegment], last: u64) -> Result<()> {
-        let mut segments = Vec::new();
-        for segment in found {
-            let header = SegmentHeader::read(&*segment.file, owner, segment.number)?;
-            segments.push((Arc::new(Segment::new(Arc::clone(&segment.file), owner, segment.number)), header));
-        }
+    pub(super) fn replay_all(
+        &mut self,
+        header: &Header,
+        one_slot: bool,
+        found: &[FoundSegment],
+        last: u64,
+    ) -> Result<()> {
+        let segments = links(&self.file_path, header, one_slot, found)?;
+        self.has_nonce = segments.iter().any(|(segment, _)| segment.id.nonce != 0);
         for (index, (segment, header)) in segments.iter().enumerate() {
             // What a segment holds beyond the base of the next was not durable when that began, and was dropped by then.
             let later = segments[index + 1..].iter().find_map(|(_, header)| header.as_ref());
@@ -123,8 +123,10 @@ impl Recovery {
         })?;
         if self.sequence > before {
             self.log_map.add_segment(Arc::clone(segment));
+        }
+        if self.sequence > before || header_is_valid {
             self.sealed.push(Sealed {
-                number: segment.number,
+                id: segment.id,
                 bytes: segment.file.len(),
                 sequence: self.sequence,
                 state: self.state.clone().into(),
@@ -137,11 +139,11 @@ impl Recovery {
     fn take(&mut self, segment: &Segment, commit: Commit, record: Pending) -> Option<()> {
         match record {
             Pending::Page { number, place, is_image } => {
-                if number >= self.page_count || !is_image && self.log_map.chain(number, segment.number).is_none() {
+                if number >= self.page_count || !is_image && self.log_map.chain(number, segment.number()).is_none() {
                     return None;
                 }
                 let version =
-                    Version { sequence: commit.sequence, place, segment: segment.number, is_image, body: None };
+                    Version { sequence: commit.sequence, place, segment: segment.number(), is_image, body: None };
                 self.log_map.add(number, version);
             }
             Pending::State(body) => {
@@ -160,7 +162,7 @@ impl Recovery {
             Pending::Freed(extents) => {
                 for (first, pages) in extents {
                     if let Some(space) = &mut self.space {
-                        space.hold(segment.number, first, pages);
+                        space.hold(segment.number(), first, pages);
                     }
                 }
             }

@@ -1,5 +1,6 @@
 //! What the handles of a page file share.
 
+use super::checkpoint::read_records;
 use super::epochs::{Epochs, stale};
 use super::log_map::{LogMap, Version};
 use super::options::PageOptions;
@@ -194,12 +195,7 @@ impl Shared {
 
     /// The page that an image and the changes behind it describe.
     pub(super) fn materialise(&self, number: PageNumber, records: &[(Arc<Segment>, Version)]) -> Result<Page> {
-        let body = |(segment, version): &(Arc<Segment>, Version)| match &version.body {
-            Some(body) => Ok(Arc::clone(body)),
-            None => Ok(segment.read(version.place)?.into()),
-        };
-        let bodies: Result<Vec<Arc<[u8]>>> = records.iter().map(body).collect();
-        self.assemble(number, records, &bodies?)
+        self.assemble(number, records, &read_records(records)?)
     }
 
     /// The page that records with these bodies describe.

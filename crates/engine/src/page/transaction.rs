@@ -3,12 +3,12 @@
 use super::edit::{Dirty, PageEdit};
 use super::extents::{Extent, Extents};
 use super::fresh::Combiner;
-use super::log_map::Version;
 use super::pages::{Page, PageNumber, Pages};
 use super::records::Changes;
 use super::shared::Shared;
 use super::snapshot::View;
 use super::space::Taken;
+use super::spill::Spilled;
 use super::tally::{Phase, Tally, TallyKeeper, Touched};
 use super::writer::Writer;
 use crate::error::{Error, Result};
@@ -28,8 +28,8 @@ pub struct Transaction {
     /// Held until the end.
     pub(super) writer: Option<Box<Writer>>,
     pub(super) dirty: HashMap<PageNumber, Dirty>,
-    /// Changed pages that had no room in memory: their records are in the log already.
-    pub(super) spilled: HashMap<PageNumber, Vec<Version>>,
+    /// Changed pages that had no room in memory.
+    pub(super) spilled: Spilled,
     /// Where the first of those records begins.
     pub(super) first_spilled: Option<u64>,
     pub(super) state: Vec<u8>,
@@ -52,7 +52,7 @@ impl Transaction {
             view: Some(view),
             writer: Some(writer),
             dirty: HashMap::new(),
-            spilled: HashMap::new(),
+            spilled: Spilled::default(),
             first_spilled: None,
             taken: Vec::new(),
             allocated: Extents::default(),
@@ -87,6 +87,7 @@ impl Transaction {
             }
             None => {
                 let content = self.read(page, purpose)?;
+                self.forget_spilled(page);
                 self.keeper.forget(page);
                 Dirty { page: content, changes: Changes::default(), whole: false, purpose }
             }
@@ -182,7 +183,8 @@ impl Transaction {
         if !self.dirty.is_empty() || !self.spilled.is_empty() {
             for page in first..end {
                 self.dirty.remove(&page);
-                self.spilled.remove(&page);
+                self.forget_spilled(page);
+                self.spilled.remove(page);
             }
         }
         self.freed.push((first, end - first));
@@ -228,7 +230,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::Io`]; then the file refuses further writes, and whether the commit is there when it is opened again is not known.
-    /// [`Error::LogFull`], and [`Error::InvalidArgument`] for a state that is too long: nothing was changed.
+    /// [`Error::InvalidArgument`] for a state that is too long: nothing was changed.
     pub fn commit(mut self) -> Result<()> {
         self.write_commit()
     }
@@ -240,8 +242,8 @@ impl Transaction {
 
     /// A page that is not among the changed ones in memory.
     fn read_unchanged(&self, page: PageNumber, purpose: Purpose) -> Result<Page> {
-        if let Some(versions) = self.spilled.get(&page) {
-            return self.read_spilled(page, versions);
+        if let Some(versions) = self.spilled.get(page) {
+            return self.read_spilled(page, purpose, versions);
         }
         if self.fresh.contains(page) {
             return self.read_fresh(page, purpose);
@@ -268,6 +270,8 @@ impl Transaction {
         let Some(mut writer) = self.writer.take() else {
             return;
         };
+        // The next transaction will have the same number.
+        self.spilled.numbers().for_each(|page| self.forget_spilled(page));
         let segment = writer.segment_number();
         for taken in self.taken.drain(..) {
             let (first, pages) = taken.extent;
@@ -309,7 +313,7 @@ impl Pages for Transaction {
     fn read_many(&self, pages: &[PageNumber], purpose: Purpose) -> Result<Vec<Page>> {
         // Those that nothing of this transaction knows are read at once into the pool, or here.
         let own = |page: &PageNumber| {
-            self.dirty.contains_key(page) || self.spilled.contains_key(page) || self.fresh.contains(*page)
+            self.dirty.contains_key(page) || self.spilled.contains(*page) || self.fresh.contains(*page)
         };
         match &self.view {
             Some(view) if !pages.iter().any(own) => {

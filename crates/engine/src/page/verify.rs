@@ -62,8 +62,8 @@ impl Snapshot {
         let mut attempt = 0;
         loop {
             let store = &self.view.shared.store;
-            let (header, _) = Header::read(&*store.file)?;
-            let loaded = self.load_from(&header);
+            let (header, one_slot) = Header::read(&*store.file)?;
+            let loaded = self.load_from(&header, one_slot);
             attempt += 1;
             // A checkpoint that came between has removed segments, and uses the old pages of the map again.
             if attempt >= ATTEMPTS || Header::read(&*store.file)?.0 == header {
@@ -72,13 +72,13 @@ impl Snapshot {
         }
     }
 
-    fn load_from(&self, header: &Header) -> Result<(Recovery, MapPlaces)> {
+    fn load_from(&self, header: &Header, one_slot: bool) -> Result<(Recovery, MapPlaces)> {
         let shared = &*self.view.shared;
         let segments = live_segments(&*shared.storage, &shared.name, header)?;
         let (epochs, places) = epochs::load(&shared.store, header)?;
         let space = Space::of_checkpoint(&epochs, header);
         let mut recovery = Recovery::new(header, &*shared.store.file, Some(space), Some(epochs));
-        recovery.replay_all(shared.store.file_id, &segments, self.view.sequence)?;
+        recovery.replay_all(header, one_slot, &segments, self.view.sequence)?;
         if recovery.sequence != self.view.sequence {
             return Err(recovery.damaged("the disk does not have the last commit"));
         }

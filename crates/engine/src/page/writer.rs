@@ -6,14 +6,14 @@ use super::shared::Shared;
 use super::space::Space;
 use crate::error::{Error, Result};
 use crate::io::UpdatableFile;
-use crate::log::{SegmentHeader, SegmentWriter};
+use crate::log::{SegmentHeader, SegmentId, SegmentWriter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A segment that takes no more records, but whose pages are not all in the page file yet.
 #[derive(Clone, Debug)]
 pub(super) struct Sealed {
-    pub(super) number: u32,
+    pub(super) id: SegmentId,
     pub(super) bytes: u64,
     /// The last commit in it.
     pub(super) sequence: u64,
@@ -28,7 +28,7 @@ pub(super) struct Writer {
     pub(super) space: Space,
     /// Where the space map is stored.
     pub(super) places: MapPlaces,
-    /// The header that the last checkpoint wrote.
+    /// The header as it was written last.
     pub(super) header: Header,
     /// The epoch of pages that are written directly now.
     pub(super) epoch: u32,
@@ -40,14 +40,14 @@ pub(super) struct Writer {
     /// Commits and bytes since the last sync of the log.
     pub(super) waiting_commits: u32,
     pub(super) waiting_bytes: u64,
-    /// Whether the growing segment is durable under its name.
-    pub(super) named: bool,
+    /// Drawn when the file was opened: what tells the segments of this opening from those of a copy of the file.
+    pub(super) nonce: u64,
 }
 
 impl Writer {
     /// Number of the segment that the next commit goes to.
     pub(super) fn segment_number(&self) -> u32 {
-        self.segment.as_ref().map_or(self.next_segment, |segment| segment.segment.number)
+        self.segment.as_ref().map_or(self.next_segment, |segment| segment.segment.number())
     }
 
     /// Length of the log.
@@ -59,41 +59,54 @@ impl Writer {
     /// The segment that grows, created if need be.
     pub(super) fn segment_mut(&mut self, shared: &Shared) -> Result<&mut SegmentWriter> {
         if self.segment.is_none() {
-            let number = self.next_segment;
-            let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
-            self.next_segment = number.checked_add(1).ok_or_else(exhausted)?;
-            let base = shared.current().sequence;
-            let header = SegmentHeader { owner: shared.store.file_id, number, base, note: self.epoch };
-            let created = SegmentWriter::create(&*shared.storage, &shared.name, header)?;
-            shared.log_map_mut().add_segment(Arc::clone(&created.segment));
-            self.segment = Some(created);
-            self.named = false;
+            self.segment = Some(self.begin_segment(shared)?);
         }
         self.segment.as_mut().ok_or_else(|| Error::Poisoned { path: shared.store.path.clone() })
     }
 
+    /// Creates a segment, and lets the header of the page file lead to it, before there is anything in it: so a log that is lost as a whole
+    /// is missed.
+    fn begin_segment(&mut self, shared: &Shared) -> Result<SegmentWriter> {
+        let number = self.next_segment;
+        let exhausted = || Error::InvalidArgument("the numbers of log segments are used up: copy the file".into());
+        self.next_segment = number.checked_add(1).ok_or_else(exhausted)?;
+        let id = SegmentId { number, nonce: self.nonce };
+        let previous = self.sealed.last().map(|sealed| sealed.id).unwrap_or_default();
+        let base = shared.current().sequence;
+        let header = SegmentHeader { owner: shared.store.file_id, id, previous, base, note: self.epoch };
+        let created = SegmentWriter::create(&*shared.storage, &shared.name, header)?;
+        self.write_header(Header { last_segment: Some(id), ..self.header.clone() })?;
+        shared.log_map_mut().add_segment(Arc::clone(&created.segment));
+        Ok(created)
+    }
+
+    /// Writes the header to the slot that is not in use, and makes it durable.
+    pub(super) fn write_header(&mut self, header: Header) -> Result<()> {
+        let header = Header { turn: self.header.turn + 1, ..header };
+        header.write(&*self.file)?;
+        self.file.sync()?;
+        self.header = header;
+        Ok(())
+    }
+
     /// Makes all commits so far durable.
-    pub(super) fn sync(&mut self, shared: &Shared) -> Result<()> {
+    pub(super) fn sync(&mut self) -> Result<()> {
         let Some(segment) = &mut self.segment else {
             return Ok(());
         };
         segment.flush()?;
         segment.sync()?;
-        if !self.named {
-            shared.storage.sync_directory()?;
-            self.named = true;
-        }
         (self.waiting_commits, self.waiting_bytes) = (0, 0);
         Ok(())
     }
 
     /// Lets the next commit go to a new segment.
     pub(super) fn seal(&mut self, shared: &Shared) -> Result<()> {
-        self.sync(shared)?;
+        self.sync()?;
         if let Some(segment) = self.segment.take() {
             let current = shared.current();
             self.sealed.push(Sealed {
-                number: segment.segment.number,
+                id: segment.segment.id,
                 bytes: segment.position(),
                 sequence: current.sequence,
                 state: Arc::clone(&current.state),

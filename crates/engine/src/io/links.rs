@@ -1,0 +1,60 @@
+//! Symbolic and hard links: one file under several names must not be taken for several files.
+
+use crate::error::{Error, Result};
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// Links in a row, as many as operating systems follow.
+const LINKS_MAX: usize = 40;
+
+/// Where a path leads once the links that it names are followed; the folders in it stay as they are given.
+///
+/// # Errors
+/// [`Error::InvalidArgument`] where links lead in a circle.
+pub(super) fn follow(path: &Path) -> Result<PathBuf> {
+    let mut found = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        // What is no link, or cannot be looked at, is reported when it is opened.
+        let Ok(target) = fs::read_link(&found) else {
+            return Ok(found);
+        };
+        found = found.parent().unwrap_or(Path::new("")).join(target);
+    }
+    Err(Error::InvalidArgument(format!(
+        "{} is a symbolic link that leads to no file; give another path",
+        path.display()
+    )))
+}
+
+/// Refuses the file at `place`, for messages `path`, if it has other names; what is not there has none.
+///
+/// # Errors
+/// [`Error::OtherNames`].
+pub(super) fn check_only_name(path: &Path, place: &Path) -> Result<()> {
+    let refused = |detail: String| Error::OtherNames { path: path.to_path_buf(), detail };
+    let metadata = match fs::symlink_metadata(place) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("look at", path, error)),
+    };
+    if metadata.is_symlink() {
+        let target = fs::read_link(place).unwrap_or_default();
+        return Err(refused(format!("it is a symbolic link to {}; open that file", target.display())));
+    }
+    match hard_links(&metadata) {
+        0 | 1 => Ok(()),
+        names => Err(refused(format!("{names} hard links lead to it; remove the others, or open a copy"))),
+    }
+}
+
+#[cfg(unix)]
+fn hard_links(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::nlink(metadata)
+}
+
+/// Elsewhere the standard library does not tell.
+#[cfg(not(unix))]
+fn hard_links(_metadata: &fs::Metadata) -> u64 {
+    1
+}

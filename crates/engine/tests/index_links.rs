@@ -1,0 +1,150 @@
+//! Goal: one file is one file, whatever path leads to it. Method: indexes, stores and tables are reached through symbolic links, of files and
+//! of folders, and through hard links; two writers at once must meet the same lock and the same log, or be refused.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use ogive::index::{Index, IndexOptions, OpenOptions};
+use ogive::io::{LocalStorage, Storage};
+use ogive::lsm::{Db, DbOptions};
+use ogive::table::{Table, TableWriter, WriteOptions};
+use ogive::{Error, Result};
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::sync::Arc;
+
+type Numbers = Index<u64, u64>;
+
+/// Where a path leads, as the command line finds out.
+fn place(path: &Path) -> (Arc<dyn Storage>, String) {
+    let (folder, name) = LocalStorage::split_path(path).unwrap();
+    (Arc::new(LocalStorage::new(folder)), name)
+}
+
+fn open(path: &Path) -> Result<Numbers> {
+    let (storage, name) = place(path);
+    Numbers::open(&storage, &name, &OpenOptions::default())
+}
+
+fn create(path: &Path) -> Result<Numbers> {
+    let (storage, name) = place(path);
+    Numbers::create(&storage, &name, &IndexOptions::default())
+}
+
+fn insert(index: &Numbers, keys: std::ops::Range<u64>) {
+    let mut transaction = index.write().unwrap();
+    keys.for_each(|key| assert!(transaction.insert(key, key).unwrap()));
+    transaction.commit().unwrap();
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_symbolic_link_leads_to_the_lock_and_the_log_of_the_index_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let (real, elsewhere) = (directory.path().join("real"), directory.path().join("elsewhere"));
+    fs::create_dir(&real).unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    let (file, link, folder) = (real.join("x"), elsewhere.join("link"), directory.path().join("folder"));
+    // The link is there before the file: it is followed all the same.
+    symlink("../real/x", &link).unwrap();
+    symlink(&real, &folder).unwrap();
+    let paths = [file.clone(), link.clone(), folder.join("x")];
+    let index = create(&link).unwrap();
+    insert(&index, 0..1000);
+    for path in &paths {
+        assert!(matches!(open(path), Err(Error::Locked { .. })), "{}", path.display());
+        assert!(matches!(create(path), Err(Error::Locked { .. })), "{}", path.display());
+        let (storage, name) = place(path);
+        let reader = Numbers::open_read_only(&storage, &name, &OpenOptions::default()).unwrap();
+        assert_eq!(reader.len().unwrap(), 1000, "what only the log has is seen through {}", path.display());
+    }
+    drop(index);
+    for (round, path) in (1_u64..).zip(&paths) {
+        insert(&open(path).unwrap(), round * 1000..round * 1000 + 1000);
+    }
+    assert_eq!(open(&file).unwrap().len().unwrap(), 4000);
+    assert_eq!(names(&elsewhere), ["link"], "nothing lies beside the link");
+    assert_eq!(names(&real), ["x", "x.lock"]);
+}
+
+#[test]
+fn names_of_a_storage_that_are_links_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(create(&directory.path().join("x")).unwrap());
+    symlink("x", directory.path().join("soft")).unwrap();
+    symlink("nothing", directory.path().join("dangling")).unwrap();
+    fs::hard_link(directory.path().join("x"), directory.path().join("hard")).unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
+    let refused = |outcome: Result<Numbers>, word: &str| match outcome {
+        Err(Error::OtherNames { detail, .. }) => assert!(detail.contains(word), "{detail}"),
+        other => panic!("{other:?}"),
+    };
+    let options = OpenOptions::default();
+    // Under either of its names a file with two has none that its lock could be found by.
+    for (name, word) in [("soft", "symbolic link to x"), ("hard", "2 hard links"), ("x", "2 hard links")] {
+        refused(Numbers::open(&storage, name, &options), word);
+        refused(Numbers::open_read_only(&storage, name, &options), word);
+    }
+    refused(Numbers::create(&storage, "dangling", &IndexOptions::default()), "symbolic link to nothing");
+    fs::remove_file(directory.path().join("hard")).unwrap();
+    insert(&Numbers::open(&storage, "x", &options).unwrap(), 0..10);
+    // Wrappers ask what they wrap.
+    let metered: Arc<dyn Storage> = Arc::new(ogive::io::Meter::new(storage));
+    refused(Numbers::open(&metered, "soft", &options), "symbolic link");
+}
+
+#[test]
+fn links_in_a_circle_are_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    symlink("b", directory.path().join("a")).unwrap();
+    symlink("a", directory.path().join("b")).unwrap();
+    assert!(matches!(LocalStorage::split_path(&directory.path().join("a")), Err(Error::InvalidArgument(_))));
+}
+
+#[test]
+fn a_store_behind_a_link_is_locked_once_and_stays_where_it_was_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let (first, second, link) =
+        (directory.path().join("first"), directory.path().join("second"), directory.path().join("now"));
+    fs::create_dir(&second).unwrap();
+    drop(Db::open(&first, &DbOptions::default()).unwrap());
+    symlink("first", &link).unwrap();
+    let db = Db::open(&link, &DbOptions::default()).unwrap();
+    assert!(matches!(Db::open(&first, &DbOptions::default()), Err(Error::Locked { .. })));
+    // The link is turned elsewhere while the store is at work.
+    fs::remove_file(&link).unwrap();
+    symlink("second", &link).unwrap();
+    db.insert(b"key", b"value").unwrap();
+    db.flush().unwrap();
+    drop(db);
+    assert!(names(&second).is_empty(), "{:?}", names(&second));
+    let db = Db::open(&first, &DbOptions::default()).unwrap();
+    assert_eq!(db.get(b"key").unwrap().as_deref(), Some(&b"value"[..]));
+}
+
+#[test]
+fn a_table_that_is_replaced_through_a_link_is_the_one_that_the_link_leads_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, link) = (directory.path().join("t"), directory.path().join("link"));
+    symlink("t", &link).unwrap();
+    for (path, value) in [(&file, &b"old"[..]), (&link, b"new")] {
+        let (storage, name) = place(path);
+        let options = WriteOptions { replace: true, ..WriteOptions::default() };
+        let mut writer = TableWriter::create(storage, &name, options).unwrap();
+        writer.append(b"key", value).unwrap();
+        writer.finish().unwrap();
+    }
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    for path in [&file, &link] {
+        let (storage, name) = place(path);
+        let table = Table::open(storage, &name, &ogive::table::OpenOptions::default()).unwrap();
+        assert_eq!(table.get(b"key").unwrap().as_deref(), Some(&b"new"[..]));
+    }
+}
