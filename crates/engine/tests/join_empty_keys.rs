@@ -39,6 +39,14 @@ fn with(kind: JoinKind, method: Method, inner: Option<Side>) -> JoinOptions {
     JoinOptions { inner, ..options(kind, method, MEMORY_BYTES) }
 }
 
+/// The sides that may be looked up in, where the method looks up in one.
+fn inners(method: Method) -> &'static [Option<Side>] {
+    match method {
+        Method::Merge | Method::Hash | Method::Partition | Method::PartitionBtree => &[None],
+        _ => &[Some(Side::Left), Some(Side::Right)],
+    }
+}
+
 /// Joins by every method and kind, each side as the inner one; returns how many joins there were.
 fn check_all(forms: &[(&str, Source, Source)], left: &[Row], right: &[Row], what: &str) -> usize {
     let mut done = 0;
@@ -46,9 +54,9 @@ fn check_all(forms: &[(&str, Source, Source)], left: &[Row], right: &[Row], what
         let expected = reference(kind, left, right);
         for (form, one, other) in forms {
             for method in methods() {
-                for inner in [Side::Left, Side::Right].map(Some) {
+                for inner in inners(method) {
                     let what = format!("{what}, {form}, {inner:?} as the inner one");
-                    done += usize::from(check(one, other, &with(kind, method, inner), &expected, &what));
+                    done += usize::from(check(one, other, &with(kind, method, *inner), &expected, &what));
                 }
             }
         }
@@ -68,7 +76,7 @@ fn the_empty_key_has_its_partners_by_every_method() {
             done += check_all(&forms, left, right, &format!("sets {i} and {j}"));
         }
     }
-    assert!(done > 3000, "{done}");
+    assert!(done > 2000, "{done}");
 }
 
 #[test]
