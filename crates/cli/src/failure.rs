@@ -41,6 +41,14 @@ pub(crate) enum Failure {
         /// What to do instead.
         hint: String,
     },
+    /// Something failed behind what was done already.
+    #[error("{failure}; {done}")]
+    Partial {
+        /// What failed.
+        failure: Box<Failure>,
+        /// What was done before, and stays, or that nothing was.
+        done: String,
+    },
     /// Standard output cannot be written, for another reason than that nobody reads it any more.
     #[error("cannot write to standard output: {0}")]
     Output(io::Error),
@@ -58,6 +66,14 @@ impl Failure {
     /// A [`Failure::Refused`].
     pub(crate) fn refused(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Refused { message: message.into(), hint: hint.into() }
+    }
+
+    /// The same failure, and a word on what stays of what was done before. A closed pipe stays what it is.
+    pub(crate) fn but(self, done: impl Into<String>) -> Self {
+        match self {
+            Self::ClosedPipe => self,
+            failure => Self::Partial { failure: Box::new(failure), done: done.into() },
+        }
     }
 
     /// Sorts out what a failed write to standard output means.
@@ -80,6 +96,7 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
+            Self::Partial { failure, .. } => failure.exit_code(),
             // The engine's word for options that make no sense, such as the name of a design.
             Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
             _ => 1,
@@ -91,6 +108,7 @@ impl Failure {
         match self {
             Self::Usage { hint, .. } | Self::Refused { hint, .. } => Some(hint.clone()),
             Self::Input(error) => error.hint(),
+            Self::Partial { failure, .. } => failure.hint(),
             Self::File { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => Some("check the path".into()),
                 io::ErrorKind::PermissionDenied => Some("check the permissions".into()),
@@ -115,6 +133,14 @@ mod tests {
         assert_eq!(Failure::refused("no", "yes").exit_code(), 1);
         assert_eq!(Failure::from_output(io::ErrorKind::BrokenPipe.into()).exit_code(), 0);
         assert_eq!(Failure::from_output(io::ErrorKind::StorageFull.into()).exit_code(), 1);
+    }
+
+    #[test]
+    fn what_was_done_before_a_failure_is_told_behind_it() {
+        let failure = Failure::usage("no", "yes").but("7 rows are durable");
+        assert_eq!((failure.to_string().as_str(), failure.exit_code()), ("no; 7 rows are durable", 2));
+        assert_eq!(failure.hint().as_deref(), Some("yes"));
+        assert_eq!(Failure::ClosedPipe.but("7 rows are durable").exit_code(), 0);
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod load;
 mod output;
 mod progress;
 mod receipt;
+mod replace;
 mod report;
 mod sample;
 mod scratch;

@@ -209,8 +209,8 @@ pub enum Error {
         /// What was missing.
         detail: String,
     },
-    /// The caller asked to stop.
-    #[error("interrupted; nothing was left under the final name")]
+    /// The caller asked to stop. What there is then, the operation says that was stopped.
+    #[error("interrupted")]
     Interrupted,
 }
 
@@ -231,7 +231,7 @@ fn hint(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound => " (check the path)",
         io::ErrorKind::PermissionDenied => " (check the permissions)",
-        io::ErrorKind::StorageFull => " (free some space and try again; nothing half-made was left)",
+        io::ErrorKind::StorageFull => " (free some space and try again)",
         _ => "",
     }
 }

@@ -7,17 +7,16 @@ use crate::input::InputOptions;
 use crate::interrupt::Interrupt;
 use crate::load::{Target, load, pour};
 use crate::output::{Output, note};
+use crate::replace::{Force, Kind, claim};
 use crate::report;
 use crate::sample;
 use crate::size::{ByteSize, human_bytes};
 use crate::source::Source;
-use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, Profile};
 use ogive::table::{TableReport, WriteOptions};
 use ogive::tune::DesignRequest;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
 const EXAMPLES: &str = "\
@@ -28,7 +27,8 @@ Examples:
   ogive build keys.u64 -o keys.ogive --beside                only an index; the data stay in keys.u64
   ogive build logs.csv -o logs.ogive --memory 64MiB          sorts what is not sorted, within 64 MiB
 
-An existing Ogive table is replaced once the new one is complete; any other file is refused.";
+An existing Ogive table is replaced once the new one is complete, any other file only with --force. Never replaced are INPUT itself, by
+whatever name, files of a store or of an index, and what is no plain file.";
 
 /// The level that zstd itself takes unless told otherwise.
 #[cfg(feature = "zstd")]
@@ -84,6 +84,9 @@ pub(crate) struct Arguments {
     /// Choose the size of blocks from all keys rather than from a sample, which takes a second pass
     #[arg(long)]
     exact: bool,
+
+    #[command(flatten)]
+    force: Force,
 }
 
 /// How blocks are compressed.
@@ -99,14 +102,17 @@ enum Compress {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     let started = Instant::now();
     let interrupt = Interrupt::watch();
-    let (folder, name) = LocalStorage::split_path(&arguments.output)?;
+    if !arguments.beside {
+        arguments.input.refuse_table()?;
+    }
+    let place = claim(&arguments.output, Kind::Table, &[&arguments.input.path], Some(arguments.force))?;
     let target = Target {
-        storage: Arc::new(LocalStorage::new(folder)),
-        name,
+        storage: place.storage(LocalStorage::new),
+        name: place.name.clone(),
         options: write_options(arguments)?,
         memory_bytes: arguments.memory.0,
     };
-    let report = make(arguments, target, &interrupt).map_err(|failure| what_is_replaced(arguments, failure))?;
+    let report = make(arguments, target, &interrupt).map_err(|failure| place.left(failure))?;
     if let Some(warning) = kept_too_much(arguments, &report) {
         note(format_args!("warning: {warning}"));
     }
@@ -131,17 +137,6 @@ fn make(arguments: &Arguments, target: Target, interrupt: &Interrupt) -> Result<
         pour(&mut *source.open()?, &target, false, "building", interrupt)
     } else {
         load(&arguments.input, &target, "building", interrupt)
-    }
-}
-
-/// Inputs are never refused for being no tables, so it is the output that stands in the way.
-fn what_is_replaced(arguments: &Arguments, failure: Failure) -> Failure {
-    match failure {
-        Failure::Engine(Error::NotATable { detail, .. }) => Failure::refused(
-            format!("{} exists and is no Ogive table, so it is not replaced: {detail}", arguments.output.display()),
-            "choose another name with -o, or remove that file",
-        ),
-        failure => failure,
     }
 }
 

@@ -1,12 +1,13 @@
 //! `ogive profile`: measures the storage under a path.
 
 use crate::args::Outcome;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
+use crate::replace::{Force, Kind, claim};
 use crate::size::{ByteSize, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
-use ogive::io::{MeasureOptions, MeasuredProfile, Profile, measure_profile};
+use ogive::io::{MeasureOptions, MeasuredProfile, measure_profile};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -26,9 +27,12 @@ pub(crate) struct Arguments {
     #[arg(value_name = "PATH")]
     path: PathBuf,
 
-    /// File to store the profile in; a profile of that name is replaced, any other file refused
+    /// File to store the profile in; a profile of that name is replaced, any other file only with --force
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    force: Force,
 
     /// About how long to measure, in seconds
     #[arg(long, value_name = "N", default_value = "14")]
@@ -41,9 +45,8 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    if let Some(file) = &arguments.output {
-        refuse_other_files(file)?;
-    }
+    let claimed = |file: &PathBuf| claim(file, Kind::Profile, &[&arguments.path], Some(arguments.force));
+    let place = arguments.output.as_ref().map(claimed).transpose()?;
     let folder = if arguments.path.is_file() { arguments.path.parent() } else { None };
     let folder = folder.unwrap_or(&arguments.path);
     // The folder of a bare file name is empty, and means this one.
@@ -61,8 +64,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if let Some(warning) = measured.warning() {
         note(format_args!("warning: {warning}"));
     }
-    if let Some(file) = &arguments.output {
-        measured.save(file)?;
+    if let Some(place) = &place {
+        measured.save(&place.path).map_err(|error| place.left(error.into()))?;
     }
     if output.is_json() {
         output.json(&measured)?;
@@ -70,17 +73,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         print(&measured, arguments.output.as_deref(), output)?;
     }
     Ok(Outcome::Done)
-}
-
-/// Refuses to overwrite what is no profile.
-fn refuse_other_files(file: &Path) -> Result<()> {
-    if file.exists() && Profile::load(file).is_err() {
-        return Err(Failure::refused(
-            format!("{} exists and is no storage profile", file.display()),
-            "choose another name with -o, or remove that file",
-        ));
-    }
-    Ok(())
 }
 
 fn print(measured: &MeasuredProfile, stored: Option<&Path>, output: &mut Output) -> Result<()> {

@@ -8,6 +8,7 @@ use crate::failure::Result;
 use crate::input::Input;
 use crate::interrupt::Interrupt;
 use crate::load::{Target, pour};
+use crate::replace::{Kind, claim};
 use ogive::io::{LocalStorage, Profile};
 use ogive::table::{OpenOptions, Receipt, Table, TableReport, WriteOptions};
 use std::path::{Path, PathBuf};
@@ -85,10 +86,12 @@ fn make(files: &Files, order: Order, profile: Profile, folder: &Path, interrupt:
     if order == Order::Time {
         options.properties.push((VALUE_TYPE.into(), U64_VALUES.to_vec()));
     }
-    let storage = Arc::new(LocalStorage::new(folder));
-    let target = Target { storage: storage.clone(), name: name.clone(), options, memory_bytes: 0 };
-    let report = pour(&mut files.input(order), &target, false, &format!("building {name}"), interrupt)?;
-    let table = Table::open(storage, &name, &OpenOptions::default())?;
+    let place = claim(&folder.join(&name), Kind::Table, &[], None)?;
+    let storage = place.storage(LocalStorage::new);
+    let target = Target { storage: storage.clone(), name: place.name.clone(), options, memory_bytes: 0 };
+    let poured = pour(&mut files.input(order), &target, false, &format!("building {name}"), interrupt);
+    let report = poured.map_err(|failure| place.left(failure))?;
+    let table = Table::open(storage, &place.name, &OpenOptions::default())?;
     let cold = Cold { storage: Arc::new(LocalStorage::direct(folder)), name: &name };
     let present = look_up(&cold, files, order, true, LOOK_UPS)?;
     let absent = look_up(&cold, files, order, false, LOOK_UPS)?;

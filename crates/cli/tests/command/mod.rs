@@ -6,6 +6,8 @@ mod demo;
 mod indexes;
 mod inputs;
 mod joins;
+mod outputs;
+mod partial;
 mod run;
 mod tables;
 mod usage;

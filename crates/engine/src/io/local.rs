@@ -77,6 +77,21 @@ impl LocalStorage {
         }
     }
 
+    /// The names of all that is in the directory `path`, sorted: directories too, which [`Storage::list`] leaves out.
+    ///
+    /// # Errors
+    /// [`Error::Io`]: there is no such directory, no permission.
+    pub fn names(path: &Path) -> Result<Vec<String>> {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let failed = |source| Error::io("list", path, source);
+        let entries = fs::read_dir(path).map_err(failed)?;
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()).map_err(failed))
+            .collect::<Result<_>>()?;
+        names.sort();
+        Ok(names)
+    }
+
     /// The directory that `path` names a file in, and the name: what a command line needs to open a file by its path. A symbolic link is
     /// followed, whether its target is there or not, so that locks, logs and temporary files lie beside the file itself, whatever
     /// path leads to it.

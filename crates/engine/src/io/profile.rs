@@ -1,5 +1,6 @@
 //! Storage profiles: how long a device takes to read n consecutive bytes, and how many reads it serves at once.
 
+use super::random_u64;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -252,7 +253,15 @@ pub(super) fn save_json(document: &impl Serialize, path: &Path) -> Result<()> {
     let mut text = serde_json::to_string_pretty(document)
         .map_err(|error| Error::InvalidArgument(format!("cannot express {} as JSON: {error}", path.display())))?;
     text.push('\n');
-    std::fs::write(path, text).map_err(|source| Error::io("write", path, source))
+    // Under another name first: what is there stays as it is, under whatever other names it has, until the new one is whole.
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!(".{:016x}.ogive-tmp", random_u64()));
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|source| {
+        // The first error says more.
+        _ = std::fs::remove_file(&temporary);
+        Error::io("write", path, source)
+    })
 }
 
 /// The JSON form: readable, versioned, with either latency and bandwidth or points. Further fields are ignored, so

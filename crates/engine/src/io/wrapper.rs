@@ -45,6 +45,11 @@ pub trait StorageWrapper: Debug + Send + Sync {
         self.inner().remove(name)
     }
 
+    /// As [`Storage::exists`].
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.inner().exists(name)
+    }
+
     /// As [`Storage::sync_directory`].
     fn sync_directory(&self) -> Result<()> {
         self.inner().sync_directory()
@@ -77,7 +82,7 @@ impl<W: StorageWrapper> Storage for W {
     }
 
     fn exists(&self, name: &str) -> Result<bool> {
-        self.inner().exists(name)
+        StorageWrapper::exists(self, name)
     }
 
     fn list(&self) -> Result<Vec<String>> {

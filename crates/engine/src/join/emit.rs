@@ -8,8 +8,12 @@
 //! ```
 //!
 //! That is the form where keys, and the values that are given, have one width each; all rows then have one width, too. Else the value is
-//! `varint length of the left value | left value | right value`, in a left join with the byte 1 or 0 ahead of the right value, and
-//! nothing behind a 0.
+//!
+//! ```text
+//!       inner      varint length of the left value | left value | right value
+//!       left       varint length of the left value | left value | 1 | right value      or 0, and nothing behind it
+//!       semi, anti varint length of the left value | left value
+//! ```
 
 use super::merge::Sink;
 use super::options::JoinKind;
@@ -51,9 +55,10 @@ impl RowForm {
         usize::from(self.kind == JoinKind::Left)
     }
 
-    /// Width of all values of the output, where they have one.
+    /// Width of all values of the output, where rows have one width.
     pub(crate) fn value_bytes(self) -> Option<usize> {
-        if self.kind.pairs() { Some(self.flag_bytes() + self.left? + self.right?) } else { self.left }
+        let Widths { left, right, .. } = self.widths()?;
+        Some(self.flag_bytes() + left + right)
     }
 
     /// The widths, where all rows of the output have the same.
@@ -69,21 +74,17 @@ impl RowForm {
 
     /// Appends the value of a row.
     fn push_value(self, out: &mut Vec<u8>, left: &[u8], right: Option<&[u8]>) {
-        if !self.kind.pairs() {
-            out.extend_from_slice(left);
-            return;
-        }
         let flag = (self.kind == JoinKind::Left).then_some(u8::from(right.is_some()));
-        match (self.left, self.right) {
-            (Some(_), Some(width)) => {
+        match self.widths() {
+            Some(widths) => {
                 out.extend(flag);
                 out.extend_from_slice(left);
                 match right {
                     Some(right) => out.extend_from_slice(right),
-                    None => out.resize(out.len() + width, 0),
+                    None => out.resize(out.len() + widths.right, 0),
                 }
             }
-            _ => {
+            None => {
                 put_varint(out, left.len() as u64);
                 out.extend_from_slice(left);
                 out.extend(flag);

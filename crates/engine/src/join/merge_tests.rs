@@ -304,7 +304,7 @@ proptest! {
         theirs in proptest::collection::vec(0_u8..9, 0..40),
         key in prop_oneof![Just(8_usize), Just(16), Just(5)],
         widths in (0_usize..3, 0_usize..3),
-        fixed in (any::<bool>(), any::<bool>()),
+        fixed in (any::<bool>(), any::<bool>(), any::<bool>()),
         look in (looks(), looks()),
     ) {
         let cut = |rows: Vec<Row>, width: usize| -> Vec<Row> {
@@ -316,7 +316,7 @@ proptest! {
             let form = RowForm {
                 kind,
                 key_type: KeyType::Bytes,
-                key: Some(key),
+                key: fixed.2.then_some(key),
                 left: known(fixed.0, widths.0),
                 right: known(fixed.1, widths.1),
             };
@@ -340,9 +340,11 @@ proptest! {
 /// The form that the documentation gives.
 fn encoded(form: &RowForm, (key, left, right): Seen) -> Row {
     let flag = if form.kind == JoinKind::Left { vec![u8::from(right.is_some())] } else { vec![] };
-    let value = match (form.kind, form.left, form.right) {
-        (JoinKind::Semi | JoinKind::Anti, ..) => left,
-        (_, Some(_), Some(width)) => [flag, left, right.unwrap_or(vec![0; width])].concat(),
+    let value = match (form.kind, form.key, form.left, form.right) {
+        (JoinKind::Semi | JoinKind::Anti, Some(_), Some(_), _) => left,
+        (JoinKind::Inner | JoinKind::Left, Some(_), Some(_), Some(width)) => {
+            [flag, left, right.unwrap_or(vec![0; width])].concat()
+        }
         _ => [vec![left.len() as u8], left, flag, right.unwrap_or_default()].concat(),
     };
     (key, value)

@@ -5,6 +5,7 @@
 
 use super::core::Core;
 use super::db::Db;
+use super::folder::refuse_other_things;
 use super::recover::LOCK_NAME;
 use super::table_file::TableFile;
 use super::values::ValueFiles;
@@ -55,10 +56,11 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` where the folder holds a store; [`Error::StoreReadOnly`]; whatever the storage reports.
+    /// [`Error::Io`] of kind `AlreadyExists` where the folder holds a store, [`Error::NotAStore`] where it holds other things; [`Error::StoreReadOnly`]; whatever the storage reports.
     /// What was made is removed then.
     pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
         LocalStorage::create_folder(folder.as_ref())?;
+        refuse_other_things(folder.as_ref())?;
         self.checkpoint_in(&(Arc::new(LocalStorage::new(folder.as_ref())) as Arc<dyn Storage>))
     }
 

@@ -3,6 +3,7 @@
 use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
+use super::folder::refuse_other_things;
 use super::keyspace::Keyspace;
 use super::learn::LearningStats;
 use super::options::DbOptions;
@@ -67,7 +68,8 @@ impl AsRef<Keyspace> for Db {
 }
 
 impl Db {
-    /// Opens the store in a folder of the local file system; makes both if they are not there and `create` is set.
+    /// Opens the store in a folder of the local file system; makes both if they are not there and `create` is set. A store is made in a folder
+    /// that is new or empty, never among other files.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -76,11 +78,12 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::open_in`].
+    /// As [`Self::open_in`]; [`Error::NotAStore`] where the folder holds other things and no store, `create` or not.
     pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
         let folder = folder.as_ref();
         if options.create {
             LocalStorage::create_folder(folder)?;
+            refuse_other_things(folder)?;
         }
         Self::open_in(Arc::new(LocalStorage::new(folder)), options)
     }

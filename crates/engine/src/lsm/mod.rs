@@ -23,7 +23,7 @@
 //! | `commit`, `wal`, `memtable`, `entry` | writing |
 //! | `work`, `compact`, `version` | background work: flushes, compactions, collection of values; what to do next, and what is there |
 //! | `table_file`, `level`, `merge`, `visible`, `removals`, `cursor` | from tables to what a reader sees |
-//! | `recover`, `maintain`, `counters` | opening; keyspaces, closing; what was done |
+//! | `recover`, `folder`, `maintain`, `counters` | opening, where a store may be; keyspaces, closing; what was done |
 
 mod batch;
 pub(crate) mod checkpoint;
@@ -34,6 +34,7 @@ mod counters;
 pub(crate) mod cursor;
 mod db;
 pub(crate) mod entry;
+mod folder;
 mod generation;
 mod ingest;
 mod keyspace;
@@ -71,6 +72,7 @@ mod work;
 pub use batch::Batch;
 pub use counters::Activity;
 pub use db::Db;
+pub use folder::is_store_file;
 pub use ingest::Ingested;
 pub use keyspace::{Keyspace, Mismatch};
 pub use learn::LearningStats;

@@ -12,7 +12,7 @@ use super::snapshot::Moments;
 use super::table_file::TableFile;
 use super::values::{ValueFiles, ValueHandle};
 use super::version::{
-    ClosedLengths, Edit, FileKind, Manifest, Recovered, State, parse_file_name, recover, remove_leftovers,
+    ClosedLengths, Edit, FileKind, Manifest, Recovered, State, final_name, parse_file_name, recover, remove_leftovers,
 };
 use super::view::{Levels, Tree, View};
 use super::wal::{self, ClosedLog, Wal, log_name};
@@ -360,10 +360,9 @@ fn open_values(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<Ar
 fn remove_orphans(storage: &dyn Storage, state: &State, young: &HashSet<u64>) -> Result<()> {
     let tables: HashSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
     for name in storage.list()? {
-        // A table that is being written has its name with something behind it.
-        let stem = name.find(".table").map_or(name.as_str(), |at| &name[..at + ".table".len()]);
-        let is_orphan = match parse_file_name(stem) {
-            Some((number, FileKind::Table)) => stem != name || !tables.contains(&number),
+        let table = final_name(&name);
+        let is_orphan = match parse_file_name(table) {
+            Some((number, FileKind::Table)) => table != name || !tables.contains(&number),
             Some((number, FileKind::Log)) => !state.logs.contains(&number),
             Some((number, FileKind::Values)) => !state.value_files.contains_key(&number) && !young.contains(&number),
             _ => false,

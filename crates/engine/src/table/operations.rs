@@ -46,7 +46,9 @@ impl Table {
     /// The value of a key: of its first record, where it has several.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for a value larger than the budget: read it by [`Self::value_reader`].
+    /// [`Error::KeyLength`] for a key of another width than [`Self::key_type`] has: no such key can be there, and to say that it is absent would
+    /// hide the mistake. [`Error::ValueTooLarge`] for a value larger than the budget: read it by [`Self::value_reader`]. What the storage
+    /// reports, and damage.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         self.quiet().get(key)
     }
@@ -54,7 +56,7 @@ impl Table {
     /// Whether a key has a record.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// As [`Self::get`].
     pub fn contains_key(&self, key: &[u8]) -> Result<bool> {
         self.quiet().contains_key(key)
     }
@@ -83,7 +85,8 @@ impl Table {
         self.quiet().get_tagged(key, suffix)
     }
 
-    /// The records whose keys lie within bounds, from either end.
+    /// The records whose keys lie within bounds, from either end. Bounds are keys: where one has another width than [`Self::key_type`], the
+    /// first step gives [`Error::KeyLength`], and the range ends.
     pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
         Range::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())))
@@ -94,10 +97,10 @@ impl Table {
         self.range::<&[u8]>(..)
     }
 
-    /// The number of records whose keys are below `key`.
+    /// The number of records whose keys are below `key`, which need not be there.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// [`Error::KeyLength`] for a key of another width than [`Self::key_type`] has; what the storage reports, and damage.
     pub fn rank(&self, key: &[u8]) -> Result<u64> {
         self.quiet().rank(key)
     }
@@ -113,7 +116,7 @@ impl Table {
     /// The number of records whose keys lie within bounds.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// As [`Self::rank`], for either bound.
     pub fn count<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<u64> {
         self.quiet().count(bounds)
     }
@@ -137,9 +140,10 @@ impl Table {
     /// The value of a key as a stream, whatever its length.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// As [`Self::rank`].
     pub fn value_reader(&self, key: &[u8]) -> Result<Option<ValueReader>> {
         let inner = &self.inner;
+        inner.check_key(key)?;
         let Some(position) = inner.find(key, &mut Reads::default())? else { return Ok(None) };
         match inner.stored(&position)?.1 {
             Stored::Long(pointer) => ValueReader::new(inner.data.clone(), inner.data_file_id, pointer).map(Some),
@@ -159,6 +163,7 @@ pub struct Traced<'a> {
 impl Traced<'_> {
     pub fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let inner = &*self.table.inner;
+        inner.check_key(key)?;
         match inner.find(key, &mut self.reads)? {
             Some(position) => inner.value_at(&position).map(Some),
             None => Ok(None),
@@ -166,6 +171,7 @@ impl Traced<'_> {
     }
 
     pub fn contains_key(&mut self, key: &[u8]) -> Result<bool> {
+        self.table.inner.check_key(key)?;
         Ok(self.table.inner.find(key, &mut self.reads)?.is_some())
     }
 
@@ -196,6 +202,7 @@ impl Traced<'_> {
     /// Visits the records of a key in order, until told to stop.
     fn visit_versions(&mut self, key: &[u8], mut visit: impl FnMut(&Inner, &Position) -> Result<bool>) -> Result<()> {
         let inner = &*self.table.inner;
+        inner.check_key(key)?;
         let Some(mut position) = inner.find(key, &mut self.reads)? else { return Ok(()) };
         while visit(inner, &position)? {
             match inner.next_position(position, &mut self.reads)? {
@@ -207,6 +214,7 @@ impl Traced<'_> {
     }
 
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        keys.iter().try_for_each(|key| self.table.inner.check_key(key))?;
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by_key(|&i| keys[i]);
         let sorted: Vec<&[u8]> = order.iter().map(|&i| keys[i]).collect();
@@ -236,6 +244,7 @@ impl Traced<'_> {
 
     fn rank_of(&mut self, probe: Probe<'_>) -> Result<u64> {
         let inner = &*self.table.inner;
+        inner.check_key(probe.key)?;
         let position = inner.lower_bound(probe, &mut self.reads)?;
         let counts = inner.counts(&mut self.reads)?;
         let before =
@@ -271,6 +280,22 @@ impl Traced<'_> {
 }
 
 impl Inner {
+    /// Refuses a key that no record of the table can have, for its width.
+    #[inline]
+    pub(super) fn check_key(&self, key: &[u8]) -> Result<()> {
+        match self.meta.key_type.width() {
+            Some(width) if width != key.len() => Err(self.wrong_width(key, width)),
+            _ => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn wrong_width(&self, key: &[u8], width: usize) -> Error {
+        let path = self.file.path().to_owned();
+        let detail = format!("its keys are {}, of {width} bytes each", self.meta.key_type);
+        Error::KeyLength { path, length: key.len() as u64, detail }
+    }
+
     /// The record at a position, as it is stored.
     pub(super) fn stored<'p>(&self, position: &'p Position) -> Result<(Key<'p>, Stored<'p>)> {
         let malformed = || self.malformed(position.block);

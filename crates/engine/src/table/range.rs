@@ -121,6 +121,7 @@ impl Range {
         let inner = &self.table.inner;
         let mut reads = Reads { receipt: self.receipt.as_mut(), ..Reads::default() };
         let mut place = |key: &[u8], behind: bool| {
+            inner.check_key(key)?;
             let Position { block, index, .. } = inner.lower_bound(Probe { key, behind }, &mut reads)?;
             Ok(Place { block, index })
         };

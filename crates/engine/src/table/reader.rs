@@ -225,6 +225,12 @@ impl Table {
         self.inner.file.path()
     }
 
+    /// The file that holds the records: the table itself, or, where this is an index beside its data, the file that it was made for.
+    #[must_use]
+    pub fn data_path(&self) -> &Path {
+        self.inner.data.path()
+    }
+
     /// A property that the writer stored.
     #[must_use]
     pub fn property(&self, name: &str) -> Option<&[u8]> {

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of what all of them share")]
 
+use ogive::Error;
 use ogive::table::Table;
 use ogive_testkit::{Random, Record, ReferenceTable};
 
@@ -20,6 +21,10 @@ fn questions(records: &[Record], random: &mut Random) -> Vec<Vec<u8>> {
                 keys.push(y.to_be_bytes().to_vec());
             }
         } else {
+            if let Ok(word) = <[u8; 16]>::try_from(key.as_slice()) {
+                let x = u128::from_be_bytes(word);
+                keys.extend([x.wrapping_sub(1), x.wrapping_add(1)].map(|y| y.to_be_bytes().to_vec()));
+            }
             keys.push([key.as_slice(), &[0]].concat());
             keys.push(key[..key.len() / 2].to_vec());
         }
@@ -27,11 +32,39 @@ fn questions(records: &[Record], random: &mut Random) -> Vec<Vec<u8>> {
     keys
 }
 
+/// A key of another width than the table's is told to be one, by every question and at either end of a range.
+pub fn check_strange(table: &Table, key: &[u8], present: &[u8], name: &str) {
+    let is_refused = |outcome: Result<(), Error>| {
+        let told = matches!(&outcome, Err(Error::KeyLength { length, .. }) if *length == key.len() as u64);
+        assert!(told, "{name}: {key:?} gives {outcome:?}");
+    };
+    is_refused(table.get(key).map(drop));
+    is_refused(table.contains_key(key).map(drop));
+    is_refused(table.get_all(key).map(drop));
+    is_refused(table.value_reader(key).map(drop));
+    is_refused(table.multi_get(&[present, key, present]).map(drop));
+    is_refused(table.rank(key).map(drop));
+    is_refused(table.count(key..).map(drop));
+    is_refused(table.count(..key).map(drop));
+    is_refused(table.count(present..=key).map(drop));
+    if table.is_tagged() {
+        is_refused(table.get_tagged(key, 1).map(drop));
+    }
+    let mut range = table.range(key..);
+    is_refused(range.next().unwrap().map(drop));
+    assert!(range.next().is_none() && range.next_back().is_none(), "{name}: a failed range has ended");
+    is_refused(table.range(..=key).next_back().unwrap().map(drop));
+    is_refused(table.range(..key).keys().next().unwrap().map(drop));
+}
+
 /// Holds every operation against the reference, for keys present, absent and at the edges.
 pub fn check(table: &Table, records: &[Record], name: &str) {
     let reference = ReferenceTable::new(records.to_vec());
     let mut random = Random::new(7);
-    let keys = questions(records, &mut random);
+    let fits = |key: &Vec<u8>| table.key_type().width().is_none_or(|width| width == key.len());
+    let (keys, strange): (Vec<_>, Vec<_>) = questions(records, &mut random).into_iter().partition(fits);
+    let width = table.key_type().width().unwrap_or(0);
+    strange.iter().take(20).for_each(|key| check_strange(table, key, &vec![0; width], name));
     assert_eq!(table.len(), records.len() as u64, "{name}");
     let report = table.verify(&mut |_, _| {}).unwrap();
     assert!(report.is_sound(), "{name}: {:?}", report.findings.iter().take(5).collect::<Vec<_>>());

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let db = arguments.store.create(Durability::Buffered)?;
     let operations = arguments.operations.unwrap_or(arguments.records.min(1_000_000));
     let mut bench = Bench { db: &db, arguments, interrupt: Interrupt::watch(), output };
-    bench.run(operations)?;
+    bench.run(operations).map_err(|failure| failure.but(format!("the store stays in {}", arguments.store.shown())))?;
     let stats = db.stats();
     db.close()?;
     if !output.is_json() {

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
             return Err(Failure::usage("the range ends before it begins", "exchange --from and --to"));
         }
         super::scan::with_bounds(from, to, |bounds| open.keyspace.remove_range(bounds))?;
-        open.close()?;
+        open.close("the range was removed")?;
         if output.is_json() {
             output.json(&json!({ "removed": "range" }))?;
         } else {
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if is_there {
         open.keyspace.remove(&key)?;
     }
-    open.close()?;
+    open.close(if is_there { "the entry was removed" } else { "the key was not there" })?;
     if output.is_json() {
         output.json(&json!({ "key": keys.to_json(&key), "removed": u64::from(is_there) }))?;
     } else if is_there {

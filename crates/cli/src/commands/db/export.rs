@@ -6,13 +6,13 @@ use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
+use crate::replace::{Force, Kind, Place, claim};
 use crate::size::grouped;
-use ogive::io::{LocalStorage, Storage, WritableFile};
+use ogive::io::{FileLock, LocalStorage, Storage, WritableFile, random_u64};
 use ogive::table::{KeyType, TableWriter, WriteOptions};
 use serde_json::json;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,10 +21,14 @@ Examples:
   ogive db export fruit fruit.ogive        a table, which `ogive get` reads and `ogive db ingest` takes in
   ogive db export fruit - | sort -R        to standard output, as comma-separated values
 
-It shows one moment, whatever is written meanwhile. A file that is there is replaced, once the new one is whole.";
+It shows one moment, whatever is written meanwhile. An existing table is replaced by a new one once that is whole, any other file only with
+--force. Never replaced are files of a store or of an index, and what is no plain file.";
 
 /// Entries between two looks at the clock and the interrupt flag.
 const ENTRIES_A_STEP: u64 = 1 << 13;
+
+/// Ending of the names of files that are being written, as the engine gives them.
+const TEMPORARY: &str = ".ogive-tmp";
 
 /// Write all entries to a file
 #[derive(Debug, clap::Args)]
@@ -36,24 +40,35 @@ pub(crate) struct Arguments {
     /// File to write: .csv, .tsv or .ogive; - for standard output
     #[arg(value_name = "OUTPUT")]
     target: PathBuf,
+
+    #[command(flatten)]
+    force: Force,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let open = arguments.keyspace.read()?;
+    if arguments.target.as_os_str() == "-" {
+        let open = arguments.keyspace.read()?;
+        return write_rows(&open, b',', &mut OutputBytes(output)).map(|_| Outcome::Done);
+    }
     let extension = arguments.target.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    let entries = match extension {
-        _ if arguments.target.as_os_str() == "-" => {
-            return write_rows(&open, b',', &mut OutputBytes(output)).map(|_| Outcome::Done);
-        }
-        "csv" => write_file(&open, b',', &arguments.target)?,
-        "tsv" => write_file(&open, b'\t', &arguments.target)?,
-        "ogive" => write_table(&open, &arguments.target)?,
+    let delimiter = match extension {
+        "csv" => Some(b','),
+        "tsv" => Some(b'\t'),
+        "ogive" => None,
         _ => {
             let message = format!("{} does not say what it is to be", arguments.target.display());
             return Err(Failure::usage(message, "give a name that ends in .csv, .tsv or .ogive"));
         }
     };
+    let kind = if delimiter.is_some() { Kind::Plain } else { Kind::Table };
+    let place = claim(&arguments.target, kind, &[], Some(arguments.force))?;
+    let open = arguments.keyspace.read()?;
+    let written = match delimiter {
+        Some(delimiter) => write_file(&open, delimiter, &place),
+        None => write_table(&open, &place),
+    };
+    let entries = written.map_err(|failure| place.left(failure))?;
     if output.is_json() {
         output.json(&json!({ "entries": entries }))?;
     } else {
@@ -63,25 +78,61 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 }
 
 /// Writes rows to a file, which gets its name when it is whole.
-fn write_file(open: &OpenKeyspace, delimiter: u8, path: &Path) -> Result<u64> {
-    let (folder, name) = LocalStorage::split_path(path)?;
-    let storage = LocalStorage::new(folder);
-    let temporary = format!("{name}.new");
-    if storage.exists(&temporary)? {
-        storage.remove(&temporary)?;
+fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place) -> Result<u64> {
+    let storage = place.storage(LocalStorage::new);
+    let mut growing = Growing::begin(&*storage, &place.name)?;
+    let entries = write_rows(open, delimiter, &mut growing)?;
+    growing.publish(&place.name)?;
+    Ok(entries)
+}
+
+/// A file under a name of its own, which no file of anybody has: it goes with the value unless it was published.
+struct Growing<'a> {
+    storage: &'a dyn Storage,
+    temporary: String,
+    file: Box<dyn WritableFile>,
+    is_published: bool,
+    /// Tells those who write the same file later that this one is no leftover.
+    _lock: Box<dyn FileLock>,
+}
+
+impl<'a> Growing<'a> {
+    /// Begins a file that is to be named `name`; what killed exports of that name left is removed.
+    fn begin(storage: &'a dyn Storage, name: &str) -> Result<Self> {
+        for other in storage.list()?.iter().filter(|other| is_growing(other, name)) {
+            if let Ok(_lock) = storage.lock(other) {
+                storage.remove(other)?;
+            }
+        }
+        let temporary = format!("{name}.{:016x}{TEMPORARY}", random_u64());
+        let file = storage.create(&temporary)?;
+        let lock = storage.lock(&temporary)?;
+        Ok(Self { storage, temporary, file, is_published: false, _lock: lock })
     }
-    let mut file = FileBytes(storage.create(&temporary)?);
-    let written = write_rows(open, delimiter, &mut file).and_then(|entries| {
-        file.0.sync()?;
-        storage.rename(&temporary, &name)?;
-        storage.sync_directory()?;
-        Ok(entries)
-    });
-    if written.is_err() {
-        // The first error says more.
-        let _ = storage.remove(&temporary);
+
+    /// Makes the file durable under its name.
+    fn publish(mut self, name: &str) -> Result<()> {
+        self.file.sync()?;
+        self.storage.rename(&self.temporary, name)?;
+        self.is_published = true;
+        Ok(self.storage.sync_directory()?)
     }
-    written
+}
+
+impl Drop for Growing<'_> {
+    fn drop(&mut self) {
+        if !self.is_published {
+            // The first error says more.
+            let _ = self.storage.remove(&self.temporary);
+        }
+    }
+}
+
+/// Whether a file is one that is, or was, to be named `name`.
+fn is_growing(file: &str, name: &str) -> bool {
+    let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+    let id = rest.and_then(|rest| rest.strip_suffix(TEMPORARY));
+    id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write) -> Result<u64> {
@@ -109,11 +160,9 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write) -> Res
     Ok(work.entries)
 }
 
-fn write_table(open: &OpenKeyspace, path: &Path) -> Result<u64> {
-    let (folder, name) = LocalStorage::split_path(path)?;
-    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
-    let options = WriteOptions { key_type: open.keys.key_type(), ..WriteOptions::default() };
-    let mut writer = TableWriter::create(storage, &name, options)?;
+fn write_table(open: &OpenKeyspace, place: &Place) -> Result<u64> {
+    let options = WriteOptions { key_type: open.keys.key_type(), replace: true, ..WriteOptions::default() };
+    let mut writer = TableWriter::create(place.storage(LocalStorage::new), &place.name, options)?;
     let mut work = Work::start();
     for entry in open.keyspace.iter() {
         let (key, value) = entry?;
@@ -146,12 +195,9 @@ impl Work {
     }
 }
 
-/// A file of the engine's as a target of bytes.
-struct FileBytes(Box<dyn WritableFile>);
-
-impl Write for FileBytes {
+impl Write for Growing<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.append(bytes).map_err(io::Error::other)?;
+        self.file.append(bytes).map_err(io::Error::other)?;
         Ok(bytes.len())
     }
 

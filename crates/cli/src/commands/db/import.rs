@@ -3,12 +3,12 @@
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
-use crate::input::{Format, InputOptions};
+use crate::input::{Format, Input, InputOptions};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::grouped;
-use ogive::lsm::{Batch, Db, Durability};
+use ogive::lsm::{Batch, Db, Durability, Keyspace};
 use ogive::table::KeyType;
 use serde_json::json;
 use std::time::Instant;
@@ -22,7 +22,7 @@ Examples:
 The store is made if it is not there. Rows are inserted in the order of the file, in batches that are wholly there or not at all; a
 key that comes again overwrites. With --json each durable batch is told by a line {\"durable_rows\":N}: these rows, counted from the
 first of the file, survive whatever happens. Keys of text files are taken as they are written, unless --key-type says that they are
-numbers.";
+numbers. Whatever ends an import early, the message says how many rows are durable; importing the file again is safe.";
 
 /// Fill a store from a file
 #[derive(Debug, clap::Args)]
@@ -58,19 +58,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     }
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
     let mut rows = Rows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
-    while let Some(record) = input.next()? {
-        rows.batch.insert(&open.keyspace, record.key, record.value);
-        if rows.batch.len() >= arguments.batch || rows.batch.byte_len() >= BATCH_BYTES_MAX {
-            let position = input.position_bytes();
-            rows.commit(position)?;
-            interrupt.check()?;
-        }
-    }
-    let position = input.position_bytes();
-    rows.commit(position)?;
+    let imported = rows.take(&mut *input, &open.keyspace, arguments.batch, &interrupt);
     let done = rows.done;
     drop(rows);
-    open.close()?;
+    let durable = match done {
+        0 => "no row is durable".to_owned(),
+        done => format!("the first {} rows are durable", grouped(done)),
+    };
+    imported.map_err(|failure| failure.but(&durable))?;
+    open.close(&durable)?;
     if !output.is_json() {
         let seconds = started.elapsed().as_secs_f64();
         let shown = arguments.keyspace.store.shown();
@@ -104,6 +100,18 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// Takes all records of an input, batch by batch.
+    fn take(&mut self, input: &mut dyn Input, keyspace: &Keyspace, batch: u64, interrupt: &Interrupt) -> Result<()> {
+        while let Some(record) = input.next()? {
+            self.batch.insert(keyspace, record.key, record.value);
+            if self.batch.len() >= batch || self.batch.byte_len() >= BATCH_BYTES_MAX {
+                self.commit(input.position_bytes())?;
+                interrupt.check()?;
+            }
+        }
+        self.commit(input.position_bytes())
+    }
+
     /// Makes the rows of a batch durable, and says so.
     fn commit(&mut self, position_bytes: u64) -> Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.db.batch());

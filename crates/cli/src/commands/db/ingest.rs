@@ -5,10 +5,10 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped, human_bytes};
-use ogive::lsm::Durability;
+use ogive::lsm::{Durability, is_store_file};
 use ogive::table::{KeyType, OpenOptions, Table};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
 
-    /// Remove the tables when they are in the store
+    /// Remove the tables when they are in the store; files of another store are refused
     #[arg(long = "move")]
     moves: bool,
 }
@@ -39,14 +39,16 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     let key_type = common_key_type(&arguments.tables)?;
+    if arguments.moves {
+        arguments.tables.iter().try_for_each(|table| refuse_to_move(table))?;
+    }
     let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
     let ingested = open.keyspace.ingest(&arguments.tables)?;
-    open.close()?;
+    let done = format!("the tables are in {}, durably", arguments.keyspace.store.shown());
+    open.close(&done)?;
     for table in arguments.tables.iter().filter(|_| arguments.moves) {
-        std::fs::remove_file(table).map_err(|source| Failure::File {
-            action: "remove",
-            path: table.display().to_string(),
-            source,
+        std::fs::remove_file(table).map_err(|source| {
+            Failure::File { action: "remove", path: table.display().to_string(), source }.but(&done)
         })?;
     }
     if output.is_json() {
@@ -62,6 +64,18 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         ))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Refuses to remove what a store needs.
+fn refuse_to_move(table: &Path) -> Result<()> {
+    if is_store_file(table)? {
+        let message = format!("{} is a file of a store, which would lack it", table.display());
+        return Err(Failure::refused(
+            message,
+            "leave out --move: a copy of the table is taken in then, or a link to it",
+        ));
+    }
+    Ok(())
 }
 
 /// What the keys of all tables are.

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         }
     }
     let keys = open.keys;
-    open.close()?;
+    open.close("the entry is durable")?;
     if output.is_json() {
         output.json(&json!({ "key": keys.to_json(&key), "durable": true }))?;
     } else {

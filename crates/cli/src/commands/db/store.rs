@@ -3,7 +3,6 @@
 use super::keys::{self, Keys};
 use crate::failure::{Failure, Result};
 use crate::size::ByteSize;
-use ogive::Error;
 use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
 use ogive::table::KeyType;
 use std::path::{Path, PathBuf};
@@ -127,9 +126,9 @@ impl KeyspaceOptions {
 }
 
 impl OpenKeyspace {
-    /// Closes the store, so that all is durable and it opens fast.
-    pub(super) fn close(self) -> Result<(), Error> {
+    /// Closes the store, so that all is durable and it opens fast. `done` says what is in it already, durably, should that fail.
+    pub(super) fn close(self, done: &str) -> Result<()> {
         drop(self.keyspace);
-        self.db.close()
+        self.db.close().map_err(|error| Failure::from(error).but(done))
     }
 }

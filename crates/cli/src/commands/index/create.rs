@@ -5,6 +5,7 @@ use super::file::Paging;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
+use crate::replace::refuse_reserved;
 use crate::size::{ByteSize, human_bytes};
 use ogive::index::{IndexOptions, KeyType, Kind};
 use ogive::io::LocalStorage;
@@ -61,6 +62,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     let (folder, name) = LocalStorage::split_path(&arguments.path)?;
+    refuse_reserved(&arguments.path)?;
     let mut pages = arguments.paging.options();
     pages.page_bytes = bytes(arguments.page_size, "pages")?;
     let options = IndexOptions {

@@ -7,7 +7,7 @@ use crate::size::ByteSize;
 use ogive::index::OpenOptions;
 use ogive::io::{LocalStorage, Storage};
 use ogive::page::{Durability, PageOptions};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The index, and how it is opened.
@@ -60,6 +60,11 @@ enum When {
 const GROUP: Durability = Durability::Grouped { commits: 64, bytes: 4 << 20 };
 
 impl DurabilityOptions {
+    /// Whether a commit is durable when it is done.
+    pub(super) fn is_at_once(&self) -> bool {
+        self.durability == When::Commit
+    }
+
     fn durability(&self) -> Durability {
         match self.durability {
             When::Commit => Durability::EachCommit,
@@ -94,6 +99,11 @@ impl IndexFile {
     /// The index's path, for messages.
     pub(super) fn shown(&self) -> String {
         self.file.display().to_string()
+    }
+
+    /// Refuses to read the index's own file as an input.
+    pub(super) fn refuse_input(&self, input: &Path) -> Result<()> {
+        crate::replace::refuse_same(&self.file, input)
     }
 
     /// Opens the index for reading alone.

@@ -66,10 +66,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let started = Instant::now();
     let interrupt = Interrupt::watch();
     arguments.input.refuse_table()?;
+    arguments.file.refuse_input(&arguments.input.path)?;
     let any = arguments.file.write(&arguments.durability)?;
-    let loaded = either!(&any, index => load(index, arguments, &interrupt))?;
+    let mut committed = 0;
+    let loaded = match either!(&any, index => load(index, arguments, &interrupt, &mut committed)) {
+        Ok(loaded) => loaded,
+        Err(failure) => {
+            // What was committed is to be durable, whatever the durability of a commit.
+            let is_durable = any.close().is_ok() || arguments.durability.is_at_once();
+            return Err(failure.but(what_is_there(committed, is_durable)));
+        }
+    };
     let entries = any.len()?;
-    any.close()?;
+    any.close()
+        .map_err(|error| Failure::from(error).but(what_is_there(loaded.records, arguments.durability.is_at_once())))?;
     if output.is_json() {
         output.json(&json!({ "records": loaded.records, "bulk": loaded.bulk, "entries": entries }))?;
     } else {
@@ -85,8 +95,22 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Loads in bulk where that can be, else inserts.
-fn load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interrupt) -> Result<Loaded> {
+/// What of the input is in the index, for whom the rest could not be loaded.
+fn what_is_there(records: u64, is_durable: bool) -> String {
+    match (records, is_durable) {
+        (0, _) => "no record of it is in the index".into(),
+        (_, true) => format!("the first {} records are in the index, durably", grouped(records)),
+        (_, false) => format!("the first {} records are in the index, but may not be durable", grouped(records)),
+    }
+}
+
+/// Loads in bulk where that can be, else inserts. `committed` counts the records that are in the index.
+fn load<W: Word>(
+    index: &WordIndex<W>,
+    arguments: &Arguments,
+    interrupt: &Interrupt,
+    committed: &mut u64,
+) -> Result<Loaded> {
     let may_retry = arguments.input.is_rereadable();
     if arguments.sorted || !arguments.random && may_retry && index.is_empty()? {
         match bulk_load(index, arguments, interrupt) {
@@ -96,8 +120,8 @@ fn load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interr
             done => return done.map(|records| Loaded { records, bulk: true }),
         }
     }
-    let records = insert(index, arguments, interrupt)?;
-    Ok(Loaded { records, bulk: false })
+    insert(index, arguments, interrupt, committed)?;
+    Ok(Loaded { records: *committed, bulk: false })
 }
 
 fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interrupt) -> Result<u64> {
@@ -124,16 +148,21 @@ fn bulk_load<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &I
     }
 }
 
-fn insert<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Interrupt) -> Result<u64> {
+fn insert<W: Word>(
+    index: &WordIndex<W>,
+    arguments: &Arguments,
+    interrupt: &Interrupt,
+    committed: &mut u64,
+) -> Result<()> {
     let mut records = Records::open(index, arguments)?;
     let mut progress = Progress::start("inserting", records.input.facts().length_bytes, Unit::Bytes);
-    let mut committed = 0;
     loop {
         if interrupt.is_asked() {
-            return Err(Failure::refused(
-                format!("interrupted; the first {} records are in the index", grouped(committed)),
-                "load the file again for the rest: records that are there are overwritten",
-            ));
+            let hint = match index.layout().duplicates {
+                true => "load what is left of the file: this index keeps records that come again",
+                false => "load the file again for the rest: records that are there are overwritten",
+            };
+            return Err(Failure::refused("interrupted", hint));
         }
         let mut transaction = index.write()?;
         let mut batch = 0;
@@ -144,10 +173,10 @@ fn insert<W: Word>(index: &WordIndex<W>, arguments: &Arguments, interrupt: &Inte
             batch += 1;
         }
         transaction.commit()?;
-        committed += batch;
+        *committed += batch;
         progress.reach(records.input.position_bytes());
         if batch < arguments.batch {
-            return Ok(committed);
+            return Ok(());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::input::{Column, Format, InputOptions};
+use crate::replace::Force;
 use crate::size::ByteSize;
 use ogive::join::{JoinKind, Method};
 use ogive::table::KeyType;
@@ -19,7 +20,14 @@ Examples:
   ogive join a.ogive b.ogive -o - --explain >/dev/null       show what was chosen, and what else would have taken
 
 Methods: auto, merge, hash, inlj, inlj:btree, inlj:btree-iter, inlj:pgm:EPS, inlj:pgm-sampled, inlj:radix-spline, inlj:rmi,
-inlj:index, partition, partition:btree. A table or a file of an earlier join is replaced once the new one is complete.";
+inlj:index, partition, partition:btree.
+
+A table's records are the key and one value. Where keys and values have one width each, it is the left value and the right one behind it, in
+a left join after a byte 1, or a byte 0 and zeros for a row without partner; else the length of the left value (a varint), the left
+value, in a left join the byte 1 or 0, and the right value. Semi and anti joins have no right value.
+
+An existing table is replaced by a new one once that is complete, any other file only with --force. Never replaced are LEFT and RIGHT, by
+whatever name, files of a store or of an index, and what is no plain file.";
 
 /// Join two relations by their keys, within a limit of memory
 #[derive(Debug, clap::Args)]
@@ -71,6 +79,9 @@ pub(crate) struct Arguments {
     /// What OUT is to be [default: table; text on standard output]
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(super) to: Option<To>,
+
+    #[command(flatten)]
+    pub(super) force: Force,
 
     /// Show the choice, the alternatives and their predicted costs, and afterwards the actual ones
     #[arg(long)]

@@ -8,11 +8,13 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
+use crate::replace::{Kind, Place, claim};
 use ogive::Error;
 use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{self, JoinOptions, JoinReport, MEMORY_BYTES_MIN, Source};
 use ogive::table::WriteOptions;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
@@ -41,7 +43,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let profile = profile(arguments)?;
     let side_bytes = memory_bytes / SIDE_SHARE;
     let opening = Opening { direct, memory_bytes: side_bytes, profile: profile.clone(), interrupt: &interrupt };
+    let place = place(arguments, to)?;
     let [left, right] = open(&sides, &opening)?;
+    if let Some(place) = &place {
+        let files: Vec<&Path> = [&left, &right].into_iter().filter_map(|side| side.data.as_deref()).collect();
+        place.refuse_inputs(&files)?;
+    }
     if left.refused_direct || right.refused_direct {
         note("warning: the file system refuses direct reads; these are cached ones");
     }
@@ -63,11 +70,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         say(show::choice(&explanation), arguments, output)?;
     }
     let shape = RowShape { key_type: left.key_type, numbers: [left.has_numbers, right.has_numbers] };
-    let report = if arguments.is_piped() {
-        piped(&left.source, &right.source, &options, shape, output)?
-    } else {
-        let target = target(arguments, to, shape, direct)?;
-        join::join(&left.source, &right.source, target, &options).map_err(|error| what_is_replaced(arguments, error))?
+    let report = match &place {
+        None => piped(&left.source, &right.source, &options, shape, output)?,
+        Some(place) => {
+            let target = target(place, to, shape, direct);
+            let joined = join::join(&left.source, &right.source, target, &options);
+            joined.map_err(|error| place.left(error.into()))?
+        }
     };
     tell(&report, arguments, output)?;
     Ok(Outcome::Done)
@@ -92,21 +101,33 @@ fn profile(arguments: &Arguments) -> Result<Profile> {
     })
 }
 
+/// The place of the file that is written, unless rows go to standard output.
+fn place(arguments: &Arguments, to: To) -> Result<Option<Place>> {
+    if arguments.is_piped() {
+        return Ok(None);
+    }
+    let kind = if to == To::Table { Kind::Table } else { Kind::Plain };
+    let sides = arguments.sides();
+    let inputs = [sides[0].input.path.as_path(), sides[1].input.path.as_path()];
+    claim(&arguments.output, kind, &inputs, Some(arguments.force)).map(Some)
+}
+
 /// The file that is written.
-fn target(arguments: &Arguments, to: To, shape: RowShape, direct: bool) -> Result<join::Output> {
-    let (folder, name) = LocalStorage::split_path(&arguments.output)?;
-    let storage = if direct { LocalStorage::new(folder).with_direct_writes() } else { LocalStorage::new(folder) };
-    let storage: Arc<dyn Storage> = Arc::new(storage);
-    Ok(match to {
+fn target(place: &Place, to: To, shape: RowShape, direct: bool) -> join::Output {
+    let storage = place.storage(|folder| match direct {
+        true => LocalStorage::new(folder).with_direct_writes(),
+        false => LocalStorage::new(folder),
+    });
+    match to {
         To::Table => {
             let options = WriteOptions { replace: true, ..join::Output::options() };
-            join::Output::table(storage, &name, options)
+            join::Output::table(storage, &place.name, options)
         }
-        To::Text => join::Output::lines(storage, &name, true, move |key, left, right, line| {
+        To::Text => join::Output::lines(storage, &place.name, true, move |key, left, right, line| {
             shape.line(key, left, right, line);
         }),
-        To::Records => join::Output::records(storage, &name, true),
-    })
+        To::Records => join::Output::records(storage, &place.name, true),
+    }
 }
 
 /// Joins, with rows on standard output. The join has a thread of its own: this one writes what it sends.
@@ -164,17 +185,6 @@ impl Drop for Rows {
     fn drop(&mut self) {
         // Where nobody takes it, nobody misses it.
         let _ = self.sender.send(std::mem::take(&mut self.piece));
-    }
-}
-
-/// Of a file that is there and is no table, the output stands in the way.
-fn what_is_replaced(arguments: &Arguments, error: Error) -> Failure {
-    match error {
-        Error::NotATable { path, detail } if path == arguments.output => Failure::refused(
-            format!("{} exists and is no Ogive table, so it is not replaced: {detail}", path.display()),
-            "choose another name with -o, or remove that file",
-        ),
-        error => error.into(),
     }
 }
 

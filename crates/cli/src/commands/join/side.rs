@@ -14,7 +14,7 @@ use ogive::io::{LocalStorage, Profile, Storage};
 use ogive::join::{Output, Source};
 use ogive::table::beside::RecordFile;
 use ogive::table::{KeyType, OpenOptions, Table};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How sides are opened.
@@ -35,6 +35,8 @@ pub(super) struct OpenSide {
     pub(super) key_type: KeyType,
     /// Whether values are little-endian numbers.
     pub(super) has_numbers: bool,
+    /// The file of its records, where that may be another one than was named.
+    pub(super) data: Option<PathBuf>,
     /// Whether reads were to go past the page cache, and do not.
     pub(super) refused_direct: bool,
     /// Holds what a pipe gave.
@@ -43,7 +45,7 @@ pub(super) struct OpenSide {
 
 impl OpenSide {
     fn of(source: Source, key_type: KeyType) -> Self {
-        Self { source, key_type, has_numbers: false, refused_direct: false, _scratch: None }
+        Self { source, key_type, has_numbers: false, data: None, refused_direct: false, _scratch: None }
     }
 }
 
@@ -178,6 +180,7 @@ impl SideOptions {
         let table = Table::open(storage, &name, &options)?;
         Ok(OpenSide {
             has_numbers: table.property(VALUE_TYPE) == Some(U64_VALUES),
+            data: Some(table.data_path().to_owned()),
             refused_direct: opening.direct && !table.is_direct(),
             ..OpenSide::of(Source::table(&table), table.key_type())
         })

@@ -46,7 +46,7 @@ pub(crate) fn probe(
     let buffer = Buffer::new(probes.inner, probes.task, probes.memory.bytes());
     let index = &*probes.index.index;
     let mut walk = Walk { probes, index, finger: Finger::default(), buffer, floor: 0, row: 0, pairs: Vec::new() };
-    let mut last_key = Vec::new();
+    let mut last_key = None;
     while outer.advance(None)? {
         probes.task.check()?;
         done(outer.rows().len() as u64);
@@ -127,11 +127,17 @@ impl Walk<'_> {
         }
     }
 
-    /// A semi join whose left relation is the inner one: its rows for each outer key, once.
-    fn inner_rows_of(&mut self, outer: &RowsView<'_>, last_key: &mut Vec<u8>, sink: &mut dyn Sink) -> Result<()> {
+    /// A semi join whose left relation is the inner one: its rows for each outer key, once. `last_key` is that of the last outer row before
+    /// these; the empty key is one like any other.
+    fn inner_rows_of(
+        &mut self,
+        outer: &RowsView<'_>,
+        last_key: &mut Option<Vec<u8>>,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
         for row in 0..outer.len() {
             let key = outer.key(row);
-            if (row > 0 && outer.key(row - 1) == key) || (row == 0 && last_key == key) {
+            if (row > 0 && outer.key(row - 1) == key) || (row == 0 && last_key.as_deref() == Some(key)) {
                 continue;
             }
             if !self.find(row, outer, sink)? {
@@ -152,6 +158,7 @@ impl Walk<'_> {
                 self.row = 0;
             }
         }
+        let last_key = last_key.get_or_insert_default();
         last_key.clear();
         last_key.extend_from_slice(outer.key(outer.len() - 1));
         Ok(())

@@ -20,9 +20,12 @@ pub(super) type Line = dyn FnMut(&[u8], &[u8], Option<&[u8]>, &mut Vec<u8>) + Se
 ///
 /// A row of a table, or of a file of records, is the key and one value: in an inner join the left value and the right one behind it; in a
 /// left join the byte 1, the left and the right value, or, for a row without partner, the byte 0, the left value and zeros; in the others
-/// the left value. So it is where all keys, and all values of each side, have one width. Else the value begins with the length of
-/// the left value (a varint: seven bits a byte, the lowest first), then come the left value, in a left join the byte 1 or 0, and the
-/// right value, if there is one.
+/// the left value. So it is where all keys, and all values of each side that is given, are known to have one width: keys by their type
+/// (those of text and bytes have none), values by what the source states. A table then has that of its values as [`Table::value_width`],
+/// and none otherwise. Else the value begins with the length of the left value (a varint: seven bits a byte, the lowest first), in joins of
+/// any kind; then come the left value, in a left join the byte 1 or 0, and the right value, if there is one.
+///
+/// [`Table::value_width`]: crate::table::Table::value_width
 #[derive(Debug)]
 pub struct Output {
     target: Target,

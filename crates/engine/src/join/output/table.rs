@@ -63,7 +63,7 @@ impl TableOutput {
         memory_bytes: u64,
     ) -> Result<Self> {
         let share = task.budget.take(memory_bytes, "the writer")?;
-        let value_width = form.widths().and_then(|_| form.value_bytes()).and_then(|bytes| u32::try_from(bytes).ok());
+        let value_width = form.value_bytes().and_then(|bytes| u32::try_from(bytes).ok());
         let apart = form.widths().map(|widths| widths.key).zip(form.row_bytes());
         let apart = apart.filter(|(key, _)| form.key_type.width() != Some(*key));
         let options = WriteOptions { key_type: form.key_type, value_width, ..options };

@@ -25,7 +25,7 @@ pub(crate) use edit::Edit;
 pub(crate) use job::{Job, OutputCuts, Reason};
 pub(crate) use levels::{LEVELS, Levels};
 pub(crate) use manifest::{ClosedLengths, Manifest, Recovered, recover, remove_leftovers};
-pub(crate) use names::{FileKind, file_name, largest_number, parse_file_name};
+pub(crate) use names::{FileKind, file_name, final_name, largest_number, parse_file_name};
 pub(crate) use pick::{Limits, Picker, RangeStep};
 pub(crate) use span::{KeyBounds, Span};
 pub(crate) use state::{Inconsistent, KeyspaceState, State, ValueFileMeta};

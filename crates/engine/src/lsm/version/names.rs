@@ -45,6 +45,15 @@ pub(crate) fn parse_file_name(name: &str) -> Option<(u64, FileKind)> {
     (file_name(number, kind) == name).then_some((number, kind))
 }
 
+/// What the file of a table is to be named that is being written, or that a killed writer has left; any other name as it is.
+pub(crate) fn final_name(name: &str) -> &str {
+    let whole = name.strip_suffix(".ogive-tmp").and_then(|rest| rest.rsplit_once('.'));
+    match whole {
+        Some((table, id)) if id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit()) => table,
+        _ => name,
+    }
+}
+
 /// The largest number that a file of the store has, of whatever kind; 0 where there is none.
 pub(crate) fn largest_number(storage: &dyn Storage) -> Result<u64> {
     let names = storage.list()?;
@@ -61,6 +70,10 @@ mod tests {
             for number in [0, 1, 999_999, 1_000_000, u64::MAX] {
                 assert_eq!(parse_file_name(&file_name(number, kind)), Some((number, kind)));
             }
+        }
+        assert_eq!(final_name("000007.table.0123456789abcdef.ogive-tmp"), "000007.table");
+        for name in ["000007.table", "000007.table.bak", "000007.tables", "000007.table.0123.ogive-tmp", ".ogive-tmp"] {
+            assert_eq!(final_name(name), name, "files of others");
         }
         for name in ["7.table", "0000007.table", "+00007.table", "000007.tables", "000007", "LOCK", "-00007.log"] {
             assert_eq!(parse_file_name(name), None, "{name}");

@@ -1,0 +1,231 @@
+//! What an output may take the place of: one rule for all commands that write a file.
+//!
+//! | what stands under the name | |
+//! |---|---|
+//! | nothing | written |
+//! | a file of the kind that is written, such as a table | replaced, once the new one is complete |
+//! | any other plain file | refused; replaced with `--force` |
+//! | an input of the command; a file of a store or of an index; a folder, a device, a pipe | refused, `--force` or not |
+//!
+//! Text, rows and plain records tell nobody who wrote them, so an existing file is never taken for one of the kind. Files are told apart by what
+//! they are, not by name: symbolic links are followed, and hard links of one file are the same.
+
+use crate::commands::index::is_index;
+use crate::failure::{Failure, Result};
+use ogive::Error;
+use ogive::io::{LocalStorage, Profile, Storage, StorageWrapper};
+use ogive::lsm::is_store_file;
+use ogive::table::{OpenOptions, Table};
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The flag of all commands that write a file.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Force {
+    /// Replace an existing file of another kind, too; never an input, a file of a store or of an index, or what is no plain file
+    #[arg(long)]
+    force: bool,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Table,
+    Profile,
+    /// Text, rows, records: nothing in such a file tells who wrote it.
+    Plain,
+}
+
+/// Where an output goes that may go there.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The file that is written: the one that a link leads to.
+    pub(crate) path: PathBuf,
+    folder: PathBuf,
+    pub(crate) name: String,
+    /// As it was given, for messages.
+    shown: String,
+    /// Whether a file stands there.
+    pub(crate) is_taken: bool,
+    /// Whether one of another kind stands there, and is to be replaced.
+    is_forced: bool,
+}
+
+/// Where `output` goes, if it may go there. `force` is `None` for commands without that flag.
+///
+/// # Errors
+/// [`Failure::Refused`] for what must stay, which the table above tells; what the system reports.
+pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<Force>) -> Result<Place> {
+    let place = Place::of(output)?;
+    place.refuse_inputs(inputs)?;
+    refuse_reserved(output)?;
+    let Some(found) = metadata(&place.path) else { return Ok(place) };
+    if !found.is_file() {
+        let what = if found.is_dir() { "a folder" } else { "no plain file" };
+        return Err(kept(&place.shown, what, "name a file"));
+    }
+    if kind.is_that_of(&place.path) {
+        return Ok(Place { is_taken: true, ..place });
+    }
+    match force {
+        Some(Force { force: true }) if place.is_index()? => {
+            Err(kept(&place.shown, "an index", "remove it with its log first, or choose another name"))
+        }
+        Some(Force { force: true }) => Ok(Place { is_taken: true, is_forced: true, ..place }),
+        _ => {
+            let hint = match force {
+                Some(_) => "choose another name, remove that file, or give --force",
+                None => "choose another place, or remove that file",
+            };
+            Err(kept(&place.shown, &format!("{}, and it is not replaced", kind.denied()), hint))
+        }
+    }
+}
+
+/// Refuses a path that belongs to a store or to the log of an index, whether a file is there or not.
+pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
+    let place = Place::of(output)?;
+    match is_store_file(&place.path) {
+        Ok(true) => {
+            let what = "a file of the store in its folder, or would be taken for one";
+            return Err(kept(&place.shown, what, "choose another name, or a folder that is no store"));
+        }
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+        found => _ = found?,
+    }
+    if let Some((name, number)) = place.name.rsplit_once(".log-")
+        && number.bytes().all(|digit| digit.is_ascii_digit())
+        && metadata(&place.folder.join(name)).is_some_and(|found| found.is_file())
+        && (Place { path: place.folder.join(name), name: name.to_owned(), ..place.clone() }).is_index()?
+    {
+        return Err(kept(&place.shown, "a part of the log of an index", "choose another name"));
+    }
+    Ok(())
+}
+
+/// Refuses an input that is the file which is written, by whatever name.
+pub(crate) fn refuse_same(output: &Path, input: &Path) -> Result<()> {
+    Place::of(output)?.refuse_inputs(&[input])
+}
+
+/// A refusal of what stands there.
+fn kept(shown: &str, what: &str, hint: &str) -> Failure {
+    Failure::refused(format!("{shown} is {what}"), hint)
+}
+
+/// What a path leads to; what cannot be seen is reported when it is used.
+fn metadata(path: &Path) -> Option<Metadata> {
+    fs::metadata(path).ok()
+}
+
+fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+impl Kind {
+    /// Whether a file is of this kind, damaged or not.
+    fn is_that_of(self, path: &Path) -> bool {
+        match self {
+            Self::Table => !matches!(Table::open_path(path, &OpenOptions::default()), Err(Error::NotATable { .. })),
+            Self::Profile => Profile::load(path).is_ok(),
+            Self::Plain => false,
+        }
+    }
+
+    /// What is said of a file of another kind.
+    fn denied(self) -> &'static str {
+        match self {
+            Self::Table => "an existing file that is no Ogive table",
+            Self::Profile => "an existing file that is no storage profile",
+            Self::Plain => "an existing file",
+        }
+    }
+}
+
+impl Place {
+    /// Where a path leads, links followed.
+    fn of(output: &Path) -> Result<Self> {
+        LocalStorage::split_path(output)?;
+        let is_link = fs::symlink_metadata(output).is_ok_and(|found| found.is_symlink());
+        let path = match is_link.then(|| output.canonicalize()) {
+            None => output.to_owned(),
+            Some(Ok(path)) => path,
+            Some(Err(_)) => {
+                return Err(kept(&output.display().to_string(), "a link that leads nowhere", "remove it first"));
+            }
+        };
+        let (folder, name) = LocalStorage::split_path(&path)?;
+        Ok(Self { path, folder, name, shown: output.display().to_string(), is_taken: false, is_forced: false })
+    }
+
+    /// Refuses a place where one of the inputs is, by whatever name.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`].
+    pub(crate) fn refuse_inputs(&self, inputs: &[&Path]) -> Result<()> {
+        let Some(found) = metadata(&self.path) else { return Ok(()) };
+        let is_input = |input: &&Path| metadata(input).is_some_and(|input| is_same_file(&found, &input));
+        match inputs.iter().find(|input| is_input(input)) {
+            None => Ok(()),
+            Some(input) if input.as_os_str() == self.shown.as_str() => {
+                Err(kept(&self.shown, "an input of this command", "choose another name, and rename it afterwards"))
+            }
+            Some(input) => Err(kept(
+                &self.shown,
+                &format!("the same file as {}, an input of this command", input.display()),
+                "choose another name, and rename it afterwards",
+            )),
+        }
+    }
+
+    fn is_index(&self) -> Result<bool> {
+        let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(&self.folder));
+        match is_index(&storage, &self.name) {
+            // Whatever is wrong with it, it is one.
+            Err(Failure::Engine(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::InvalidArgument(_))) => {
+                Ok(true)
+            }
+            found => found,
+        }
+    }
+
+    /// The folder as storage, in which a file that is to be replaced does not stand in the way.
+    pub(crate) fn storage(&self, open: impl FnOnce(PathBuf) -> LocalStorage) -> Arc<dyn Storage> {
+        let inner = open(self.folder.clone());
+        if self.is_forced { Arc::new(Replacing { inner, name: self.name.clone() }) } else { Arc::new(inner) }
+    }
+
+    /// Says of a failure that was no fault of the input what stands under the name now.
+    pub(crate) fn left(&self, failure: Failure) -> Failure {
+        let is_sudden = match &failure {
+            Failure::Engine(Error::Interrupted) => true,
+            Failure::Engine(Error::Io { source, .. }) => source.kind() == ErrorKind::StorageFull,
+            _ => false,
+        };
+        match is_sudden {
+            true if self.is_taken => failure.but(format!("{} is as it was before", self.shown)),
+            true => failure.but(format!("nothing was left under {}", self.shown)),
+            false => failure,
+        }
+    }
+}
+
+/// A folder in which one name counts as free.
+#[derive(Debug)]
+struct Replacing {
+    inner: LocalStorage,
+    name: String,
+}
+
+impl StorageWrapper for Replacing {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
+    fn exists(&self, name: &str) -> ogive::Result<bool> {
+        if name == self.name { Ok(false) } else { Storage::exists(&self.inner, name) }
+    }
+}

@@ -1,0 +1,130 @@
+//! Whoever is told that a command failed is told, too, what of its work stays, and it is true. Method: commands are ended early by a bad record, a
+//! file that may not grow, and an interrupt; what they said is held against what is there.
+
+use super::run::Folder;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+/// Rows whose keys are numbers, with one at `bad` that is none.
+fn rows(count: u64, bad: Option<u64>) -> String {
+    let row = |at| if Some(at) == bad { "oops,value\n".to_owned() } else { format!("{at},value of {at}\n") };
+    std::iter::once("key,value\n".to_owned()).chain((0..count).map(row)).collect()
+}
+
+/// The number in "the first N ...".
+fn first(stderr: &str) -> u64 {
+    let told = stderr.split("the first ").nth(1).unwrap_or_else(|| panic!("no number in {stderr}"));
+    told.split(' ').next().unwrap().replace(',', "").parse().unwrap()
+}
+
+fn held(folder: &Folder, arguments: &[&str]) -> u64 {
+    folder.run(arguments).exits_with(0).stdout.lines().count() as u64
+}
+
+const LIES: [&str; 2] = ["nothing was left", "half-made"];
+
+#[test]
+fn an_import_that_fails_says_how_many_rows_are_durable() {
+    let folder = Folder::new();
+    folder.write("rows.csv", rows(2000, Some(1234)));
+    let import = ["db", "import", "s", "rows.csv", "--value", "value", "--key-type", "u64", "--batch", "100"];
+    let run = folder.run(&import).exits_with(1).complains_of("the first 1,200 rows are durable");
+    assert!(LIES.iter().all(|lie| !run.stderr.contains(lie)), "{}", run.stderr);
+    assert_eq!(held(&folder, &["db", "scan", "s"]), 1200);
+    folder.write("rows.csv", rows(50, Some(3)));
+    let run = folder.run(&["db", "import", "t", "rows.csv", "--key-type", "u64"]).exits_with(1);
+    run.complains_of("no row is durable");
+    let object = folder.run(&[&import[..], &["--json"]].concat()).exits_with(1).json_lines();
+    assert!(object.last().unwrap()["error"].as_str().unwrap().contains("no row is durable"), "{object:?}");
+}
+
+/// Runs the command where no file may exceed `blocks` times 512 bytes; a write beyond that is an error.
+fn limited(folder: &Folder, blocks: u64, arguments: &[&str]) -> std::process::Output {
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    let place = folder.path("");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_ogive")]).args(arguments).current_dir(place).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+#[test]
+fn an_import_onto_a_full_disk_says_how_many_rows_are_durable() {
+    let folder = Folder::new();
+    folder.write("rows.csv", rows(200_000, None));
+    let arguments = ["db", "import", "s", "rows.csv", "--value", "value", "--key-type", "u64", "--batch", "1000"];
+    let output = limited(&folder, 2000, &arguments);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(LIES.iter().all(|lie| !told.contains(lie)), "{told}");
+    let durable = first(&told);
+    assert!(told.contains("rows are durable") && durable > 0, "{told}");
+    let held = held(&folder, &["db", "scan", "s"]);
+    assert!((durable..200_000).contains(&held), "{durable} rows were told to be durable, and {held} are there");
+}
+
+/// Sends an interrupt to a running command.
+fn interrupt(child: &std::process::Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn an_interrupted_import_says_how_many_rows_are_durable() {
+    let folder = Folder::new();
+    folder.write("rows.csv", rows(300_000, None));
+    let arguments =
+        ["db", "import", "s", "rows.csv", "--value", "value", "--key-type", "u64", "--batch", "50", "--json"];
+    let mut child = folder.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    interrupt(&child);
+    lines.for_each(drop);
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
+    assert!(told.contains("interrupted; the first ") && told.contains("rows are durable"), "{told}");
+    assert!(LIES.iter().all(|lie| !told.contains(lie)), "{told}");
+    assert_eq!(held(&folder, &["db", "scan", "s"]), first(&told));
+}
+
+#[test]
+fn a_load_that_fails_says_what_is_in_the_index() {
+    let folder = Folder::new();
+    folder.write("rows.csv", rows(1000, Some(777)));
+    for (durability, number) in [("commit", 0), ("grouped", 1), ("checkpoint", 2)] {
+        let index = format!("{number}.ogx");
+        folder.run(&["index", "create", &index, "--value-bytes", "16"]).exits_with(0);
+        let bulk = ["index", "load", &index, "rows.csv", "--value", "value", "--sorted"];
+        folder.run(&bulk).exits_with(1).complains_of("no record of it is in the index");
+        assert_eq!(held(&folder, &["index", "scan", &index]), 0);
+        let load = ["index", "load", &index, "rows.csv", "--value", "value", "--random", "--batch", "100"];
+        let run = folder.run(&[&load[..], &["--durability", durability]].concat()).exits_with(1);
+        run.complains_of("the first 700 records are in the index, durably");
+        assert_eq!(held(&folder, &["index", "scan", &index]), 700, "{durability}");
+    }
+}
+
+#[test]
+fn an_interrupted_build_leaves_what_was_there_and_says_so() {
+    let folder = Folder::new();
+    folder.write("words.txt", "apple\n");
+    folder.build("words.txt", "there.ogive", &[]);
+    let lines: String = (0..600_000_u64).map(|at| format!("{}\n", at * 7919 % 600_011)).collect();
+    folder.write("many.txt", lines);
+    for (output, said) in
+        [("new.ogive", "nothing was left under new.ogive"), ("there.ogive", "there.ogive is as it was before")]
+    {
+        let arguments = ["build", "many.txt", "-o", output, "--memory", "1MiB"];
+        let child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        interrupt(&child);
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        // A fast machine is done before.
+        if ended.status.code() == Some(0) {
+            continue;
+        }
+        assert!(told.contains(&format!("interrupted; {said}")), "{told}");
+        assert!(!folder.path("new.ogive").exists());
+        folder.run(&["scan", "there.ogive"]).exits_with(0).prints("apple\t\n");
+    }
+}
