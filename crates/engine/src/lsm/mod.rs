@@ -48,6 +48,7 @@ pub(crate) mod merge;
 mod merge_tests;
 #[cfg(test)]
 mod model;
+mod obsolete;
 mod options;
 mod range;
 mod recover;
@@ -59,6 +60,8 @@ mod stats;
 mod steps;
 pub(crate) mod table_file;
 mod tables;
+#[cfg(test)]
+mod thread_tests;
 mod values;
 pub(crate) mod version;
 mod view;
