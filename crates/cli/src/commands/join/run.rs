@@ -132,7 +132,7 @@ fn piped(
             });
             join::join(left, right, output, options)
         });
-        let joining = joining.map_err(|source| Error::io("start a thread for", left.path(), source))?;
+        let joining = joining.map_err(|source| Error::io("start a thread for", "the join", source))?;
         let written = pieces.iter().try_for_each(|piece| output.bytes(&piece));
         // Whoever closed the pipe wants no more: what is sent from here on fails, and the join ends.
         drop(pieces);
