@@ -11,7 +11,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused: no space, no permission, no such file, a device error.
-    #[error("cannot {action} {}: {source}{}", path.display(), hint(source))]
+    #[error("cannot {action} {}: {source}{}", path.display(), hint(action, source))]
     Io {
         /// What was tried, as a verb phrase: "read", "create", "sync the directory of".
         action: &'static str,
@@ -193,6 +193,14 @@ pub enum Error {
         /// What had failed.
         cause: String,
     },
+    /// A file was closed to keep the number of open files low, and another process has removed or replaced it since.
+    #[error("{} was closed to save file handles, and {detail} now; open it again, or let more files be open (`ulimit -n`, `--open-files`)", path.display())]
+    FileReplaced {
+        /// The file.
+        path: PathBuf,
+        /// What its name leads to now.
+        detail: &'static str,
+    },
     /// A keyspace was dropped while somebody still used it.
     #[error("the keyspace {name:?} of {} was dropped", path.display())]
     KeyspaceDropped {
@@ -227,11 +235,26 @@ impl Error {
 }
 
 /// What a person can do about the usual refusals of the operating system.
-fn hint(source: &io::Error) -> &'static str {
+fn hint(action: &str, source: &io::Error) -> &'static str {
+    if is_too_many_open_files(source) {
+        return " (close other files, or raise the limit of open files: `ulimit -n`)";
+    }
+    if action.starts_with("start a thread") {
+        return " (use fewer threads, or raise the limit of threads: `ulimit -u`)";
+    }
     match source.kind() {
         io::ErrorKind::NotFound => " (check the path)",
         io::ErrorKind::PermissionDenied => " (check the permissions)",
         io::ErrorKind::StorageFull => " (free some space and try again)",
         _ => "",
+    }
+}
+
+/// Whether the process (EMFILE) or the system (ENFILE) has no file handle left.
+pub(crate) fn is_too_many_open_files(error: &io::Error) -> bool {
+    match error.raw_os_error() {
+        Some(code) if cfg!(unix) => matches!(code, 23 | 24),
+        Some(code) if cfg!(windows) => code == 4,
+        _ => false,
     }
 }

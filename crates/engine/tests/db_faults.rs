@@ -164,6 +164,56 @@ fn a_device_error_at_any_read_is_told_and_loses_nothing() {
     assert!(every_call(Operation::Open, Fault::DeviceError, 0, 1) > 20);
 }
 
+/// Which calls take a handle: those that open and create files, and reads, whose files are closed while nobody reads them.
+#[test]
+fn no_handle_left_at_any_call_is_told_and_loses_nothing() {
+    assert!(every_call(Operation::Open, Fault::TooManyOpenFiles, 0, 1) > 20);
+    assert!(every_call(Operation::Create, Fault::TooManyOpenFiles, 1, 2) > 10);
+    assert!(every_call(Operation::SyncDirectory, Fault::TooManyOpenFiles, 2, 3) > 10);
+    assert!(every_call(Operation::Read, Fault::TooManyOpenFiles, 3, 23) > 10);
+    assert!(every_call(Operation::Open, Fault::SystemTooManyOpenFiles, 4, 3) > 5);
+    every_call(Operation::Remove, Fault::TooManyOpenFiles, 5, 5);
+}
+
+/// A store that is opened while no handle is left is not opened for less than all that it holds: a value file that cannot be opened is not
+/// one that a crash has torn.
+#[test]
+fn no_handle_left_at_opening_makes_no_log_shorter() {
+    let storage = MemoryStorage::new();
+    let options = DbOptions { threads: 0, separation_threshold: 0, ..small() };
+    let db = Db::open_in(Arc::new(storage.clone()), &options).unwrap();
+    (0..20_u32).for_each(|key| db.insert(key.to_be_bytes(), vec![key as u8; 2_000]).unwrap());
+    // As a kill leaves it.
+    let killed = MemoryStorage::new();
+    for name in storage.list().unwrap() {
+        killed.put(&name, storage.content(&name).unwrap()).unwrap();
+    }
+    for operation in [Operation::Open, Operation::Read] {
+        for fault in [Fault::TooManyOpenFiles, Fault::DeviceError] {
+            let mut at = 0;
+            loop {
+                let copy = MemoryStorage::new();
+                for name in killed.list().unwrap() {
+                    copy.put(&name, killed.content(&name).unwrap()).unwrap();
+                }
+                let injector = FaultInjector::new(Arc::new(copy.clone()));
+                injector.fail_once(operation, at, fault);
+                drop(Db::open_in(Arc::new(injector.clone()), &options));
+                if !injector.triggered() {
+                    break;
+                }
+                let db = Db::open_in(Arc::new(copy), &options).unwrap();
+                for key in 0..20_u32 {
+                    let found = db.get(key.to_be_bytes()).unwrap();
+                    assert_eq!(found.as_deref(), Some(&[key as u8; 2_000][..]), "{operation:?} {at}: {fault:?}, {key}");
+                }
+                at += 1;
+            }
+            assert!(at > 2, "{operation:?}: {at}");
+        }
+    }
+}
+
 /// Until there is room again, reads go on, writes are refused, and `resume` says why.
 #[test]
 fn a_disk_that_stays_full_makes_the_store_read_only_until_it_is_not() {

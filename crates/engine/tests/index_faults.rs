@@ -14,7 +14,7 @@ use ogive::{Error, Result};
 use ogive_testkit::{Fault, Operation, Random, enumerate_faults};
 use std::sync::Arc;
 
-const FAULTS: [Fault; 3] = [Fault::DeviceError, Fault::NoSpace, Fault::Short];
+const FAULTS: [Fault; 4] = [Fault::DeviceError, Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles];
 
 /// The transactions of the history, and what the index holds after each.
 fn history() -> (Vec<Vec<Change>>, Vec<Map>) {

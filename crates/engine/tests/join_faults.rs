@@ -124,7 +124,7 @@ fn whatever_fails_is_an_error_and_leaves_nothing() {
         run(&storage, method, sorted, None).unwrap();
         for operation in Operation::ALL {
             for at in points(counting.calls(operation)) {
-                for fault in [Fault::NoSpace, Fault::Short] {
+                for fault in [Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles] {
                     fail(&files, method, sorted, operation, at, fault);
                 }
             }

@@ -104,7 +104,7 @@ fn check(outcome: &Outcome, storage: &Arc<dyn Storage>, what: &str) {
 fn no_failing_call_loses_what_was_acknowledged() {
     let mut failed = 0;
     for operation in Operation::ALL {
-        for fault in [Fault::DeviceError, Fault::NoSpace, Fault::Short] {
+        for fault in [Fault::DeviceError, Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles] {
             failed += enumerate_faults(
                 operation,
                 fault,

@@ -11,7 +11,8 @@ use ogive::{Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, enumerate_faults};
 use std::sync::Arc;
 
-const FAULTS: [Fault; 3] = [Fault::DeviceError, Fault::NoSpace, Fault::Short];
+const FAULTS: [Fault; 5] =
+    [Fault::DeviceError, Fault::NoSpace, Fault::Short, Fault::TooManyOpenFiles, Fault::SystemTooManyOpenFiles];
 
 fn options(replace: bool) -> WriteOptions {
     WriteOptions {

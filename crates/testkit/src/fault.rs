@@ -59,6 +59,10 @@ impl Operation {
     }
 }
 
+/// What the system calls the two ways of having no handle left.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
 /// What the failing call meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -66,6 +70,11 @@ pub enum Fault {
     DeviceError,
     /// ENOSPC: no space is left; nothing was written.
     NoSpace,
+    /// EMFILE: the process has no file handle left; nothing was opened, read or written. Reads meet it, too, where files are opened
+    /// again to be read.
+    TooManyOpenFiles,
+    /// ENFILE: the system has none left; as above.
+    SystemTooManyOpenFiles,
     /// Half of the bytes are read or written, then a read meets the end of the file and a write meets ENOSPC. Calls that
     /// move no bytes meet EIO.
     Short,
@@ -149,6 +158,9 @@ impl FaultInjector {
         match self.count(Operation::Read) {
             None => file.read(request),
             Some(Fault::DeviceError | Fault::NoSpace) => Err(device_error(Operation::Read, file.path())),
+            Some(fault @ (Fault::TooManyOpenFiles | Fault::SystemTooManyOpenFiles)) => {
+                Err(no_handle(fault, Operation::Read, file.path()))
+            }
             Some(Fault::Short) => {
                 let half = request.buffer.len() / 2;
                 file.read(ReadRequest { buffer: &mut request.buffer[..half], ..request })?;
@@ -161,14 +173,29 @@ impl FaultInjector {
     fn pass(&self, operation: Operation, path: &Path) -> Result<()> {
         match self.count(operation) {
             None => Ok(()),
-            Some(Fault::NoSpace) => Err(no_space(operation, path)),
-            Some(Fault::DeviceError | Fault::Short) => Err(device_error(operation, path)),
+            Some(Fault::Short) => Err(device_error(operation, path)),
+            Some(fault) => Err(failure(fault, operation, path)),
         }
     }
 }
 
 fn device_error(operation: Operation, path: &Path) -> Error {
     Error::io(operation.verb(), path, io::Error::other("simulated input/output error (EIO)"))
+}
+
+/// Nothing left to open files with.
+fn no_handle(fault: Fault, operation: Operation, path: &Path) -> Error {
+    let code = if fault == Fault::TooManyOpenFiles { EMFILE } else { ENFILE };
+    Error::io(operation.verb(), path, io::Error::from_raw_os_error(code))
+}
+
+/// What a call that moves no bytes meets.
+fn failure(fault: Fault, operation: Operation, path: &Path) -> Error {
+    match fault {
+        Fault::NoSpace => no_space(operation, path),
+        Fault::TooManyOpenFiles | Fault::SystemTooManyOpenFiles => no_handle(fault, operation, path),
+        Fault::DeviceError | Fault::Short => device_error(operation, path),
+    }
 }
 
 fn no_space(operation: Operation, path: &Path) -> Error {
@@ -300,20 +327,18 @@ impl UpdaterWrapper for FaultyFile {
     fn write_at(&self, offset: u64, bytes: &[u8], purpose: Purpose) -> Result<()> {
         self.guarded(Operation::Write, |fault| match fault {
             None => self.inner.write_at(offset, bytes, purpose),
-            Some(Fault::DeviceError) => Err(device_error(Operation::Write, self.path())),
-            Some(Fault::NoSpace) => Err(no_space(Operation::Write, self.path())),
             Some(Fault::Short) => {
                 self.inner.write_at(offset, &bytes[..bytes.len() / 2], purpose)?;
                 Err(no_space(Operation::Write, self.path()))
             }
+            Some(fault) => Err(failure(fault, Operation::Write, self.path())),
         })
     }
 
     fn sync(&self) -> Result<()> {
         self.guarded(Operation::Sync, |fault| match fault {
             None => self.inner.sync(),
-            Some(Fault::NoSpace) => Err(no_space(Operation::Sync, self.path())),
-            Some(Fault::DeviceError | Fault::Short) => Err(device_error(Operation::Sync, self.path())),
+            Some(fault) => Err(failure(fault, Operation::Sync, self.path())),
         })
     }
 }
@@ -359,20 +384,18 @@ impl WriterWrapper for FaultyWriter {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> Result<()> {
         self.guarded(Operation::Write, |file, fault| match fault {
             None => file.write_at(offset, bytes),
-            Some(Fault::DeviceError) => Err(device_error(Operation::Write, file.path())),
-            Some(Fault::NoSpace) => Err(no_space(Operation::Write, file.path())),
             Some(Fault::Short) => {
                 file.write_at(offset, &bytes[..bytes.len() / 2])?;
                 Err(no_space(Operation::Write, file.path()))
             }
+            Some(fault) => Err(failure(fault, Operation::Write, file.path())),
         })
     }
 
     fn sync(&mut self) -> Result<()> {
         self.guarded(Operation::Sync, |file, fault| match fault {
             None => file.sync(),
-            Some(Fault::NoSpace) => Err(no_space(Operation::Sync, file.path())),
-            Some(Fault::DeviceError | Fault::Short) => Err(device_error(Operation::Sync, file.path())),
+            Some(fault) => Err(failure(fault, Operation::Sync, file.path())),
         })
     }
 }

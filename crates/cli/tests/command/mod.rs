@@ -6,6 +6,8 @@ mod demo;
 mod indexes;
 mod inputs;
 mod joins;
+#[cfg(unix)]
+mod open_files;
 mod outputs;
 mod partial;
 mod run;

@@ -60,7 +60,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn new(arguments: &[&str], output: Output) -> Self {
+    pub(crate) fn new(arguments: &[&str], output: Output) -> Self {
         Self {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),

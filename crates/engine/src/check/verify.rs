@@ -9,6 +9,7 @@ use crate::lsm::version::{ClosedLengths, FileKind, Recovered, State, file_name, 
 use crate::lsm::{DbOptions, LOCK_NAME};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// What is told of progress: bytes done, and bytes in all.
@@ -42,8 +43,13 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     }
     // On a medium that takes no files nobody writes either.
     let lock = match storage.lock(LOCK_NAME) {
-        Err(error @ Error::Locked { .. }) => return Err(error),
-        lock => lock.ok(),
+        Ok(lock) => Some(lock),
+        Err(Error::Io { source, .. })
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+        {
+            None
+        }
+        Err(error) => return Err(error),
     };
     let recovered = match recover(&**storage) {
         Ok(Some(recovered)) => recovered,

@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{SendError, channel};
 
 /// How much is written behind, and how often it is made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,15 +61,21 @@ struct State {
 }
 
 impl WriteBehind {
-    /// Starts the worker. The caller has one buffer already.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the system gives no further thread.
-    pub(crate) fn start(file: Box<dyn WritableFile>, options: BehindOptions) -> Result<Self> {
+    /// Starts the worker. The caller has one buffer already. Where the system gives no further thread the file comes back.
+    pub(crate) fn start(file: Box<dyn WritableFile>, options: BehindOptions) -> Result<Self, Box<dyn WritableFile>> {
         let path = file.path().to_owned();
+        let (giver, taker) = channel();
         let shared = Arc::new(Shared::default());
         let theirs = shared.clone();
-        let worker = Worker::spawn("ogive-behind", &path, move || work(&theirs, file, options.sync_every_bytes))?;
+        let worker = Worker::spawn("ogive-behind", &path, move || {
+            if let Ok(file) = taker.recv() {
+                work(&theirs, file, options.sync_every_bytes);
+            }
+        });
+        let Ok(worker) = worker else { return Err(file) };
+        if let Err(SendError(file)) = giver.send(file) {
+            return Err(file);
+        }
         Ok(Self { shared, options, made: 1, waited_us: 0.0, path, worker: Some(worker) })
     }
 

@@ -1,5 +1,6 @@
 //! Files of the local file system: through the page cache, or past it with O_DIRECT.
 
+use super::handles::{Mode, OpenFile, OpenFiles, Pool, Slot, Ticket, keep_readers_of, with_room};
 use super::links;
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
 use super::storage::{
@@ -8,13 +9,14 @@ use super::storage::{
 };
 use super::stream::StreamWriter;
 use super::update::LocalUpdater;
+use super::worker::spawn_helper;
 use crate::error::{Error, Result};
 use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Direct reads in flight at once in one call of [`ReadableFile::read_many`].
 const DIRECT_READS_AT_ONCE: usize = 16;
@@ -26,6 +28,12 @@ const KEPT_SCRATCH_BYTES: usize = 1 << 20;
 ///
 /// Every file is read in one mode, which the constructor chooses: mixing the page cache and direct reads on one file
 /// is not defined by the operating system. Direct reads see only what was synced, so sync a file before opening it.
+///
+/// File handles are a budget: a file that is open for reading is closed while others are read, and opened again when it is its turn, so that
+/// any number of files can be read at once. All storages of a process share half of the files that it may have open (`ulimit -n`), or
+/// have a [limit of their own](Self::with_open_files). A reader keeps reading the file that it was opened on, also where this process
+/// removes it or gives its name to another; where another process does while the file is closed, the read is
+/// [`Error::FileReplaced`].
 #[derive(Clone, Debug)]
 pub struct LocalStorage {
     /// As it was given: for messages.
@@ -33,6 +41,7 @@ pub struct LocalStorage {
     /// Where that led when the directory was first found there: a link that is turned elsewhere later, and another working
     /// directory, change nothing for who is at work.
     place: Arc<OnceLock<PathBuf>>,
+    pool: Arc<Pool>,
     direct: bool,
     direct_writes: bool,
     refused_direct: Arc<AtomicBool>,
@@ -43,7 +52,14 @@ impl LocalStorage {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         let root = if root.as_os_str().is_empty() { PathBuf::from(".") } else { root };
-        Self { root, place: Arc::default(), direct: false, direct_writes: false, refused_direct: Arc::default() }
+        Self {
+            root,
+            place: Arc::default(),
+            pool: Pool::shared(),
+            direct: false,
+            direct_writes: false,
+            refused_direct: Arc::default(),
+        }
     }
 
     /// Files under the directory `root`, read past the page cache (O_DIRECT). Where the system or the file system
@@ -57,6 +73,19 @@ impl LocalStorage {
     #[must_use]
     pub fn with_direct_writes(self) -> Self {
         Self { direct_writes: true, ..self }
+    }
+
+    /// The same, with at most about so many files open at once: files that are read are closed to stay below, those that are being written are
+    /// not. At least 8.
+    #[must_use]
+    pub fn with_open_files(self, limit: usize) -> Self {
+        Self { pool: Pool::new(Some(limit)), ..self }
+    }
+
+    /// How many files are open, here and in all storages that share the limit.
+    #[must_use]
+    pub fn open_files(&self) -> OpenFiles {
+        self.pool.counts()
     }
 
     /// Makes the directory `path` durable under its name, with those above it, where they are not there.
@@ -134,72 +163,60 @@ impl LocalStorage {
         self.place.get().unwrap_or(&self.root)
     }
 
-    fn open_reader(&self, path: &Path, writes: bool) -> io::Result<Reader> {
-        if self.direct {
-            if let Some((file, alignment)) = direct::open(path, writes)? {
-                let path = path.to_path_buf();
-                return Ok(Reader::Direct { file, alignment, fallback: OnceLock::new(), path });
-            }
+    fn open_file(&self, name: &str, mode: Mode) -> Result<LocalReader> {
+        let (path, place) = self.full_path(name)?;
+        let action = if mode == Mode::Create { "create" } else { "open" };
+        let opened = Slot::open(&self.pool, (&path, &place), self.direct, mode);
+        let (slot, metadata) = opened.map_err(|source| Error::io(action, &path, source))?;
+        if self.direct && !slot.is_direct() {
             self.refused_direct.store(true, Ordering::Relaxed);
         }
-        OpenOptions::new().read(true).write(writes).open(path).map(Reader::Buffered)
-    }
-
-    fn open_file(&self, name: &str, writes: bool) -> Result<LocalReader> {
-        let (path, place) = self.full_path(name)?;
-        let failed = |source| Error::io("open", &path, source);
-        let reader = self.open_reader(&place, writes).map_err(failed)?;
-        let metadata = reader.file().metadata().map_err(failed)?;
-        if metadata.is_dir() {
-            return Err(failed(io::ErrorKind::IsADirectory.into()));
-        }
-        let refused_direct = Arc::clone(&self.refused_direct);
         let modified_ns = metadata
             .modified()
             .ok()
             .and_then(|modified| modified.duration_since(std::time::UNIX_EPOCH).ok())
             .and_then(|since| u64::try_from(since.as_nanos()).ok());
         let length_bytes = AtomicU64::new(metadata.len());
-        Ok(LocalReader { reader, length_bytes, writes, modified_ns, path, refused_direct })
+        Ok(LocalReader { slot, length_bytes, modified_ns, path, refused_direct: Arc::clone(&self.refused_direct) })
     }
 }
 
 impl Storage for LocalStorage {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(self.open_file(name, false)?))
+        Ok(Arc::new(self.open_file(name, Mode::Read)?))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(LocalUpdater::new(self.open_file(name, true)?)))
+        Ok(Arc::new(LocalUpdater::new(self.open_file(name, Mode::Update)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        self.create(name)?;
-        self.open_update(name)
+        Ok(Arc::new(LocalUpdater::new(self.open_file(name, Mode::Create)?)))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        let (path, place) = self.full_path(name)?;
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(place)
-            .map_err(|source| Error::io("create", &path, source))?;
         if self.direct_writes {
             let direct = Self { direct: true, ..self.clone() };
-            return Ok(Box::new(StreamWriter::new(direct.open_file(name, true)?)));
+            return Ok(Box::new(StreamWriter::new(direct.open_file(name, Mode::Create)?)?));
         }
-        Ok(Box::new(LocalWriter { file, length_bytes: 0, poisoned: false, path }))
+        let (path, place) = self.full_path(name)?;
+        let (file, ticket) = self
+            .pool
+            .open(|| OpenOptions::new().write(true).create_new(true).open(&place))
+            .map_err(|source| Error::io("create", &path, source))?;
+        Ok(Box::new(LocalWriter { file, length_bytes: 0, poisoned: false, path, _ticket: Some(ticket) }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
         let (path, source) = self.full_path(from)?;
         let (_, target) = self.full_path(to)?;
+        let _calm = keep_readers_of(&[&source, &target])?;
         fs::rename(source, target).map_err(|error| Error::io("rename", path, error))
     }
 
     fn remove(&self, name: &str) -> Result<()> {
         let (path, place) = self.full_path(name)?;
+        let _calm = keep_readers_of(&[&place])?;
         fs::remove_file(place).map_err(|source| Error::io("remove", path, source))
     }
 
@@ -211,7 +228,7 @@ impl Storage for LocalStorage {
     fn list(&self) -> Result<Vec<String>> {
         let failed = |source| Error::io("list", &self.root, source);
         let mut names = Vec::new();
-        for entry in fs::read_dir(self.place()).map_err(failed)? {
+        for entry in with_room(|| fs::read_dir(self.place())).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             // A name that is not Unicode is none of ours, and neither is a directory.
             if let (Ok(name), false) = (entry.file_name().into_string(), entry.file_type().map_err(failed)?.is_dir()) {
@@ -225,7 +242,7 @@ impl Storage for LocalStorage {
     fn sync_directory(&self) -> Result<()> {
         // Elsewhere a directory cannot be opened as a file, and its entries are durable with the files themselves.
         #[cfg(unix)]
-        File::open(self.place())
+        with_room(|| File::open(self.place()))
             .and_then(|directory| directory.sync_all())
             .map_err(|source| Error::io("sync the directory", &self.root, source))?;
         Ok(())
@@ -234,12 +251,12 @@ impl Storage for LocalStorage {
     fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
         let (path, place) = self.full_path(name)?;
         let failed = |source| Error::io("lock", &path, source);
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(place).map_err(failed)?;
+        let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&place);
+        let (file, ticket) = self.pool.open(open).map_err(failed)?;
         // The lock belongs to this open file (flock), not to the process: a second open in the same process conflicts,
         // and closing another descriptor of the file releases nothing.
         match file.try_lock() {
-            Ok(()) => Ok(Box::new(LocalLock { _file: file })),
+            Ok(()) => Ok(Box::new(LocalLock { _file: file, _ticket: ticket })),
             Err(TryLockError::WouldBlock) => Err(Error::Locked { path }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
@@ -279,33 +296,15 @@ impl Storage for LocalStorage {
 #[derive(Debug)]
 struct LocalLock {
     _file: File,
+    _ticket: Ticket,
 }
 
 impl FileLock for LocalLock {}
 
-/// How a file is reached.
-#[derive(Debug)]
-pub(super) enum Reader {
-    /// Through the page cache.
-    Buffered(File),
-    /// Past it. `fallback` is the same file through the page cache, opened at `path` once a direct read has been refused.
-    Direct { file: File, alignment: usize, fallback: OnceLock<File>, path: PathBuf },
-}
-
-impl Reader {
-    fn file(&self) -> &File {
-        match self {
-            Self::Buffered(file) | Self::Direct { file, .. } => file,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct LocalReader {
-    pub(super) reader: Reader,
+    pub(super) slot: Arc<Slot>,
     pub(super) length_bytes: AtomicU64,
-    /// Whether the file is open for writing too.
-    writes: bool,
     modified_ns: Option<u64>,
     pub(super) path: PathBuf,
     refused_direct: Arc<AtomicBool>,
@@ -327,34 +326,23 @@ pub(super) fn with_scratch<T>(work: impl FnOnce(&mut AlignedBuffer) -> T) -> T {
 }
 
 impl LocalReader {
-    /// The open file: one of the two where direct reads were refused later.
-    pub(super) fn file(&self) -> &File {
-        self.reader.file()
+    /// What offsets, lengths and addresses have to be multiples of, where the file is reached past the page cache.
+    pub(super) fn alignment(&self, open: &OpenFile) -> Option<usize> {
+        open.alignment.filter(|_| self.slot.is_direct())
     }
 
-    /// The same file through the page cache, for good: some file systems accept the flag when a file is opened and refuse it
-    /// when it is used.
-    pub(super) fn fall_back<'a>(&self, fallback: &'a OnceLock<File>) -> io::Result<&'a File> {
+    /// Goes on through the page cache, for good.
+    pub(super) fn stop_direct(&self, open: &OpenFile) -> io::Result<()> {
         self.refused_direct.store(true, Ordering::Relaxed);
-        let path = match &self.reader {
-            Reader::Direct { path, .. } => path,
-            Reader::Buffered(_) => &self.path,
-        };
-        let buffered = OpenOptions::new().read(true).write(self.writes).open(path)?;
-        Ok(fallback.get_or_init(|| buffered))
+        self.slot.stop_direct(open)
     }
 
-    fn fill(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let (file, alignment, fallback) = match &self.reader {
-            Reader::Buffered(file) => return read_exactly(file, buffer, offset),
-            Reader::Direct { file, alignment, fallback, .. } => (file, *alignment, fallback),
-        };
-        if let Some(buffered) = fallback.get() {
-            return read_exactly(buffered, buffer, offset);
-        }
-        match with_scratch(|scratch| read_aligned(file, scratch, buffer, offset, alignment)) {
+    fn fill(&self, open: &OpenFile, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let Some(alignment) = self.alignment(open) else { return read_exactly(&open.file, buffer, offset) };
+        match with_scratch(|scratch| read_aligned(&open.file, scratch, buffer, offset, alignment)) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                read_exactly(self.fall_back(fallback)?, buffer, offset)
+                self.stop_direct(open)?;
+                read_exactly(&open.file, buffer, offset)
             }
             outcome => outcome,
         }
@@ -374,7 +362,8 @@ impl LocalReader {
             Ok(())
         };
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where the system gives no thread, the others read its part.
+            let workers: Vec<_> = (1..threads).map_while(|_| spawn_helper(scope, "ogive-read", work).ok()).collect();
             let own = work();
             workers.into_iter().fold(own, |outcome, worker| match worker.join() {
                 Ok(theirs) => outcome.and(theirs),
@@ -395,7 +384,7 @@ impl ReadableFile for LocalReader {
 
     fn read(&self, request: ReadRequest<'_>) -> Result<()> {
         check_range(&self.path, self.len(), &request)?;
-        self.fill(request.buffer, request.offset).map_err(|source| Error::io("read", &self.path, source))
+        self.slot.with("read", |open| self.fill(open, request.buffer, request.offset))
     }
 
     fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
@@ -407,7 +396,7 @@ impl ReadableFile for LocalReader {
     }
 
     fn is_direct(&self) -> bool {
-        matches!(&self.reader, Reader::Direct { fallback, .. } if fallback.get().is_none())
+        self.slot.is_direct()
     }
 
     fn path(&self) -> &Path {
@@ -421,6 +410,7 @@ struct LocalWriter {
     length_bytes: u64,
     poisoned: bool,
     path: PathBuf,
+    _ticket: Option<Ticket>,
 }
 
 impl LocalWriter {
@@ -458,61 +448,6 @@ impl WritableFile for LocalWriter {
     }
 }
 
-/// Opening a file so that reads reach the device.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) mod direct {
-    use rustix::fs::{AtFlags, OFlags, StatxFlags};
-    use std::fs::{File, OpenOptions};
-    use std::io;
-    use std::os::unix::fs::OpenOptionsExt;
-    use std::path::Path;
-
-    /// An alignment that suits every device in use.
-    const SAFE_ALIGNMENT: usize = 4096;
-
-    /// File systems that live in memory: they take the flag, but no read of theirs reaches a device.
-    const MEMORY_FILE_SYSTEMS: [u32; 2] = [0x0102_1994 /* tmpfs */, 0x8584_58f6 /* ramfs */];
-
-    /// The file and the alignment its reads need, or nothing where direct reads are refused.
-    pub(in crate::io) fn open(path: &Path, writes: bool) -> io::Result<Option<(File, usize)>> {
-        let flags = OFlags::DIRECT.bits() as i32;
-        let file = match OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path) {
-            Ok(file) => file,
-            Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        let in_memory =
-            rustix::fs::fstatfs(&file).is_ok_and(|status| MEMORY_FILE_SYSTEMS.contains(&(status.f_type as u32)));
-        let alignment = alignment(&file);
-        Ok((!in_memory).then_some((file, alignment)))
-    }
-
-    /// What the device asks for, where the kernel tells (Linux 6.1 and later).
-    fn alignment(file: &File) -> usize {
-        let Ok(status) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
-            return SAFE_ALIGNMENT;
-        };
-        let needed = status.stx_dio_offset_align.max(status.stx_dio_mem_align) as usize;
-        let told = status.stx_mask & StatxFlags::DIOALIGN.bits() != 0 && needed.is_power_of_two();
-        if told { needed.max(512) } else { SAFE_ALIGNMENT }
-    }
-}
-
-/// Elsewhere every read goes through the page cache.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) mod direct {
-    use std::fs::File;
-    use std::io;
-    use std::path::Path;
-
-    /// Never direct.
-    pub(in crate::io) fn open(_path: &Path, _writes: bool) -> io::Result<Option<(File, usize)>> {
-        Ok(None)
-    }
-}
-
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
@@ -522,7 +457,8 @@ mod tests {
     #[test]
     fn a_writer_that_failed_takes_nothing_more() {
         let file = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let mut writer = LocalWriter { file, length_bytes: 0, poisoned: false, path: "/dev/full".into() };
+        let mut writer =
+            LocalWriter { file, length_bytes: 0, poisoned: false, path: "/dev/full".into(), _ticket: None };
         assert!(matches!(
             writer.append(b"x"),
             Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::StorageFull

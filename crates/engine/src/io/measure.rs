@@ -1,9 +1,10 @@
 //! Measuring the profile of the device under a directory.
 
 use super::clock::{Timer, random_u64};
-use super::local::direct;
+use super::direct;
 use super::positional::{AlignedBuffer, read_aligned, write_exactly};
 use super::profile::{FORMAT_VERSION, Profile, ProfilePoint, save_json};
+use super::worker::spawn_helper;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -277,7 +278,9 @@ impl ScratchFile {
             Ok(count)
         };
         let total = std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            let started: io::Result<Vec<_>> =
+                (0..threads).map(|_| spawn_helper(scope, "ogive-measure", work)).collect();
+            let workers = started?;
             workers.into_iter().try_fold(0, |total, worker| match worker.join() {
                 Ok(count) => count.map(|count| total + count),
                 Err(panic) => std::panic::resume_unwind(panic),

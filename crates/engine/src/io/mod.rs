@@ -10,6 +10,10 @@
 
 mod behind;
 mod clock;
+mod direct;
+mod handles;
+#[cfg(all(test, unix))]
+mod handles_tests;
 mod links;
 mod local;
 mod measure;
@@ -28,6 +32,7 @@ mod wrapper;
 
 pub(crate) use behind::{BehindOptions, WriteBehind};
 pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
+pub use handles::OpenFiles;
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};
 pub use memory::MemoryStorage;
@@ -38,4 +43,7 @@ pub use storage::{
     check_write,
 };
 pub use worker::Worker;
+pub(crate) use worker::spawn_helper;
+#[cfg(test)]
+pub(crate) use worker::tests::refusing;
 pub use wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};

@@ -214,6 +214,10 @@ pub trait UpdatableFile: ReadableFile {
 
     /// Makes everything written so far durable.
     fn sync(&self) -> Result<()>;
+
+    /// Ends writing, after a sync: from now on the file is only read, and need not stay open for it. Nothing is to be done where files
+    /// cost nothing while they are open.
+    fn settle(&self) {}
 }
 
 /// A lock that is released when the guard is dropped.

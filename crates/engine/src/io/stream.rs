@@ -1,12 +1,12 @@
 //! Files that are written once, in sequence, past the page cache.
 
-use super::local::{LocalReader, Reader};
+use super::local::LocalReader;
 use super::positional::{AlignedBuffer, write_exactly};
 use super::storage::{WritableFile, check_write};
 use super::update::LocalUpdater;
 use crate::error::{Error, Result};
 use crate::io::storage::{Purpose, ReadableFile, UpdatableFile};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Bytes that are collected before they are written: enough that the device's latency is a small share, and little memory.
@@ -17,6 +17,8 @@ const STAGED_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct StreamWriter {
     updater: LocalUpdater,
+    /// What the writes are multiples of; 1 through the page cache.
+    alignment: usize,
     staged: AlignedBuffer,
     /// Where in the file the staged bytes begin, a multiple of the alignment, and how many there are.
     staged_at: u64,
@@ -25,9 +27,21 @@ pub(super) struct StreamWriter {
 }
 
 impl StreamWriter {
-    pub(super) fn new(file: LocalReader) -> Self {
+    /// Writes to a new file.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where it cannot be reached.
+    pub(super) fn new(file: LocalReader) -> Result<Self> {
+        let alignment = file.slot.with("write", |open| Ok(file.alignment(open).unwrap_or(1)))?;
         let updater = LocalUpdater::new(file);
-        Self { updater, staged: AlignedBuffer::default(), staged_at: 0, staged_bytes: 0, poisoned: false }
+        Ok(Self {
+            updater,
+            alignment,
+            staged: AlignedBuffer::default(),
+            staged_at: 0,
+            staged_bytes: 0,
+            poisoned: false,
+        })
     }
 
     /// Runs `work` unless an earlier call failed: the first failure is final.
@@ -40,16 +54,9 @@ impl StreamWriter {
         outcome
     }
 
-    fn alignment(&self) -> usize {
-        match &self.updater.reader().reader {
-            Reader::Direct { alignment, .. } => *alignment,
-            Reader::Buffered(_) => 1,
-        }
-    }
-
     /// The staged bytes' place in memory.
     fn stage(&mut self) -> &mut [u8] {
-        let alignment = self.alignment();
+        let alignment = self.alignment;
         self.staged.slice(STAGED_BYTES, alignment)
     }
 
@@ -70,22 +77,16 @@ impl StreamWriter {
     /// Writes what is staged, a multiple of the alignment.
     fn flush(&mut self) -> Result<()> {
         let (at, length) = (self.staged_at, self.staged_bytes);
-        let alignment = self.alignment();
+        let alignment = self.alignment;
         let staged = &self.staged.slice(STAGED_BYTES, alignment)[..length];
         let reader = self.updater.reader();
-        let written = match &reader.reader {
-            Reader::Buffered(file) => write_exactly(file, staged, at),
-            Reader::Direct { file, fallback, .. } => match fallback.get() {
-                Some(buffered) => write_exactly(buffered, staged, at),
-                None => match write_exactly(file, staged, at) {
-                    Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                        reader.fall_back(fallback).and_then(|buffered| write_exactly(buffered, staged, at))
-                    }
-                    outcome => outcome,
-                },
-            },
-        };
-        written.map_err(|source: io::Error| Error::io("write", reader.path(), source))?;
+        reader.slot.with("write", |open| match write_exactly(&open.file, staged, at) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput && reader.alignment(open).is_some() => {
+                reader.stop_direct(open)?;
+                write_exactly(&open.file, staged, at)
+            }
+            outcome => outcome,
+        })?;
         reader.length_bytes.fetch_max(at + length as u64, std::sync::atomic::Ordering::AcqRel);
         self.staged_at += length as u64;
         self.staged_bytes = 0;
@@ -94,7 +95,7 @@ impl StreamWriter {
 
     /// Writes all that is staged: whole blocks, and the part of one, which stays staged, so that the next flush begins at a block.
     fn flush_all(&mut self) -> Result<()> {
-        let part = self.staged_bytes % self.alignment();
+        let part = self.staged_bytes % self.alignment;
         let whole = self.staged_bytes - part;
         let tail = self.stage()[whole..whole + part].to_vec();
         self.staged_bytes = whole;

@@ -1,6 +1,7 @@
 //! Files of the local file system that are written in place: through the page cache, or past it with O_DIRECT.
 
-use super::local::{LocalReader, Reader, with_scratch};
+use super::handles::OpenFile;
+use super::local::{LocalReader, with_scratch};
 use super::positional::{AlignedBuffer, ReadAt, write_exactly};
 use super::storage::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
 use crate::error::{Error, Result};
@@ -19,13 +20,15 @@ const WRITE_LIMIT_BYTES: usize = 1 << 20;
 pub(super) struct LocalUpdater {
     reader: LocalReader,
     poisoned: AtomicBool,
+    /// Whether it takes no more writes.
+    settled: AtomicBool,
     /// Held while parts of a block are read and written back, so that no other write to the block comes between.
     edges: Mutex<()>,
 }
 
 impl LocalUpdater {
     pub(super) fn new(reader: LocalReader) -> Self {
-        Self { reader, poisoned: AtomicBool::new(false), edges: Mutex::new(()) }
+        Self { reader, poisoned: AtomicBool::new(false), settled: AtomicBool::new(false), edges: Mutex::new(()) }
     }
 
     /// The file.
@@ -35,28 +38,28 @@ impl LocalUpdater {
 
     /// Runs `work` unless an earlier write or sync failed. A failed sync may have dropped the dirty pages and would succeed
     /// when tried again, so the first failure is final.
-    fn guarded(&self, action: &'static str, work: impl FnOnce() -> io::Result<()>) -> Result<()> {
+    fn guarded(&self, action: &'static str, work: impl FnOnce(&OpenFile) -> io::Result<()>) -> Result<()> {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned { path: self.reader.path.clone() });
         }
-        work().map_err(|source| {
+        if self.settled.load(Ordering::Acquire) {
+            let path = self.reader.path.display();
+            return Err(Error::InvalidArgument(format!("{path} is finished; open it again to write to it")));
+        }
+        let outcome = self.reader.slot.with(action, work);
+        if outcome.is_err() {
             self.poisoned.store(true, Ordering::Release);
-            Error::io(action, &self.reader.path, source)
-        })
+        }
+        outcome
     }
 
-    fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let (file, alignment, fallback) = match &self.reader.reader {
-            Reader::Buffered(file) => return write_exactly(file, bytes, offset),
-            Reader::Direct { file, alignment, fallback, .. } => (file, *alignment, fallback),
-        };
-        if let Some(buffered) = fallback.get() {
-            return write_exactly(buffered, bytes, offset);
-        }
+    fn write(&self, open: &OpenFile, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let Some(alignment) = self.reader.alignment(open) else { return write_exactly(&open.file, bytes, offset) };
         let _edges = self.edges.lock().unwrap_or_else(PoisonError::into_inner);
-        match with_scratch(|scratch| write_aligned(file, scratch, bytes, offset, alignment)) {
+        match with_scratch(|scratch| write_aligned(&open.file, scratch, bytes, offset, alignment)) {
             Err(error) if error.kind() == ErrorKind::InvalidInput => {
-                write_exactly(self.reader.fall_back(fallback)?, bytes, offset)
+                self.reader.stop_direct(open)?;
+                write_exactly(&open.file, bytes, offset)
             }
             outcome => outcome,
         }
@@ -134,18 +137,26 @@ impl ReadableFile for LocalUpdater {
 
 impl UpdatableFile for LocalUpdater {
     fn write_at(&self, offset: u64, bytes: &[u8], _purpose: Purpose) -> Result<()> {
-        self.guarded("write", || self.write(offset, bytes))?;
+        self.guarded("write", |open| self.write(open, offset, bytes))?;
         self.reader.length_bytes.fetch_max(offset + bytes.len() as u64, Ordering::AcqRel);
         Ok(())
     }
 
     fn set_len(&self, length_bytes: u64) -> Result<()> {
-        self.guarded("cut", || self.reader.file().set_len(length_bytes))?;
+        self.guarded("cut", |open| open.file.set_len(length_bytes))?;
         self.reader.length_bytes.store(length_bytes, Ordering::Release);
         Ok(())
     }
 
     fn sync(&self) -> Result<()> {
-        self.guarded("sync", || self.reader.file().sync_data())
+        self.guarded("sync", |open| open.file.sync_data())
+    }
+
+    fn settle(&self) {
+        self.settled.store(true, Ordering::Release);
+        // What is not known to be durable stays open: a failed sync of another handle would tell nothing.
+        if !self.poisoned.load(Ordering::Acquire) {
+            self.reader.slot.settle();
+        }
     }
 }

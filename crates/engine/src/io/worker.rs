@@ -1,8 +1,9 @@
 //! Threads of the engine's own.
 
 use crate::error::{Error, Result};
+use std::io;
 use std::path::Path;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 /// A thread that does not outlive this handle: dropping the handle waits for the thread's end.
 ///
@@ -18,7 +19,7 @@ impl Worker {
     /// # Errors
     /// [`Error::Io`] when the system gives no further thread.
     pub fn spawn(name: &str, path: &Path, work: impl FnOnce() + Send + 'static) -> Result<Self> {
-        let thread = Builder::new().name(name.to_owned()).spawn(work);
+        let thread = admit().and_then(|()| Builder::new().name(name.to_owned()).spawn(work));
         let thread = thread.map_err(|source| Error::io("start a thread for", path, source))?;
         Ok(Self { thread: Some(thread) })
     }
@@ -30,5 +31,53 @@ impl Drop for Worker {
             // A panic of the thread was reported by its hook; there is nothing to undo here.
             _ = thread.join();
         }
+    }
+}
+
+/// Starts a thread that ends with its scope. Unlike [`Scope::spawn`] it does not panic where the system gives none: whoever can does the work
+/// alone then.
+pub(crate) fn spawn_helper<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    admit()?;
+    Builder::new().name(name.to_owned()).spawn_scoped(scope, work)
+}
+
+/// Lets a thread be started, unless a test forbids it.
+fn admit() -> io::Result<()> {
+    #[cfg(test)]
+    tests::count()?;
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::cell::Cell;
+    use std::io::{self, ErrorKind};
+
+    thread_local! {
+        /// Threads that this one has asked for, and which of them it does not get, and whether it gets those after it.
+        static ASKED: Cell<u64> = const { Cell::new(0) };
+        static REFUSED: Cell<Option<(u64, bool)>> = const { Cell::new(None) };
+    }
+
+    pub(super) fn count() -> io::Result<()> {
+        let number = ASKED.replace(ASKED.get() + 1);
+        match REFUSED.get() {
+            Some((at, lasting)) if number == at || lasting && number > at => Err(ErrorKind::WouldBlock.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Does `work`, which does not get the thread of number `at` that it asks for here, nor any after it where that is `lasting`; says
+    /// whether it asked for that one.
+    pub(crate) fn refusing<T>(at: u64, lasting: bool, work: impl FnOnce() -> T) -> (T, bool) {
+        ASKED.set(0);
+        REFUSED.set(Some((at, lasting)));
+        let outcome = work();
+        REFUSED.set(None);
+        (outcome, ASKED.get() > at)
     }
 }

@@ -222,6 +222,11 @@ pub trait UpdaterWrapper: ReaderWrapper {
     fn sync(&self) -> Result<()> {
         self.updatable().sync()
     }
+
+    /// As [`UpdatableFile::settle`].
+    fn settle(&self) {
+        self.updatable().settle();
+    }
 }
 
 impl<W: UpdaterWrapper> UpdatableFile for W {
@@ -235,5 +240,9 @@ impl<W: UpdaterWrapper> UpdatableFile for W {
 
     fn sync(&self) -> Result<()> {
         UpdaterWrapper::sync(self)
+    }
+
+    fn settle(&self) {
+        UpdaterWrapper::settle(self);
     }
 }

@@ -16,6 +16,7 @@ use super::rows::RowsView;
 use super::source::KeyRange;
 use super::task::{Spent, Task};
 use crate::error::{Error, Result};
+use crate::io::spawn_helper;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -102,8 +103,12 @@ impl Parallel {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 0..self.threads.min(ranges.len()) {
-                scope.spawn(worker);
+            let started = (0..self.threads.min(ranges.len()))
+                .take_while(|_| spawn_helper(scope, "ogive-join", worker).is_ok())
+                .count();
+            if started == 0 {
+                // The system gives no thread.
+                return ranges.iter().try_for_each(|range| work(range, sink));
             }
             let given = give(&queue, form.is_some(), sink);
             if given.is_err() {

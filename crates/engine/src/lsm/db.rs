@@ -85,7 +85,7 @@ impl Db {
             LocalStorage::create_folder(folder)?;
             refuse_other_things(folder)?;
         }
-        Self::open_in(Arc::new(LocalStorage::new(folder)), options)
+        Self::open_in(Arc::new(options.storage(folder)), options)
     }
 
     /// Opens the store in a storage; makes one if there is none and `create` is set.
@@ -97,12 +97,14 @@ impl Db {
         Self::start(recover::open(storage, options, false)?)
     }
 
-    /// Opens a store only to read it: as it is now, whatever happens to it later. Nothing is written, and no lock is taken.
+    /// Opens a store only to read it: as it is now, whatever happens to it later. Nothing is written, and no lock is taken. A store of more
+    /// files than may be [open at once](DbOptions::open_files) has some of them closed at any time; where another process
+    /// removes such a file, reads of it are [`Error::FileReplaced`].
     ///
     /// # Errors
     /// As [`Self::open_in`]; an error of kind `NotFound` when another process removes files while they are opened: try again.
     pub fn open_read_only(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
-        Self::open_read_only_in(Arc::new(LocalStorage::new(folder.as_ref())), options)
+        Self::open_read_only_in(Arc::new(options.storage(folder.as_ref())), options)
     }
 
     /// As [`Self::open_read_only`], in a storage.

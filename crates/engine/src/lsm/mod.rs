@@ -49,6 +49,7 @@ pub(crate) mod merge;
 mod merge_tests;
 #[cfg(test)]
 mod model;
+mod obsolete;
 mod options;
 mod range;
 mod recover;
@@ -60,6 +61,8 @@ mod stats;
 mod steps;
 pub(crate) mod table_file;
 mod tables;
+#[cfg(test)]
+mod thread_tests;
 mod values;
 pub(crate) mod version;
 mod view;

@@ -2,8 +2,9 @@
 
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
-use crate::io::{Profile, available_threads};
+use crate::io::{LocalStorage, Profile, available_threads};
 use crate::table::BLOCK_BYTES;
+use std::path::Path;
 
 /// When a write counts as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,6 +119,10 @@ pub struct DbOptions {
     pub threads: usize,
     /// The storage that the store lies on: decides what is read ahead.
     pub profile: Profile,
+    /// Most files that a store in a folder has open at once, about, at least 8: of more, those are closed that were not read for long. `None`: the
+    /// stores and tables of a process share half of the files that it may have open (`ulimit -n`). A storage that the caller gives has a
+    /// limit [of its own](crate::io::LocalStorage::with_open_files).
+    pub open_files: Option<usize>,
 }
 
 impl Default for DbOptions {
@@ -142,6 +147,7 @@ impl Default for DbOptions {
             model_error: 8,
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
+            open_files: None,
         }
     }
 }
@@ -158,6 +164,13 @@ const JOB_SHARE: u64 = 16;
 const JOB_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
 
 impl DbOptions {
+    /// The folder of a store, with as many files open as the options say.
+    #[must_use]
+    pub fn storage(&self, folder: &Path) -> LocalStorage {
+        let storage = LocalStorage::new(folder);
+        self.open_files.map_or(storage.clone(), |limit| storage.with_open_files(limit))
+    }
+
     /// A memtable of this size is written out, in bytes.
     pub(super) fn memtable_limit_bytes(&self) -> u64 {
         self.memtable_bytes.min(self.memory_bytes / 4).max(1)

@@ -22,6 +22,7 @@ use crate::io::sync::{Condvar, Mutex};
 use crate::io::{Storage, random_u64};
 use crate::vlog::{ValueFile, ValuePlace, ValueWriter, values_name};
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -339,7 +340,7 @@ impl<'a> Replayed<'a> {
                     self.generation.values.push(Arc::clone(&handle));
                     self.values.0.insert(place.file, handle);
                 }
-                Err(error) if synced => return Err(error),
+                Err(error) if synced || !is_torn(&error) => return Err(error),
                 Err(_) => return Ok(false),
             }
         }
@@ -348,6 +349,15 @@ impl<'a> Replayed<'a> {
             Some(handle) => handle.file.is_whole(&place),
             None => Ok(false),
         }
+    }
+}
+
+/// Whether a value file is as a crash may leave one that was just begun; a failure to read it says nothing of the kind.
+fn is_torn(error: &Error) -> bool {
+    match error {
+        Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
+        Error::Damaged { .. } => true,
+        _ => false,
     }
 }
 

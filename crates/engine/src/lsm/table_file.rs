@@ -3,6 +3,7 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, KeyspaceId, Kind, Sequence};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
+use super::obsolete::Removal;
 use super::options::{DbOptions, Learning, MAX_INLINE_BYTES, ModelReads};
 use super::removals::Removals;
 use super::version::{FileKind, TableMeta, file_name};
@@ -81,8 +82,8 @@ pub(crate) struct TableFile {
     has_model: AtomicBool,
     model: Published<Option<Kept>>,
     cache: Arc<BlockCache>,
-    storage: Arc<dyn Storage>,
-    obsolete: AtomicBool,
+    // Dropped last.
+    removal: Removal,
 }
 
 /// A model, and the part of the store's memory that is kept for it.
@@ -143,8 +144,7 @@ impl TableFile {
                 has_model: AtomicBool::new(model.is_some()),
                 model: Published::new(model.map(|model| Kept::new(model, cache))),
                 cache: Arc::clone(cache),
-                storage: Arc::clone(storage),
-                obsolete: AtomicBool::new(false),
+                removal: Removal::new(storage, name),
                 table,
                 meta,
             })),
@@ -284,7 +284,7 @@ impl TableFile {
     /// What an entry of no known kind is.
     #[cold]
     pub(super) fn nonsense(&self) -> Error {
-        let path = self.storage.path(&file_name(self.meta.number, FileKind::Table));
+        let path = self.table.path();
         Error::damaged(path, 0, "an entry of a kind that there is not")
     }
 
@@ -301,21 +301,12 @@ impl TableFile {
 
     /// Takes [`Self::mark_obsolete`] back.
     pub(crate) fn keep(&self) {
-        self.obsolete.store(false, Ordering::Release);
+        self.removal.keep();
     }
 
     /// Lets the file be removed when the last reader has gone.
     pub(crate) fn mark_obsolete(&self) {
-        self.obsolete.store(true, Ordering::Release);
-    }
-}
-
-impl Drop for TableFile {
-    fn drop(&mut self) {
-        if *self.obsolete.get_mut() {
-            // What cannot be removed now is removed when the store is opened again.
-            _ = self.storage.remove(&file_name(self.meta.number, FileKind::Table));
-        }
+        self.removal.mark_obsolete();
     }
 }
 

@@ -1,5 +1,6 @@
 //! The value files of a store, and values out of them.
 
+use super::obsolete::Removal;
 use super::version::{FileKind, file_name};
 use crate::block::Slice;
 use crate::error::{Error, Result};
@@ -8,39 +9,29 @@ use crate::vlog::{ValueFile, ValuePlace, ValueStream};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A value file that is removed once nobody reads it, if it is obsolete then.
 #[derive(Debug)]
 pub(crate) struct ValueHandle {
     pub(crate) file: Arc<ValueFile>,
     pub(crate) number: u64,
-    storage: Arc<dyn Storage>,
-    obsolete: AtomicBool,
+    // Dropped last.
+    removal: Removal,
 }
 
 impl ValueHandle {
     pub(crate) fn new(storage: &Arc<dyn Storage>, number: u64, file: Arc<ValueFile>) -> Arc<Self> {
-        Arc::new(Self { file, number, storage: Arc::clone(storage), obsolete: AtomicBool::new(false) })
+        Arc::new(Self { file, number, removal: Removal::new(storage, file_name(number, FileKind::Values)) })
     }
 
     /// Takes [`Self::mark_obsolete`] back.
     pub(crate) fn keep(&self) {
-        self.obsolete.store(false, Ordering::Release);
+        self.removal.keep();
     }
 
     /// Lets the file be removed when the last reader has gone.
     pub(crate) fn mark_obsolete(&self) {
-        self.obsolete.store(true, Ordering::Release);
-    }
-}
-
-impl Drop for ValueHandle {
-    fn drop(&mut self) {
-        if *self.obsolete.get_mut() {
-            // What cannot be removed now is removed when the store is opened again.
-            _ = self.storage.remove(&file_name(self.number, FileKind::Values));
-        }
+        self.removal.mark_obsolete();
     }
 }
 

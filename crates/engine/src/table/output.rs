@@ -123,16 +123,16 @@ impl Output {
         }
     }
 
-    /// Leaves writing to a worker, with at most so many buffers; it syncs every so many bytes.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the system gives no further thread.
-    pub(crate) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) -> Result<()> {
+    /// Leaves writing to a worker, with at most so many buffers; it syncs every so many bytes. Where the system gives no further thread, this
+    /// one goes on to write.
+    pub(crate) fn write_behind(&mut self, buffers: usize, sync_every_bytes: u64) {
         let options = BehindOptions { buffer_bytes: self.buffer_capacity(), buffers, sync_every_bytes };
         if let Some(file) = self.file.take() {
-            self.behind = Some(WriteBehind::start(file, options)?);
+            match WriteBehind::start(file, options) {
+                Ok(behind) => self.behind = Some(behind),
+                Err(file) => self.file = Some(file),
+            }
         }
-        Ok(())
     }
 
     /// How long writing has waited for the worker, in microseconds.

@@ -688,7 +688,8 @@ impl TableWriter {
         self.pending.reserve(2 * lookahead + self.piece_bytes);
         let buffer = (bytes / 16).clamp(BEHIND_BUFFER_BYTES.0, BEHIND_BUFFER_BYTES.1);
         self.out.set_buffer(buffer, (buffer / 4).max(self.block_bytes));
-        self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes)
+        self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes);
+        Ok(())
     }
 
     /// How long writing has waited for the worker, in microseconds.

@@ -1,5 +1,6 @@
 //! Work spread over a stated number of threads.
 
+use crate::io::spawn_helper;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs `work` for 0 to `count` - 1 on up to `threads` threads and returns the results in order.
@@ -22,7 +23,8 @@ pub(super) fn map<T: Send>(threads: usize, count: usize, work: impl Fn(usize) ->
         }
     };
     let mut results = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(take)).collect();
+        // Where the system gives no thread, the others do its part.
+        let others: Vec<_> = (1..threads).map_while(|_| spawn_helper(scope, "ogive-tune", take).ok()).collect();
         let mut results = take();
         for other in others {
             match other.join() {

@@ -174,6 +174,7 @@ impl ValueWriter {
         self.appender.buffer().extend_from_slice(&encoded);
         self.appender.finish()?;
         self.name()?;
+        self.appender.file().settle();
         Ok(self.file)
     }
 

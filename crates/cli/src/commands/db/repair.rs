@@ -7,7 +7,7 @@ use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
 use ogive::check::repair_store;
-use ogive::io::{LocalStorage, Storage};
+use ogive::io::Storage;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     arguments.store.check_there()?;
-    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(&arguments.store.folder));
+    let storage: Arc<dyn Storage> = Arc::new(arguments.store.options().storage(&arguments.store.folder));
     let mut progress = Progress::start("repairing", None, Unit::Bytes);
     let repaired = repair_store(&storage, &mut |done, total| {
         progress.set_total(total);

@@ -17,6 +17,10 @@ pub(super) struct StoreFolder {
     /// Memory for the store
     #[arg(long, value_name = "N", default_value = "256MiB", help_heading = "Store")]
     memory: ByteSize,
+
+    /// Most files that are open at once [default: half of what the process may have open]
+    #[arg(long, value_name = "N", help_heading = "Store")]
+    open_files: Option<usize>,
 }
 
 /// A keyspace of a store, and what its keys are.
@@ -51,7 +55,7 @@ impl StoreFolder {
     pub(super) fn options(&self) -> DbOptions {
         let memory_bytes = self.memory.0;
         let memtable_bytes = (memory_bytes / 4).min(DbOptions::default().memtable_bytes);
-        DbOptions { memory_bytes, memtable_bytes, create: false, ..DbOptions::default() }
+        DbOptions { memory_bytes, memtable_bytes, open_files: self.open_files, create: false, ..DbOptions::default() }
     }
 
     /// Opens the store to read it alone.

@@ -141,7 +141,7 @@ fn piped(
     let is_json = output.is_json();
     std::thread::scope(|scope| {
         let (sender, pieces) = sync_channel::<Vec<u8>>(PIECES_WAITING);
-        let joining = scope.spawn(move || {
+        let joining = std::thread::Builder::new().spawn_scoped(scope, move || {
             let mut rows = Rows { sender, piece: Vec::with_capacity(PIECE_BYTES) };
             let output = join::Output::caller(move |key, left, right| {
                 if is_json {
@@ -153,6 +153,7 @@ fn piped(
             });
             join::join(left, right, output, options)
         });
+        let joining = joining.map_err(|source| Error::io("start a thread for", "the join", source))?;
         let written = pieces.iter().try_for_each(|piece| output.bytes(&piece));
         // Whoever closed the pipe wants no more: what is sent from here on fails, and the join ends.
         drop(pieces);

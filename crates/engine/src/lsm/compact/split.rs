@@ -3,6 +3,7 @@
 use super::context::JobContext;
 use super::run::{CompactJob, Outcome, Part, run_job};
 use crate::error::Result;
+use crate::io::spawn_helper;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +36,7 @@ pub(crate) fn run_split<'a>(
     std::thread::scope(|scope| {
         for _ in 1..threads.min(parts.len()) {
             // Where the system gives no thread, the others do its part.
-            _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            _ = spawn_helper(scope, "ogive-compact", work);
         }
         work();
     });
