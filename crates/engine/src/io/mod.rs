@@ -10,6 +10,7 @@
 
 mod behind;
 mod clock;
+pub(crate) mod fair;
 mod local;
 mod measure;
 mod memory;

@@ -37,6 +37,8 @@ pub(crate) mod entry;
 mod generation;
 mod ingest;
 mod keyspace;
+#[cfg(test)]
+mod keyspace_tests;
 mod learn;
 mod level;
 #[cfg(test)]
