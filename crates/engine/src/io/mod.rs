@@ -11,6 +11,7 @@
 mod behind;
 mod clock;
 mod direct;
+pub(crate) mod fair;
 mod handles;
 #[cfg(all(test, unix))]
 mod handles_tests;

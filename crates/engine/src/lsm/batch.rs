@@ -1,13 +1,15 @@
 //! Batches: operations that become visible, and durable, all together.
 
 use super::db::Db;
-use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Kind, encode_operation};
+use super::entry::{Action, GROUP_HEAD_BYTES, Kind, encode_operation};
 use super::keyspace::Keyspace;
 use super::options::Durability;
+use super::view::Tree;
 use crate::block::stream::MAX_VALUE_BYTES;
 use crate::error::{Error, Result};
 use crate::table::MAX_KEY_BYTES;
 use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
 
 /// Operations on any keyspaces of one store that happen all together, or not at all. Of two operations on one key the later
 /// counts.
@@ -38,8 +40,8 @@ pub(super) struct Operations {
     pub(super) count: u64,
     /// Length of the longest value, where there is one.
     pub(super) longest_value_bytes: Option<u64>,
-    /// The keyspaces that it changes, with their names.
-    pub(super) keyspaces: Vec<(KeyspaceId, String)>,
+    /// The keyspaces that it changes.
+    pub(super) keyspaces: Vec<Arc<Tree>>,
     /// What was wrong with the first operation that could not be taken.
     error: Option<Error>,
 }
@@ -76,7 +78,7 @@ impl Operations {
         });
         match checked {
             Ok(()) => {
-                if self.keyspaces.last().is_none_or(|(id, _)| *id != keyspace.id()) {
+                if self.keyspaces.last().is_none_or(|tree| tree.id != keyspace.id()) {
                     self.note(keyspace);
                 }
                 encode_operation(&mut self.bytes, action, keyspace.id(), key, value);
@@ -87,8 +89,8 @@ impl Operations {
     }
 
     fn note(&mut self, keyspace: &Keyspace) {
-        if self.keyspaces.iter().all(|(id, _)| *id != keyspace.id()) {
-            self.keyspaces.push((keyspace.id(), keyspace.name().to_owned()));
+        if self.keyspaces.iter().all(|tree| tree.id != keyspace.id()) {
+            self.keyspaces.push(Arc::clone(keyspace.tree()));
         }
     }
 

@@ -79,7 +79,8 @@ impl Db {
         let outcome = copy(&held, target, &mut made);
         if outcome.is_err() {
             // The first error says more than what cannot be removed either.
-            made.iter().for_each(|name| _ = target.remove(name));
+            // The manifest first: a store of which files are missing would be a damaged one.
+            made.iter().rev().for_each(|name| _ = target.remove(name));
         }
         drop(lock);
         outcome

@@ -1,4 +1,5 @@
-//! Writing: batches that wait at the same time are written as one group, by the first of their writers.
+//! Writing: batches that wait at the same time are written as one group, by the first of their writers. Groups and all else that writes
+//! take turns, in the order in which they ask.
 //!
 //! A group goes to the value file (long values), to the log, and to the memtables; then readers see it. With
 //! [`Durability::Synced`] values and log are synced before. A group is one commit of the log: it is there wholly, or not at
@@ -10,17 +11,19 @@ use super::core::{Change, Core, Shared};
 use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Kind, MAX_SEQUENCE, Operation, Sequence};
 use super::entry::{decode_group, encode_operation};
 use super::generation::{Generation, LogPart};
+use super::maintain::is_there;
 use super::memtable::Memtable;
 use super::options::{Durability, MAX_INLINE_BYTES};
 use super::values::ValueHandle;
 use super::version::Edit;
+use super::view::Tree;
 use super::wal::Wal;
 use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::{Mutex, MutexGuard, give_way};
 use crate::vlog::{ValuePlace, ValueWriter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -156,10 +159,13 @@ impl Core {
             if durability == Durability::Synced {
                 queue = self.gather(queue);
             }
-            let group = queue.take_group(self.options.group_bytes_max());
             drop(queue);
+            let mut writer = self.writer.lock();
+            // Who came while others had their turns is taken along.
+            let group = self.queue.lock().take_group(self.options.group_bytes_max());
             let timer = Timer::start();
-            self.write_requests(&mut self.writer.lock(), &group);
+            self.write_requests(&mut writer, &group);
+            drop(writer);
             queue = self.queue.lock();
             queue.is_led = false;
             (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
@@ -187,7 +193,7 @@ impl Core {
     }
 
     /// Does what a write has made due. What fails there closes the store; the write itself has happened.
-    fn work_after_write(&self) {
+    pub(super) fn work_after_write(&self) {
         _ = self.work_inline();
     }
 
@@ -235,13 +241,12 @@ impl Core {
     }
 
     /// Whether all keyspaces of a batch are there; if not, the batch has failed.
-    fn admit(&self, writer: &Writer, request: &Request) -> bool {
+    fn admit(&self, _: &Writer, request: &Request) -> bool {
         let mut work = request.work.lock();
-        let keyspaces = &work.operations.keyspaces;
-        let dropped = keyspaces.iter().find(|(id, _)| !writer.active.memtables.contains_key(id));
-        // A store that is only read has no memtables to write to; it is refused for that later.
-        let Some((_, name)) = dropped.filter(|_| !self.read_only) else { return true };
-        let error = Error::KeyspaceDropped { path: self.path(), name: name.clone() };
+        // None is dropped meanwhile: that takes the writer, too.
+        let dropped = work.operations.keyspaces.iter().find(|tree| tree.is_dropped());
+        let Some(tree) = dropped else { return true };
+        let error = Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() };
         work.outcome = Some(Err(error));
         false
     }
@@ -281,7 +286,7 @@ impl Core {
         self.counters.groups.add(1);
         self.counters.operations.add(count);
         // There is room: that was asked before.
-        let is_taken = insert(&writer.active.memtables, group.bytes, group.operations);
+        let is_taken = writer.active.insert(group.bytes, group.operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
         self.visible.store(last, std::sync::atomic::Ordering::Release);
@@ -397,7 +402,7 @@ impl Core {
             let mut shared = self.shared.lock();
             shared.young_values.insert(number);
             shared.add_values(handle);
-            self.publish(&shared);
+            self.publish(&mut shared, BTreeSet::new());
         }
         writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be made".into()))
     }
@@ -405,15 +410,15 @@ impl Core {
     /// Writes one value from a stream, and the entry that points to it.
     pub(super) fn commit_stream(
         &self,
-        keyspace: (KeyspaceId, &str),
+        tree: &Tree,
         key: &[u8],
         source: &mut dyn Read,
         durability: Option<Durability>,
     ) -> Result<()> {
         let mut writer = self.writer.lock();
         self.make_room(&mut writer)?;
-        if !writer.active.memtables.contains_key(&keyspace.0) {
-            return Err(Error::KeyspaceDropped { path: self.path(), name: keyspace.1.to_owned() });
+        if tree.is_dropped() {
+            return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
         }
         // A value file that cannot be ended or begun closes the store: what it holds may not be durable.
         let place = match self.values(&mut writer) {
@@ -426,7 +431,7 @@ impl Core {
         };
         writer.values_unsynced = true;
         let outcome = match &place {
-            Ok(place) => self.commit_place(&mut writer, keyspace.0, key, place, durability),
+            Ok(place) => self.commit_place(&mut writer, tree.id, key, place, durability),
             // What the source gave so far is in the file, and nothing leads to it. What else is there must last.
             Err(_) => writer.finish_values(),
         };
@@ -462,7 +467,7 @@ impl Core {
         self.counters.groups.add(1);
         self.counters.operations.add(1);
         // There is room: that was asked before.
-        let is_taken = insert(&writer.active.memtables, bytes, operations);
+        let is_taken = writer.active.insert(bytes, operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
         self.visible.store(last, std::sync::atomic::Ordering::Release);
@@ -491,12 +496,13 @@ impl Core {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
             }
+            // So many tables make a compaction due.
             let is_crowded = shared.sealed.len() >= self.options.sealed_max()
                 || shared
-                    .state
-                    .keyspaces
-                    .values()
-                    .any(|keyspace| keyspace.levels.level(0).len() >= TABLES_AT_LEVEL_0_MAX);
+                    .unsettled
+                    .iter()
+                    .filter_map(|id| shared.state.levels(*id))
+                    .any(|levels| levels.level(0).len() >= TABLES_AT_LEVEL_0_MAX);
             if !is_crowded {
                 break;
             }
@@ -553,17 +559,14 @@ impl Core {
         if let (Some(part), Some(previous)) = (sealed.logs.last_mut(), previous) {
             part.bytes = previous.bytes;
         }
-        writer.active = Generation {
-            memtables: memtables.clone(),
-            logs: vec![LogPart { number, bytes: 0 }],
-            last_sequence: sealed.last_sequence,
-            held: self.hold_for_memtables(0),
-            ..Generation::default()
-        };
+        writer.active = Generation::of(memtables.clone());
+        writer.active.logs = vec![LogPart { number, bytes: 0 }];
+        writer.active.last_sequence = sealed.last_sequence;
+        writer.active.held = self.hold_for_memtables(0);
         shared.sealed.push_back(Arc::new(sealed));
-        shared.active = memtables;
+        let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
         // With the log's number durable the group that comes next is found again.
-        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        self.apply(&mut shared, Change { edit, moved, ..Change::default() })?;
         writer.log = Some(log);
         Ok(())
     }
@@ -575,31 +578,8 @@ fn encoded(place: &ValuePlace) -> Vec<u8> {
     bytes
 }
 
-/// A memtable for each keyspace.
+/// A memtable for each keyspace that was written of late.
 pub(super) fn fresh_memtables(shared: &Shared) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
-    let next = |id| match shared.active.get(id) {
-        Some(older) => Memtable::after(older),
-        None => Memtable::new(),
-    };
-    shared.trees.keys().map(|id| (*id, Arc::new(next(id)))).collect()
-}
-
-/// Adds a group to the memtables; `false` where one of them has no room for its part.
-pub(super) fn insert(
-    memtables: &BTreeMap<KeyspaceId, Arc<Memtable>>,
-    bytes: Vec<u8>,
-    mut operations: Vec<Operation>,
-) -> bool {
-    let mut is_taken = true;
-    let bytes = Arc::new(bytes);
-    // Most groups are of one keyspace; the order within each is kept.
-    if !operations.is_sorted_by_key(|operation| operation.keyspace) {
-        operations.sort_by_key(|operation| operation.keyspace);
-    }
-    for part in operations.chunk_by(|one, next| one.keyspace == next.keyspace) {
-        if let Some(memtable) = part.first().and_then(|operation| memtables.get(&operation.keyspace)) {
-            is_taken &= memtable.add(&bytes, part);
-        }
-    }
-    is_taken
+    let written = shared.active.iter().filter(|(id, memtable)| !memtable.is_empty() && is_there(shared, **id));
+    written.map(|(id, memtable)| (*id, Arc::new(Memtable::after(memtable)))).collect()
 }

@@ -17,9 +17,10 @@ use super::version::{Edit, Job, LEVELS, Manifest, State, TableMeta};
 use super::view::{Levels, Tree, View};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
+use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
 use crate::io::{FileLock, Storage};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -48,7 +49,8 @@ pub(crate) struct Core {
     pub(super) queue: Mutex<Queue>,
     /// Told of whenever a group was written.
     pub(super) written: Condvar,
-    pub(super) writer: Mutex<Writer>,
+    /// Batches, single writes and all else that writes take their turns.
+    pub(super) writer: FairMutex<Writer>,
     pub(super) shared: Mutex<Shared>,
     /// Told of whenever the shared state has changed.
     pub(super) changed: Condvar,
@@ -73,11 +75,16 @@ pub(super) struct Shared {
     /// `None` in a store that is only read, and after a failed write to it.
     pub(super) manifest: Option<Manifest>,
     pub(super) trees: BTreeMap<KeyspaceId, Arc<Tree>>,
+    /// The memtables of the keyspaces that are written.
     pub(super) active: BTreeMap<KeyspaceId, Arc<Memtable>>,
+    /// What a keyspace has in which nothing is: its memtable takes nothing.
+    pub(super) blank: View,
     /// Generations to be written out, oldest first.
     pub(super) sealed: VecDeque<Arc<Generation>>,
     pub(super) tables: BTreeMap<u64, Arc<TableFile>>,
     pub(super) values: Arc<ValueFiles>,
+    /// Those that the views of keyspaces with memtables show.
+    pub(super) shown_values: Arc<ValueFiles>,
     /// Compactions under way.
     pub(super) running: Vec<Arc<Job>>,
     /// Value files of generations that are not written out yet, or are being written: no table may lead to them.
@@ -88,6 +95,16 @@ pub(super) struct Shared {
     pub(super) is_flushing: bool,
     /// Logs that are needed no more, to be written anew.
     pub(super) recyclable: Vec<u64>,
+    /// Keyspaces in which a compaction may be due: their tables have changed since none was.
+    pub(super) unsettled: BTreeSet<KeyspaceId>,
+    /// Keyspaces with tables that hide values: how many there are in all says whether that makes a compaction due.
+    pub(super) hiding: BTreeSet<KeyspaceId>,
+    /// Keyspaces with tables that are to be rewritten once no snapshot needs what they would drop.
+    pub(super) waiting: BTreeSet<KeyspaceId>,
+    /// No compaction was due, and nothing has changed since.
+    pub(super) is_settled: bool,
+    /// The oldest snapshot when compactions were last looked for.
+    pub(super) looked_with: Sequence,
     pub(super) failure: Option<String>,
 }
 
@@ -96,6 +113,8 @@ pub(super) struct Shared {
 pub(super) struct Change {
     pub(super) edit: Edit,
     pub(super) tables: Vec<Arc<TableFile>>,
+    /// Keyspaces whose memtables were switched or written out.
+    pub(super) moved: Vec<KeyspaceId>,
 }
 
 impl Core {
@@ -156,21 +175,23 @@ impl Core {
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
         // Generations are written out after newer ones were begun.
         edit.last_sequence = edit.last_sequence.map(|sequence| sequence.max(shared.state.last_sequence));
-        let apply = |edit: &Edit| shared.state.apply(edit).map_err(|error| error.into_error(path(), 0));
-        let mut after = apply(edit)?;
-        let unused = after.unreferenced_value_files();
+        let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
+        let unused = shared.state.unreferenced_value_files();
         edit.value_files_removed = unused.into_iter().filter(|number| !shared.young_values.contains(number)).collect();
-        if !edit.value_files_removed.is_empty() {
-            after = apply(edit)?;
+        edit.value_files_removed.iter().for_each(|number| _ = shared.state.value_files.remove(number));
+        if let Err(error) = manifest.append(edit).and_then(|()| manifest.sync()) {
+            shared.state.restore(undo);
+            return Err(error);
         }
-        manifest.append(edit)?;
-        manifest.sync()?;
         let is_long = manifest.is_long();
-        shared.state = after;
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
         self.hidden_limit.store((live / HIDDEN_PART).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
         shared.adopt(change, &self.learner);
-        self.publish(shared);
+        shared.unsettle(&change.edit);
+        let (added, removed) = (change.edit.added.iter(), change.edit.removed.iter());
+        let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.moved.drain(..));
+        let changed: BTreeSet<KeyspaceId> = changed.collect();
+        self.publish(shared, changed);
         if is_long {
             // Edits that took longer to read than the state itself make way for it.
             let number = self.new_number();
@@ -187,23 +208,66 @@ impl Core {
         Ok(())
     }
 
-    /// Gives readers what the state says now.
-    pub(super) fn publish(&self, shared: &Shared) {
-        for tree in shared.trees.values() {
-            let before = tree.view.get();
-            if let Some(view) = shared.view(tree.id, &before.levels) {
-                for (number, level) in view.levels.numbered() {
-                    if !before.levels.has(level) {
-                        self.learner.note_level(tree.id, number, level);
-                    }
-                }
-                tree.view.set(view);
-            }
+    /// Gives readers of some keyspaces what there is now; and those of all that have memtables, if there are other value files. What
+    /// else there is of keyspaces has not changed.
+    pub(super) fn publish(&self, shared: &mut Shared, mut changed: BTreeSet<KeyspaceId>) {
+        if !Arc::ptr_eq(&shared.values, &shared.shown_values) {
+            shared.shown_values = Arc::clone(&shared.values);
+            changed.extend(shared.active.keys());
+            changed.extend(shared.sealed.iter().flat_map(|generation| generation.memtables().keys()));
         }
+        for id in changed {
+            let Some(tree) = shared.trees.get(&id) else { continue };
+            let before = tree.view.get();
+            let view = shared.view(id, &before.levels);
+            for (number, level) in view.levels.numbered() {
+                if !before.levels.has(level) {
+                    self.learner.note_level(id, number, level);
+                }
+            }
+            tree.view.set(view);
+        }
+    }
+
+    /// Gives readers of all keyspaces what there is now.
+    pub(super) fn publish_all(&self, shared: &mut Shared) {
+        let all = shared.trees.keys().copied().collect();
+        self.publish(shared, all);
+    }
+
+    /// The first memtable of a keyspace in the generation that grows, seen by readers before anything is in it; `None` where the
+    /// keyspace is gone.
+    pub(super) fn new_memtable(&self, id: KeyspaceId) -> Option<Arc<Memtable>> {
+        let mut shared = self.shared.lock();
+        let view = shared.trees.get(&id)?.view.get();
+        let memtable = Arc::new(view.sealed.first().map_or_else(Memtable::new, |older| Memtable::after(older)));
+        shared.active.insert(id, Arc::clone(&memtable));
+        self.publish(&mut shared, [id].into());
+        Some(memtable)
     }
 }
 
 impl Shared {
+    /// The keyspace of a name.
+    pub(super) fn tree_named(&self, name: &str) -> Option<&Arc<Tree>> {
+        self.trees.get(&self.state.keyspace_named(name)?)
+    }
+
+    /// Notes what a change may make due.
+    fn unsettle(&mut self, edit: &Edit) {
+        let (added, removed) = (edit.added.iter(), edit.removed.iter());
+        self.unsettled.extend(added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)));
+        self.unsettled.extend(&self.hiding);
+        self.is_settled = false;
+    }
+
+    /// Lets compactions be looked for everywhere.
+    pub(super) fn look_at_all(&mut self) {
+        let with_tables = self.state.keyspaces.iter().filter(|(_, keyspace)| keyspace.levels.iter().next().is_some());
+        self.unsettled = with_tables.map(|(&id, _)| id).collect();
+        self.is_settled = false;
+    }
+
     /// Takes the files of a change over, and lets go of those that it removes.
     fn adopt(&mut self, change: &mut Change, learner: &Learner) {
         let moved: HashSet<u64> = change.edit.added.iter().map(|(_, _, meta)| meta.number).collect();
@@ -251,16 +315,36 @@ impl Shared {
     }
 
     /// What readers of a keyspace see now.
-    fn view(&self, id: KeyspaceId, before: &Levels) -> Option<View> {
-        let active = Arc::clone(self.active.get(&id)?);
-        let sealed = self.sealed.iter().rev().filter_map(|generation| generation.memtables.get(&id));
-        let levels = self.state.keyspaces.get(&id).map(|keyspace| self.levels(&keyspace.levels, before));
-        Some(View {
-            active,
-            sealed: sealed.filter(|memtable| !memtable.is_empty()).cloned().collect(),
-            levels: Arc::new(levels.unwrap_or_default()),
-            values: Arc::clone(&self.values),
-        })
+    fn view(&self, id: KeyspaceId, before: &Levels) -> View {
+        let active = self.active.get(&id);
+        let memtables = self.sealed.iter().rev().filter_map(|generation| generation.memtables().get(&id));
+        let sealed: Vec<_> = memtables.filter(|memtable| !memtable.is_empty()).cloned().collect();
+        let levels = self.state.levels(id).filter(|levels| levels.iter().next().is_some());
+        let values = match (active, &sealed[..], levels) {
+            // What the entries of memtables lead to is not known in advance.
+            (Some(_), ..) | (_, [_, ..], _) => Arc::clone(&self.values),
+            (None, [], Some(levels)) => self.values_of(levels),
+            (None, [], None) => Arc::clone(&self.blank.values),
+        };
+        View {
+            active: Arc::clone(active.unwrap_or(&self.blank.active)),
+            sealed,
+            levels: levels
+                .map_or_else(|| Arc::clone(&self.blank.levels), |levels| Arc::new(self.levels(levels, before))),
+            values,
+        }
+    }
+
+    /// The value files that tables lead to, and no others: this need not be replaced when there are others.
+    fn values_of(&self, levels: &super::version::Levels) -> Arc<ValueFiles> {
+        let numbers: BTreeSet<u64> =
+            levels.iter().flat_map(|(_, table)| table.values.iter().map(|(number, _)| *number)).collect();
+        if numbers.is_empty() {
+            return Arc::clone(&self.blank.values);
+        }
+        let found =
+            numbers.into_iter().filter_map(|number| self.values.0.get(&number).map(|file| (number, Arc::clone(file))));
+        Arc::new(ValueFiles(found.collect()))
     }
 
     /// The open tables of a keyspace; levels that are as before stay what they are, with their models.

@@ -134,7 +134,8 @@ impl Db {
             let path = core.path();
             open.workers.push(Worker::spawn("ogive-db", &path, move || core.work(number))?);
         }
-        core.work_inline()?;
+        // The store is open: what fails of the work that is due closes it to writes, and they say so.
+        core.work_after_write();
         let tree = core.shared.lock().trees.get(&DEFAULT_KEYSPACE).cloned();
         let path = core.path();
         let tree = tree.ok_or_else(|| Error::damaged(path, 0, "the default keyspace is missing"))?;

@@ -10,6 +10,7 @@ use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
 use super::keyspace::Keyspace;
 use super::options::MAX_INLINE_BYTES;
 use super::version::{Edit, FileKind, LEVELS, Levels, TableMeta, file_name};
+use super::view::Tree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
@@ -39,7 +40,8 @@ impl Keyspace {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a table that has a key twice, a value longer than 1 MiB, or that refers to other files;
-    /// [`Error::Damaged`] and others of [`Table::open`]; as [`Keyspace::insert`]. Nothing was taken in then.
+    /// [`Error::Damaged`] and others of [`Table::open`]; as [`Keyspace::insert`]. Nothing was taken in then, but for one case: after an
+    /// error of the storage on the store's manifest all of the tables may be there when the store is opened again.
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Ingested> {
         let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
         for path in paths {
@@ -66,8 +68,8 @@ impl Keyspace {
             records: incoming.tables.iter().map(|table| table.records).sum(),
             bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
         };
-        core.install_ingested((self.id(), self.name()), &mut incoming.tables)?;
-        core.work_inline()?;
+        core.install_ingested(self.tree(), &mut incoming.tables)?;
+        core.work_after_write();
         Ok(ingested)
     }
 }
@@ -138,13 +140,13 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
 
 impl Core {
     /// Makes tables that are in the folder a part of the store; takes those out of `tables` that are.
-    fn install_ingested(&self, keyspace: (KeyspaceId, &str), tables: &mut Vec<TableMeta>) -> Result<()> {
-        let (id, name) = keyspace;
+    fn install_ingested(&self, tree: &Tree, tables: &mut Vec<TableMeta>) -> Result<()> {
+        let id = tree.id;
         let mut writer = self.writer.lock();
         self.check_writable()?;
-        let Some(memtable) = writer.active.memtables.get(&id).cloned() else {
-            return Err(Error::KeyspaceDropped { path: self.path(), name: name.to_owned() });
-        };
+        if tree.is_dropped() {
+            return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
+        }
         // The edit is durable at once; what was written before must be so, too.
         if let Err(error) = writer.sync() {
             writer.abandon();
@@ -152,17 +154,17 @@ impl Core {
             return Err(error);
         }
         // What is in memory is older, and may not lie above. Nobody writes meanwhile: the writer is held.
-        if !memtable.is_empty() {
+        if has_entries(writer.active.memtables().get(&id)) {
             self.switch(&mut writer)?;
         }
-        self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables.get(&id))))?;
+        self.wait_until(|shared| shared.sealed.iter().all(|sealed| !has_entries(sealed.memtables().get(&id))))?;
         let mut shared = self.shared.lock();
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
         if last > MAX_SEQUENCE {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
-        let mut change = Change { edit: Edit { last_sequence: Some(last), ..Edit::default() }, tables: Vec::new() };
+        let mut change = Change { edit: Edit { last_sequence: Some(last), ..Edit::default() }, ..Change::default() };
         for (place, table) in tables.iter().enumerate() {
             let sequence = first + place as u64;
             let meta = TableMeta {

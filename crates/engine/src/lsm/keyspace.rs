@@ -113,7 +113,7 @@ impl Keyspace {
     /// As [`Self::insert`]; what the stream reports.
     pub fn insert_stream(&self, key: impl AsRef<[u8]>, value: &mut dyn Read) -> Result<()> {
         check_key(self, key.as_ref())?;
-        self.core().commit_stream((self.id(), self.name()), key.as_ref(), value, None)
+        self.core().commit_stream(&self.tree, key.as_ref(), value, None)
     }
 
     /// Removes a key, if it is there.

@@ -4,9 +4,8 @@ use super::commit::{Writer, fresh_memtables};
 use super::core::{Change, Core, Shared};
 use super::entry::KeyspaceId;
 use super::generation::{Generation, LogPart};
-use super::memtable::Memtable;
 use super::version::{ClosedLengths, Edit, Manifest};
-use super::view::{Levels, Tree, View};
+use super::view::Tree;
 use super::wal::Wal;
 use crate::error::{Error, Result};
 use crate::io::sync::MutexGuard;
@@ -25,9 +24,8 @@ impl Core {
                 name.len()
             )));
         }
-        let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();
-        if let Some(tree) = shared.trees.values().find(|tree| tree.name == name) {
+        if let Some(tree) = shared.tree_named(name) {
             return Ok(Arc::clone(tree));
         }
         if let Some(error) = self.refusal(&shared) {
@@ -36,19 +34,9 @@ impl Core {
         let id = shared.state.next_keyspace;
         let edit =
             Edit { keyspaces_created: vec![(id, name.to_owned())], next_keyspace: Some(id + 1), ..Edit::default() };
-        let memtable = Arc::new(Memtable::new());
-        let view = View {
-            active: Arc::clone(&memtable),
-            sealed: Vec::new(),
-            levels: Arc::new(Levels::default()),
-            values: Arc::clone(&shared.values),
-        };
-        let tree = Arc::new(Tree::new(id, name.to_owned(), view));
+        let tree = Arc::new(Tree::new(id, name.to_owned(), shared.blank.clone()));
         self.apply(&mut shared, Change { edit, ..Change::default() })?;
         shared.trees.insert(id, Arc::clone(&tree));
-        shared.active.insert(id, Arc::clone(&memtable));
-        writer.active.memtables.insert(id, memtable);
-        self.publish(&shared);
         Ok(tree)
     }
 
@@ -56,7 +44,7 @@ impl Core {
     pub(super) fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();
-        let Some(tree) = shared.trees.values().find(|tree| tree.name == name).cloned() else { return Ok(false) };
+        let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == super::core::DEFAULT_KEYSPACE {
             return Err(Error::InvalidArgument(format!(
                 "the keyspace {name:?} is always there; remove its records with `remove_range(..)`"
@@ -80,20 +68,14 @@ impl Core {
         }
         shared.trees.remove(&tree.id);
         shared.active.remove(&tree.id);
-        writer.active.memtables.remove(&tree.id);
+        writer.active.forget(tree.id);
         for number in numbers {
             shared.hidden.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }
         }
-        let empty = View {
-            active: Arc::new(Memtable::new()),
-            sealed: Vec::new(),
-            levels: Arc::new(Levels::default()),
-            values: Arc::clone(&shared.values),
-        };
-        tree.view.set(empty);
+        tree.view.set(shared.blank.clone());
         Ok(true)
     }
 
@@ -171,6 +153,7 @@ impl Core {
         shared.state = state;
         shared.manifest = Some(manifest);
         shared.failure = None;
+        shared.look_at_all();
         self.has_failed.store(false, Ordering::Release);
         if writer.log.is_none() {
             let outcome = self.restart_log(writer, shared);
@@ -189,18 +172,14 @@ impl Core {
         self.storage.sync_directory()?;
         let memtables = fresh_memtables(shared);
         let last_sequence = writer.next_sequence - 1;
-        let next = Generation {
-            memtables: memtables.clone(),
-            logs: vec![LogPart { number, bytes: 0 }],
-            last_sequence,
-            held: self.hold_for_memtables(0),
-            ..Generation::default()
-        };
+        let mut next = Generation::of(memtables.clone());
+        (next.logs, next.last_sequence) = (vec![LogPart { number, bytes: 0 }], last_sequence);
+        next.held = self.hold_for_memtables(0);
         let sealed = std::mem::replace(&mut writer.active, next);
         shared.sealed.push_back(Arc::new(sealed));
-        shared.active = memtables;
+        let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
         let edit = Edit { logs_added: vec![number], last_sequence: Some(last_sequence), ..Edit::default() };
-        self.apply(shared, Change { edit, ..Change::default() })?;
+        self.apply(shared, Change { edit, moved, ..Change::default() })?;
         writer.log = Some(log);
         Ok(())
     }

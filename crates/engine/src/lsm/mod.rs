@@ -38,6 +38,8 @@ mod folder;
 mod generation;
 mod ingest;
 mod keyspace;
+#[cfg(test)]
+mod keyspace_tests;
 mod learn;
 mod level;
 #[cfg(test)]

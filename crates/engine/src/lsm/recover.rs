@@ -3,7 +3,7 @@
 use super::commit::{Writer, fresh_memtables};
 use super::core::{Change, Core, HIDDEN_BYTES_MIN, Shared};
 use super::counters::Counters;
-use super::entry::{Action, Kind, Operation, decode_group};
+use super::entry::{Action, KeyspaceId, Kind, Operation, decode_group};
 use super::generation::{Generation, LogPart};
 use super::learn::Learner;
 use super::memtable::Memtable;
@@ -18,10 +18,11 @@ use super::view::{Levels, Tree, View};
 use super::wal::{self, ClosedLog, Wal, log_name};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
+use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
 use crate::io::{Storage, random_u64};
 use crate::vlog::{ValueFile, ValuePlace, ValueWriter, values_name};
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -76,18 +77,31 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         remove_orphans(&*storage, &state, &young)?;
     }
     let visible = state.last_sequence;
+    let blank = View {
+        active: Arc::new(Memtable::new()),
+        sealed: Vec::new(),
+        levels: Arc::new(Levels::default()),
+        values: Arc::new(ValueFiles::default()),
+    };
     let shared = Shared {
         manifest: None,
         trees: BTreeMap::new(),
         active: BTreeMap::new(),
         sealed: VecDeque::new(),
         tables,
+        shown_values: Arc::clone(&blank.values),
+        blank,
         values: Arc::new(values),
         running: Vec::new(),
         young_values: young,
         hidden: BTreeMap::new(),
         is_flushing: false,
         recyclable: Vec::new(),
+        unsettled: BTreeSet::new(),
+        hiding: BTreeSet::new(),
+        waiting: BTreeSet::new(),
+        is_settled: false,
+        looked_with: 0,
         failure: None,
         state,
     };
@@ -100,7 +114,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         learner,
         queue: Mutex::default(),
         written: Condvar::default(),
-        writer: Mutex::new(Writer::new(None, Generation::default(), visible + 1)),
+        writer: FairMutex::new(Writer::new(None, Generation::default(), visible + 1)),
         next_file: AtomicU64::new(shared.state.next_file),
         hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
         shared: Mutex::new(shared),
@@ -151,8 +165,7 @@ impl Core {
         let mut shared = self.shared.lock();
         self.plant(&mut shared, &found);
         if self.read_only {
-            shared.active = found.memtables.clone();
-            self.publish(&shared);
+            self.publish_all(&mut shared);
             return Ok(());
         }
         let found = self.complete_values(&mut shared, found, ends)?;
@@ -170,16 +183,16 @@ impl Core {
         let mut active = found;
         active.held = self.hold_for_memtables(active.memory_bytes());
         if !keeps {
-            let memtables = fresh_memtables(&shared);
-            let held = self.hold_for_memtables(0);
-            let next = Generation { memtables, last_sequence: active.last_sequence, held, ..Generation::default() };
+            let mut next = Generation::of(fresh_memtables(&shared));
+            (next.last_sequence, next.held) = (active.last_sequence, self.hold_for_memtables(0));
             shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
         }
         active.logs.push(LogPart { number, bytes: 0 });
         active.last_sequence = active.last_sequence.max(shared.state.last_sequence);
-        shared.active = active.memtables.clone();
+        shared.active = active.memtables().clone();
         let edit = Edit { logs_added: vec![number], ..Edit::default() };
-        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        let moved = shared.trees.keys().copied().collect();
+        self.apply(&mut shared, Change { edit, moved, ..Change::default() })?;
         let next_sequence = active.last_sequence + 1;
         *writer = Writer::new(Some(log), active, next_sequence);
         let sealed = shared.sealed.front().cloned();
@@ -212,18 +225,12 @@ impl Core {
 
     /// Makes a tree for each keyspace.
     fn plant(&self, shared: &mut Shared, found: &Generation) {
-        let keyspaces: Vec<_> = shared.state.keyspaces.iter().map(|(&id, found)| (id, found.name.clone())).collect();
-        for (id, name) in keyspaces {
-            let memtable = found.memtables.get(&id).cloned().unwrap_or_else(|| Arc::new(Memtable::new()));
-            let view = View {
-                active: Arc::clone(&memtable),
-                sealed: Vec::new(),
-                levels: Arc::new(Levels::default()),
-                values: Arc::clone(&shared.values),
-            };
-            shared.trees.insert(id, Arc::new(Tree::new(id, name, view)));
-            shared.active.insert(id, memtable);
-        }
+        let keyspaces = shared.state.keyspaces.iter();
+        let trees =
+            keyspaces.map(|(&id, found)| (id, Arc::new(Tree::new(id, found.name.clone(), shared.blank.clone()))));
+        shared.trees = trees.collect();
+        shared.active = found.memtables().clone();
+        shared.look_at_all();
     }
 }
 
@@ -234,6 +241,7 @@ const KEPT_LOGS: usize = 8;
 struct Replayed<'a> {
     storage: &'a Arc<dyn Storage>,
     owner: u64,
+    keyspaces: HashSet<KeyspaceId>,
     values: ValueFiles,
     generation: Generation,
     /// Value files that entries of the logs point to.
@@ -254,9 +262,11 @@ impl<'a> Replayed<'a> {
             }
             values.0.insert(number, handle);
         }
-        let memtables = state.keyspaces.keys().map(|&id| (id, Arc::new(Memtable::new()))).collect();
-        let generation = Generation { memtables, last_sequence: state.last_sequence, ..Generation::default() };
-        Ok(Self { storage, owner: state.owner, values, generation, young: HashSet::new(), ends: BTreeMap::new() })
+        let mut generation = Generation::of(BTreeMap::new());
+        generation.last_sequence = state.last_sequence;
+        let keyspaces = state.keyspaces.keys().copied().collect();
+        let (young, ends) = (HashSet::new(), BTreeMap::new());
+        Ok(Self { storage, owner: state.owner, keyspaces, values, generation, young, ends })
     }
 
     fn replay(&mut self, state: &State, closed: Option<&ClosedLengths>) -> Result<()> {
@@ -304,7 +314,9 @@ impl<'a> Replayed<'a> {
         self.note_ends(&operations, group);
         let last = operations.last().map_or(0, |operation| operation.sequence);
         self.generation.last_sequence = self.generation.last_sequence.max(last);
-        if !super::commit::insert(&self.generation.memtables, group.to_vec(), operations) {
+        let keyspaces = &self.keyspaces;
+        let make = |id| keyspaces.contains(&id).then(|| Arc::new(Memtable::new()));
+        if !self.generation.insert(group.to_vec(), operations, make) {
             let path = self.storage.path(&log_name(log));
             let detail = format!("{} holds more than memtables take; open the store with smaller ones", path.display());
             return Err(Error::InvalidArgument(detail));

@@ -38,6 +38,11 @@ impl Moments {
         false
     }
 
+    /// The oldest moment that is held.
+    pub(super) fn oldest(&self) -> Option<Sequence> {
+        self.0.lock().keys().next().copied()
+    }
+
     /// The moments that are held, oldest first.
     pub(super) fn held(&self) -> Vec<Sequence> {
         self.0.lock().keys().copied().collect()

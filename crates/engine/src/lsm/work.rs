@@ -40,6 +40,8 @@ struct UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         let mut shared = self.core.shared.lock();
+        // What the task was in the way of may be due now.
+        shared.is_settled = false;
         match self.task {
             Task::Flush(_) => shared.is_flushing = false,
             Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
@@ -124,8 +126,33 @@ impl Core {
     }
 
     fn limits(&self, shared: &Shared) -> Limits {
-        let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
+        let oldest = self.moments.oldest().unwrap_or(MAX_SEQUENCE);
         Limits::of(&self.options, oldest, shared.hidden.clone())
+    }
+
+    /// The next compaction, if one is due: looked for among the keyspaces that have changed since none was.
+    fn next_job(&self, shared: &mut Shared) -> Option<Arc<Job>> {
+        let oldest = self.moments.oldest().unwrap_or(MAX_SEQUENCE);
+        if oldest > shared.looked_with && !shared.waiting.is_empty() {
+            let waiting = std::mem::take(&mut shared.waiting);
+            shared.unsettled.extend(waiting);
+            shared.is_settled = false;
+        }
+        shared.looked_with = oldest;
+        if shared.is_settled {
+            return None;
+        }
+        let limits = self.limits(shared);
+        let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
+        if let Some(job) = picker.pick_among(&shared.unsettled) {
+            return Some(shared.start(job));
+        }
+        if shared.running.is_empty() {
+            let waiting: Vec<KeyspaceId> =
+                shared.unsettled.iter().copied().filter(|&id| picker.waits_for_snapshot(id)).collect();
+            shared.settle(waiting);
+        }
+        None
     }
 
     fn next_task(&self, shared: &mut Shared, compacts: bool) -> Option<Task> {
@@ -143,9 +170,7 @@ impl Core {
         if let Some(task) = self.learner.next() {
             return Some(Task::Learn(task));
         }
-        let limits = self.limits(shared);
-        let job = Picker { state: &shared.state, limits: &limits, running: &shared.running }.pick()?;
-        Some(Task::Compact(shared.start(job)))
+        self.next_job(shared).map(Task::Compact)
     }
 
     fn run(&self, task: Task) -> Result<()> {
@@ -184,7 +209,7 @@ impl Core {
         let mut fresh = Fresh::default();
         let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
         let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
-        for (&id, memtable) in &generation.memtables {
+        for (&id, memtable) in generation.memtables().iter().filter(|(_, memtable)| !memtable.is_empty()) {
             let levels = {
                 let shared = self.shared.lock();
                 if !is_there(&shared, id) {
@@ -212,7 +237,8 @@ impl Core {
         }
         let hides = fresh.hides(generation.hidden_bytes);
         let front = shared.sealed.pop_front();
-        let outcome = self.install(&mut shared, edit, fresh, 0);
+        let change = Change { edit, moved: generation.memtables().keys().copied().collect(), ..Change::default() };
+        let outcome = self.install(&mut shared, change, fresh, 0);
         if outcome.is_err() {
             shared.young_values.extend(generation.values.iter().map(|handle| handle.number));
             if let Some(front) = front {
@@ -220,7 +246,7 @@ impl Core {
             }
             return outcome;
         }
-        shared.hidden.extend(hides);
+        shared.note_hidden(hides);
         for part in &generation.logs {
             shared.recyclable.push(part.number);
         }
@@ -268,7 +294,8 @@ impl Core {
     }
 
     /// Makes new files part of the store; tables of keyspaces that were dropped meanwhile are removed.
-    fn install(&self, shared: &mut MutexGuard<'_, Shared>, mut edit: Edit, fresh: Fresh, level: usize) -> Result<()> {
+    fn install(&self, shared: &mut MutexGuard<'_, Shared>, change: Change, fresh: Fresh, level: usize) -> Result<()> {
+        let Change { mut edit, moved, .. } = change;
         let mut kept = Vec::new();
         for (id, table) in fresh.tables {
             if is_there(shared, id) {
@@ -283,7 +310,7 @@ impl Core {
             shared.add_values(Arc::clone(handle));
         }
         // Where this fails the edit may be durable all the same, so the files stay until the store is opened again.
-        let outcome = self.apply(shared, Change { edit, tables: kept });
+        let outcome = self.apply(shared, Change { edit, tables: kept, moved });
         if outcome.is_err() {
             fresh.values.iter().for_each(|handle| shared.forget_values(handle.number));
         }
@@ -362,8 +389,9 @@ impl Core {
         let found = job.inputs.iter().map(|(_, table)| table.value_bytes()).sum::<u64>();
         let freed = found.saturating_sub(fresh.tables.iter().map(|(_, table)| table.meta.value_bytes()).sum());
         let hides = fresh.hides(if job.is_bottom { 0 } else { hidden.saturating_sub(freed) });
-        self.install(&mut shared, job.edit(), fresh, job.output_level)?;
-        shared.hidden.extend(hides.into_iter().filter(|(_, bytes)| *bytes > 0));
+        let change = Change { edit: job.edit(), ..Change::default() };
+        self.install(&mut shared, change, fresh, job.output_level)?;
+        shared.note_hidden(hides);
         Ok(())
     }
 
@@ -477,6 +505,27 @@ impl Core {
 }
 
 impl Shared {
+    /// Notes that no compaction is due; `waiting` keyspaces wait for a snapshot.
+    fn settle(&mut self, waiting: Vec<KeyspaceId>) {
+        self.unsettled.clear();
+        self.waiting.extend(waiting);
+        let (state, hidden) = (&self.state, &self.hidden);
+        self.hiding.retain(|id| {
+            let mut levels = state.levels(*id).into_iter().flat_map(|levels| levels.iter());
+            levels.any(|(_, table)| hidden.contains_key(&table.number))
+        });
+        self.is_settled = true;
+    }
+
+    /// Notes how much of older values new tables hide.
+    fn note_hidden(&mut self, hides: Vec<(KeyspaceId, u64, u64)>) {
+        for (id, number, bytes) in hides.into_iter().filter(|(.., bytes)| *bytes > 0) {
+            self.hidden.insert(number, bytes);
+            self.hiding.insert(id);
+            self.unsettled.insert(id);
+        }
+    }
+
     fn start(&mut self, job: Job) -> Arc<Job> {
         let job = Arc::new(job);
         self.running.push(Arc::clone(&job));
@@ -492,12 +541,12 @@ struct Fresh {
 }
 
 impl Fresh {
-    /// What each of the tables hides of older values, if all of them hide so many bytes.
-    fn hides(&self, bytes: u64) -> Vec<(u64, u64)> {
+    /// What each of the tables hides of older values, with its keyspace and number, if all of them hide so many bytes.
+    fn hides(&self, bytes: u64) -> Vec<(KeyspaceId, u64, u64)> {
         let pointed = |table: &TableFile| u128::from(table.meta.value_bytes());
         let all: u128 = self.tables.iter().map(|(_, table)| pointed(table)).sum();
         let part = |table: &TableFile| u128::from(bytes) * pointed(table) / all.max(1);
-        self.tables.iter().map(|(_, table)| (table.meta.number, part(table) as u64)).collect()
+        self.tables.iter().map(|(id, table)| (*id, table.meta.number, part(table) as u64)).collect()
     }
 }
 

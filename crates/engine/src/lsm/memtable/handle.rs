@@ -58,7 +58,7 @@ impl Memtable {
     }
 
     /// Inserts operations of a group, all of this keyspace; `bytes` is the group's buffer. False, and nothing inserted, where there is
-    /// [no room](Self::has_room).
+    /// [no room](Self::room).
     #[must_use]
     pub(crate) fn add(&self, bytes: &Arc<Vec<u8>>, operations: &[Operation]) -> bool {
         let mut inserter = self.inserter.lock();
@@ -140,9 +140,14 @@ impl Memtable {
         self.len() == 0 && !self.has_removals.load(Acquire)
     }
 
-    /// Whether a group of so many operations can be inserted. There is room for some hundred million entries.
-    pub(crate) fn has_room(&self, operations: usize) -> bool {
-        operations <= self.room.load(Relaxed)
+    /// A group of so many operations can be inserted: there is room for some hundred million entries.
+    pub(crate) fn room(&self) -> usize {
+        self.room.load(Relaxed)
+    }
+
+    /// The [room](Self::room) of an empty one.
+    pub(crate) fn room_of_empty() -> usize {
+        Inserter::new(None).room()
     }
 
     /// A cursor over the entries, those of newer groups included.

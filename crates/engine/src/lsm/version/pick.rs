@@ -113,16 +113,23 @@ pub(crate) struct Picker<'a> {
 
 impl<'a> Picker<'a> {
     /// The job that is most urgent, if any is due.
+    #[cfg(test)]
     pub(crate) fn pick(&self) -> Option<Job> {
+        self.pick_among(&self.state.keyspaces.keys().copied().collect())
+    }
+
+    /// The job that is most urgent, if any is due in some keyspaces, or to collect values.
+    pub(crate) fn pick_among(&self, keyspaces: &BTreeSet<KeyspaceId>) -> Option<Job> {
+        let all = || keyspaces.iter().filter_map(|&id| Some((id, self.state.levels(id)?)));
         let mut due: Vec<(u64, KeyspaceId, usize)> = Vec::new();
-        for (&keyspace, found) in &self.state.keyspaces {
-            let scores = self.scores(&found.levels);
+        for (keyspace, levels) in all() {
+            let scores = self.scores(levels);
             due.extend((0..LAST).filter(|&level| scores[level] >= DUE).map(|level| (scores[level], keyspace, level)));
         }
         due.sort_unstable_by(|one, other| other.0.cmp(&one.0).then(one.cmp(other)));
         due.into_iter()
             .find_map(|(_, keyspace, level)| self.due_job(keyspace, level))
-            .or_else(|| self.keyspaces().find_map(|(keyspace, levels)| self.removals_job(keyspace, levels)))
+            .or_else(|| all().find_map(|(keyspace, levels)| self.removals_job(keyspace, levels)))
             .or_else(|| self.collection_job())
             .map(|job| self.collecting(job))
     }
@@ -183,12 +190,11 @@ impl<'a> Picker<'a> {
     fn is_hiding(&self, levels: &Levels, level: usize) -> bool {
         let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
         let hidden: u64 = idle.filter_map(|table| self.limits.hidden.get(&table.number)).sum();
+        if hidden == 0 {
+            return false;
+        }
         let (bytes, dead) = self.value_bytes();
         hidden > bytes.saturating_sub(dead) / HIDDEN_PART
-    }
-
-    fn keyspaces(&self) -> impl Iterator<Item = (KeyspaceId, &'a Levels)> + use<'a> {
-        self.state.keyspaces.iter().map(|(&id, keyspace)| (id, &keyspace.levels))
     }
 
     pub(super) fn targets(&self, levels: &Levels) -> Targets {
@@ -350,9 +356,21 @@ impl<'a> Picker<'a> {
 
     fn is_mostly_dropped(&self, table: &TableMeta) -> bool {
         // What a snapshot needs cannot be dropped, and trying again would not end.
+        self.is_mostly_droppable(table) && table.largest_sequence <= self.limits.oldest_snapshot
+    }
+
+    /// Whether a keyspace has tables that are to be rewritten when snapshots are gone.
+    pub(crate) fn waits_for_snapshot(&self, keyspace: KeyspaceId) -> bool {
+        let mut tables = self.state.levels(keyspace).into_iter().flat_map(|levels| levels.iter());
+        tables.any(|(level, table)| {
+            level > 0 && self.is_mostly_droppable(table) && table.largest_sequence > self.limits.oldest_snapshot
+        })
+    }
+
+    fn is_mostly_droppable(&self, table: &TableMeta) -> bool {
         let dropped = table.removals.saturating_add(table.shadowed).saturating_mul(100);
         let share = table.records.saturating_mul(self.limits.dropped_percent.clamp(1, 100));
-        table.is_dropped_at_the_bottom() && dropped >= share && table.largest_sequence <= self.limits.oldest_snapshot
+        table.is_dropped_at_the_bottom() && dropped >= share
     }
 
     /// Rewrites the table that points at most bytes of files that are to be collected.

@@ -55,6 +55,19 @@ pub(crate) struct State {
     pub(crate) last_sequence: Sequence,
     /// The next keyspace has this number.
     pub(crate) next_keyspace: KeyspaceId,
+    /// The numbers of the keyspaces by name.
+    pub(super) names: BTreeMap<String, KeyspaceId>,
+    /// The numbers of all tables.
+    pub(super) numbers: HashSet<u64>,
+}
+
+/// What an edit has changed of a state, as it was before.
+#[derive(Debug)]
+pub(crate) struct Undo {
+    /// All but keyspaces and tables.
+    rest: State,
+    /// The keyspaces that the edit names; `None` for one that was not there.
+    keyspaces: Vec<(KeyspaceId, Option<KeyspaceState>)>,
 }
 
 /// An edit that does not fit a state: what is wrong with it.
@@ -79,7 +92,8 @@ impl State {
     pub(crate) fn new(owner: u64) -> Self {
         let (id, name) = DEFAULT_KEYSPACE;
         let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
-        Self { keyspaces: [(id, keyspace)].into(), next_keyspace: id + 1, ..Self::empty(owner) }
+        let names = [(name.to_owned(), id)].into();
+        Self { keyspaces: [(id, keyspace)].into(), next_keyspace: id + 1, names, ..Self::empty(owner) }
     }
 
     /// What the snapshot at the start of a manifest is applied to.
@@ -93,12 +107,14 @@ impl State {
             next_file: 1,
             last_sequence: 0,
             next_keyspace: 0,
+            names: BTreeMap::new(),
+            numbers: HashSet::new(),
         }
     }
 
     /// The number of the keyspace of a name.
     pub(crate) fn keyspace_named(&self, name: &str) -> Option<KeyspaceId> {
-        self.keyspaces.iter().find(|(_, keyspace)| keyspace.name == name).map(|(&id, _)| id)
+        self.names.get(name).copied()
     }
 
     /// The tables of a keyspace, if there is one.
@@ -121,15 +137,63 @@ impl State {
     /// The state after an edit.
     ///
     /// # Errors
-    /// What does not fit: removing what is not there, tables of a level that overlap, numbers used twice or going back. The manifest is
-    /// damaged then, or the store has a bug.
+    /// As [`Self::change`].
     pub(crate) fn apply(&self, edit: &Edit) -> Result<Self, Inconsistent> {
         let mut next = self.clone();
         next.change(edit)?;
         Ok(next)
     }
 
-    /// As [`Self::apply`], in place; after an error the state is worth nothing.
+    /// As [`Self::change`], with what takes it back by [`Self::restore`]; after an error the state is as before. Costs what the edit
+    /// does, however many keyspaces there are that it does not name.
+    pub(crate) fn change_undoably(&mut self, edit: &Edit) -> Result<Undo, Inconsistent> {
+        let created = edit.keyspaces_created.iter().map(|(id, _)| *id);
+        let removed = edit.removed.iter().map(|(id, ..)| *id);
+        let added = edit.added.iter().map(|(id, ..)| *id);
+        let named: BTreeSet<KeyspaceId> =
+            created.chain(edit.keyspaces_dropped.iter().copied()).chain(removed).chain(added).collect();
+        let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
+        let undo = Undo { rest: self.without_keyspaces(), keyspaces };
+        match self.change(edit) {
+            Ok(()) => Ok(undo),
+            Err(inconsistent) => {
+                self.restore(undo);
+                Err(inconsistent)
+            }
+        }
+    }
+
+    /// Takes the last change back.
+    pub(crate) fn restore(&mut self, undo: Undo) {
+        let after = std::mem::replace(self, undo.rest);
+        (self.keyspaces, self.names, self.numbers) = (after.keyspaces, after.names, after.numbers);
+        for (id, before) in undo.keyspaces {
+            if let Some(keyspace) = self.keyspaces.remove(&id) {
+                self.names.remove(&keyspace.name);
+                keyspace.levels.iter().for_each(|(_, table)| _ = self.numbers.remove(&table.number));
+            }
+            if let Some(keyspace) = before {
+                self.names.insert(keyspace.name.clone(), id);
+                self.numbers.extend(keyspace.levels.iter().map(|(_, table)| table.number));
+                self.keyspaces.insert(id, keyspace);
+            }
+        }
+    }
+
+    /// A copy of all but keyspaces and tables.
+    fn without_keyspaces(&mut self) -> Self {
+        let (keyspaces, names) = (std::mem::take(&mut self.keyspaces), std::mem::take(&mut self.names));
+        let numbers = std::mem::take(&mut self.numbers);
+        let copy = self.clone();
+        (self.keyspaces, self.names, self.numbers) = (keyspaces, names, numbers);
+        copy
+    }
+
+    /// Changes the state by an edit; after an error it is worth nothing.
+    ///
+    /// # Errors
+    /// What does not fit: removing what is not there, tables of a level that overlap, numbers used twice or going back. The manifest is
+    /// damaged then, or the store has a bug.
     pub(super) fn change(&mut self, edit: &Edit) -> Outcome {
         self.change_numbers(edit)?;
         for (id, name) in &edit.keyspaces_created {
@@ -197,6 +261,7 @@ impl State {
             return refuse(format!("there are two keyspaces called {name:?}"));
         }
         let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
+        self.names.insert(name.to_owned(), id);
         match self.keyspaces.insert(id, keyspace) {
             Some(_) => refuse(format!("keyspace {id} is created, but there already")),
             None => Ok(()),
@@ -207,7 +272,11 @@ impl State {
         let Some(keyspace) = self.keyspaces.remove(&id).filter(|_| id != DEFAULT_KEYSPACE.0) else {
             return refuse(format!("keyspace {id} is dropped, but may not be, or is not there"));
         };
-        keyspace.levels.iter().for_each(|(_, table)| self.release_values(table));
+        self.names.remove(&keyspace.name);
+        for (_, table) in keyspace.levels.iter() {
+            self.numbers.remove(&table.number);
+            self.release_values(table);
+        }
         Ok(())
     }
 
@@ -218,25 +287,24 @@ impl State {
                 "table {number} is removed from level {level} of keyspace {keyspace}, but not there"
             ));
         };
+        self.numbers.remove(&number);
         self.release_values(&table);
         Ok(())
     }
 
     fn add_tables(&mut self, edit: &Edit) -> Outcome {
-        let mut numbers: HashSet<u64> = HashSet::new();
+        let mut added: HashSet<u64> = HashSet::new();
         let mut places: BTreeMap<(KeyspaceId, usize), Vec<Arc<TableMeta>>> = BTreeMap::new();
         for (keyspace, level, table) in &edit.added {
             self.check_table(table)?;
-            if !numbers.insert(table.number) {
+            if !added.insert(table.number) {
                 return refuse(format!("table {} is added twice", table.number));
+            }
+            if self.numbers.contains(&table.number) {
+                return refuse(format!("table {} is added, but there already", table.number));
             }
             self.hold_values(table)?;
             places.entry((*keyspace, *level)).or_default().push(Arc::clone(table));
-        }
-        if !numbers.is_empty()
-            && let Some((_, _, table)) = self.tables().find(|(_, _, table)| numbers.contains(&table.number))
-        {
-            return refuse(format!("table {} is added, but there already", table.number));
         }
         for ((keyspace, level), tables) in places {
             let Some(keyspace) = self.keyspaces.get_mut(&keyspace) else {
@@ -244,6 +312,7 @@ impl State {
             };
             keyspace.levels.add(level, tables).map_err(Inconsistent)?;
         }
+        self.numbers.extend(added);
         Ok(())
     }
 
@@ -265,7 +334,7 @@ impl State {
     /// For files other than tables, whose numbers are checked as they are added.
     fn check_unused(&self, number: u64) -> Outcome {
         let used = self.value_files.contains_key(&number) || self.logs.contains(&number);
-        if used || number >= self.next_file || self.tables().any(|(_, _, table)| table.number == number) {
+        if used || number >= self.next_file || self.numbers.contains(&number) {
             return refuse(format!("file {number} is added, but the number is another file's"));
         }
         Ok(())

@@ -1,0 +1,148 @@
+//! A lock that is handed over in the order in which it was asked for.
+
+use super::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// A lock that nobody overtakes: a thread that lets it go and asks for it again at once comes behind all that wait. That of the standard
+/// library lets such a thread win nearly always, and the others starve.
+#[derive(Debug, Default)]
+pub(crate) struct FairMutex<T> {
+    turns: Mutex<Turns>,
+    value: Mutex<T>,
+}
+
+#[derive(Debug, Default)]
+struct Turns {
+    is_held: bool,
+    next_ticket: u64,
+    /// How many turns there were, and the most that others who came later had ahead of one who waited.
+    #[cfg(test)]
+    given: u64,
+    #[cfg(test)]
+    overtakes: u64,
+    /// Those who wait, in their order: their tickets, and what each is woken by.
+    waiting: VecDeque<(u64, Arc<Condvar>)>,
+}
+
+/// Access to what the lock protects, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct FairGuard<'a, T> {
+    // Let go before the turn is.
+    value: MutexGuard<'a, T>,
+    _turn: Turn<'a>,
+}
+
+/// A turn, which ends when it is dropped, by a panic too.
+#[derive(Debug)]
+struct Turn<'a>(&'a Mutex<Turns>);
+
+impl<T> FairMutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { turns: Mutex::default(), value: Mutex::new(value) }
+    }
+
+    /// Waits until all who asked before have had their turns.
+    pub(crate) fn lock(&self) -> FairGuard<'_, T> {
+        let mut turns = self.turns.lock();
+        #[cfg(test)]
+        let due = turns.given + turns.waiting.len() as u64;
+        if turns.is_held || !turns.waiting.is_empty() {
+            let (ticket, woken) = (turns.next_ticket, Arc::new(Condvar::default()));
+            turns.next_ticket += 1;
+            turns.waiting.push_back((ticket, Arc::clone(&woken)));
+            while turns.is_held || turns.waiting.front().is_some_and(|(first, _)| *first != ticket) {
+                turns = woken.wait(&self.turns, turns);
+            }
+            turns.waiting.pop_front();
+        }
+        turns.is_held = true;
+        #[cfg(test)]
+        {
+            turns.overtakes = turns.overtakes.max(turns.given - due);
+            turns.given += 1;
+        }
+        drop(turns);
+        let turn = Turn(&self.turns);
+        FairGuard { value: self.value.lock(), _turn: turn }
+    }
+}
+
+#[cfg(test)]
+impl<T> FairMutex<T> {
+    /// The most turns that others had who asked later than one who waited.
+    pub(crate) fn overtakes(&self) -> u64 {
+        self.turns.lock().overtakes
+    }
+
+    /// How many waited.
+    pub(crate) fn waits(&self) -> u64 {
+        self.turns.lock().next_ticket
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut turns = self.0.lock();
+        turns.is_held = false;
+        if let Some((_, first)) = turns.waiting.front() {
+            first.notify_all();
+        }
+    }
+}
+
+impl<T> Deref for FairGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for FairGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::schedule;
+
+    #[test]
+    fn nobody_who_waits_is_overtaken_whatever_the_schedule() {
+        const THREADS: u64 = 4;
+        let mut waits = 0;
+        for seed in 0..200 {
+            let lock = FairMutex::new(0_u64);
+            let thread = || {
+                for _ in 0..20 {
+                    let mut value = lock.lock();
+                    *value += 1;
+                    schedule::pass();
+                }
+            };
+            schedule::run(seed, (0..THREADS).map(|_| Box::new(thread) as Box<dyn FnOnce() + Send>).collect());
+            assert_eq!(*lock.lock(), 20 * THREADS);
+            assert_eq!(lock.overtakes(), 0, "seed {seed}");
+            waits += lock.waits();
+        }
+        assert!(waits > 1000, "{waits}");
+    }
+
+    #[test]
+    fn a_thread_that_panics_with_the_lock_hands_it_on() {
+        let lock = FairMutex::new(1);
+        let panicked = std::thread::scope(|scope| {
+            let holder = scope.spawn(|| {
+                let _guard = lock.lock();
+                panic!("as it is meant to");
+            });
+            holder.join()
+        });
+        assert!(panicked.is_err());
+        assert_eq!(*lock.lock(), 1);
+    }
+}

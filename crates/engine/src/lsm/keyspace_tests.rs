@@ -1,0 +1,148 @@
+//! Goal: what a store does costs what is written, and not what is there: keyspaces that are not written cost nothing. Method: counts, not
+//! times, in a store with a few keyspaces and in one with many: memtables that a commit looks at, views and parts of the state that a
+//! flush and a compaction replace, bytes of manifest that a new keyspace takes, keyspaces that are looked through for work that is due.
+
+use super::view::{Tree, View};
+use super::{Db, DbOptions};
+use crate::io::{MemoryStorage, Storage};
+use std::sync::Arc;
+
+const MANY: usize = 3_000;
+
+fn options() -> DbOptions {
+    DbOptions {
+        threads: 0,
+        memtable_bytes: 1 << 10,
+        memory_bytes: 8 << 20,
+        separation_threshold: 100,
+        ..DbOptions::default()
+    }
+}
+
+/// A store with a number of keyspaces beside the first, each with a table if they are `filled`.
+fn made(count: usize, filled: bool) -> (MemoryStorage, Db) {
+    let memory = MemoryStorage::new();
+    let db = Db::open_in(Arc::new(memory.clone()), &DbOptions { memtable_bytes: 1 << 20, ..options() }).unwrap();
+    for number in 0..count {
+        let keyspace = db.keyspace(&format!("keyspace {number}")).unwrap();
+        if filled {
+            keyspace.insert("key", vec![1; 200]).unwrap();
+        }
+    }
+    db.close().unwrap();
+    let db = Db::open_in(Arc::new(memory.clone()), &options()).unwrap();
+    (memory, db)
+}
+
+fn manifest_bytes(memory: &MemoryStorage) -> usize {
+    let names = memory.list().unwrap().into_iter().filter(|name| name.ends_with(".manifest"));
+    names.map(|name| memory.content(&name).unwrap().len()).sum()
+}
+
+/// The views of all keyspaces but the first.
+fn views(db: &Db) -> Vec<(Arc<Tree>, Arc<View>)> {
+    let trees = db.core().shared.lock().trees.values().skip(1).cloned().collect::<Vec<_>>();
+    trees.into_iter().map(|tree| (Arc::clone(&tree), tree.view.get())).collect()
+}
+
+/// Writes, flushes, compactions and collection in the first keyspace.
+fn work(db: &Db) {
+    for number in 0..300_u32 {
+        db.insert((number % 40).to_be_bytes(), vec![number as u8; 90 + number as usize % 40]).unwrap();
+    }
+    db.flush().unwrap();
+    let activity = db.activity();
+    assert!(activity.flushes > 5 && activity.compactions > 2 && activity.moved_value_bytes > 0, "{activity:?}");
+}
+
+#[test]
+fn writes_flushes_and_compactions_touch_nothing_of_keyspaces_that_are_not_written() {
+    for (count, filled) in [(MANY, false), (MANY / 10, true)] {
+        let (_, db) = made(count, filled);
+        db.insert("key", "value").unwrap();
+        let before = views(&db);
+        assert_eq!(before.len(), count);
+        for _ in 0..2 {
+            work(&db);
+            let writer = db.core().writer.lock();
+            assert!(writer.active.memtables().len() <= 1, "memtables that a commit has to do with");
+            drop(writer);
+            assert!(db.core().shared.lock().active.len() <= 1);
+        }
+        for (tree, view) in &before {
+            assert!(Arc::ptr_eq(view, &tree.view.get()), "the view of {} was replaced", tree.name);
+        }
+        // What such a view holds does not keep files that the store has removed.
+        let shared = db.core().shared.lock();
+        let held = before.iter().map(|(_, view)| view.values.0.len()).max().unwrap();
+        assert!(held <= 1, "{held} value files");
+        assert!(shared.unsettled.len() <= 1, "{} keyspaces are looked through for work", shared.unsettled.len());
+        assert!(shared.is_settled);
+    }
+}
+
+#[test]
+fn a_new_keyspace_takes_as_much_manifest_however_many_there_are() {
+    let mut taken = Vec::new();
+    for count in [0, MANY] {
+        let (memory, db) = made(count, false);
+        let before = manifest_bytes(&memory);
+        for number in 0..100 {
+            db.keyspace(&format!("new keyspace {number}")).unwrap();
+        }
+        taken.push(manifest_bytes(&memory) - before);
+    }
+    assert!(taken[1] <= taken[0] + 1000, "{taken:?} bytes");
+}
+
+#[test]
+fn a_change_takes_back_what_it_did_and_nothing_else() {
+    let (_, db) = made(50, true);
+    let mut shared = db.core().shared.lock();
+    let before = shared.state.clone();
+    let (id, level, table) = before.tables().nth(7).map(|(id, level, table)| (id, level, Arc::clone(table))).unwrap();
+    let next = before.next_keyspace;
+    let mut edit = super::version::Edit {
+        keyspaces_created: vec![(next, "another".to_owned())],
+        keyspaces_dropped: vec![3],
+        next_keyspace: Some(next + 1),
+        ..super::version::Edit::default()
+    };
+    edit.move_table(id, level, 5, &table);
+    let undo = shared.state.change_undoably(&edit).unwrap();
+    assert_eq!(shared.state, before.apply(&edit).unwrap());
+    assert_eq!(shared.state.keyspace_named("another"), Some(next));
+    shared.state.restore(undo);
+    assert_eq!(shared.state, before);
+    // What does not fit leaves nothing either, however much of it did.
+    edit.removed.push((id, 0, u64::MAX));
+    assert!(shared.state.change_undoably(&edit).is_err());
+    assert_eq!(shared.state, before);
+    edit.removed.pop();
+    edit.value_files_removed.push(u64::MAX);
+    assert!(shared.state.change_undoably(&edit).is_err());
+    assert_eq!(shared.state, before);
+}
+
+/// Batches beside compare-and-swap: each has its turn.
+#[test]
+fn a_batch_waits_for_those_only_who_asked_before() {
+    let db = Db::open_in(Arc::new(MemoryStorage::new()), &options()).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for thread in 0..2_u8 {
+            let (db, done) = (&db, &done);
+            scope.spawn(move || {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    _ = db.compare_and_swap([thread], None, None).unwrap();
+                }
+            });
+        }
+        for number in 0..500_u32 {
+            db.insert(number.to_be_bytes(), "value").unwrap();
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(db.core().writer.overtakes(), 0);
+    assert!(db.core().writer.waits() > 0);
+}
