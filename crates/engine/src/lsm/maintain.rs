@@ -83,6 +83,7 @@ impl Core {
         writer.active.memtables.remove(&tree.id);
         for number in numbers {
             shared.hidden.remove(&number);
+            shared.misled.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }

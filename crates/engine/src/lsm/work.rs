@@ -125,7 +125,8 @@ impl Core {
 
     fn limits(&self, shared: &Shared) -> Limits {
         let oldest = self.moments.held().first().copied().unwrap_or(MAX_SEQUENCE);
-        Limits::of(&self.options, oldest, shared.hidden.clone())
+        let limits = Limits::of(&self.options, oldest, shared.hidden.clone());
+        Limits { misled: shared.misled.clone(), ..limits }
     }
 
     fn next_task(&self, shared: &mut Shared, compacts: bool) -> Option<Task> {
@@ -268,13 +269,18 @@ impl Core {
     }
 
     /// Makes new files part of the store; tables of keyspaces that were dropped meanwhile are removed.
-    fn install(&self, shared: &mut MutexGuard<'_, Shared>, mut edit: Edit, fresh: Fresh, level: usize) -> Result<()> {
-        let mut kept = Vec::new();
+    ///
+    /// # Errors
+    /// As [`Self::apply`]; [`Error::MemoryShort`], with nothing changed, where there is no room for their indexes.
+    fn install(&self, shared: &mut MutexGuard<'_, Shared>, edit: Edit, fresh: Fresh, level: usize) -> Result<()> {
+        let is_kept = |(id, table): &(KeyspaceId, Arc<TableFile>)| is_there(shared, *id).then(|| Arc::clone(table));
+        let change = Change { tables: fresh.tables.iter().filter_map(is_kept).collect(), edit };
+        self.check_room(shared, &change)?;
+        let Change { mut edit, tables: kept } = change;
         for (id, table) in fresh.tables {
             if is_there(shared, id) {
                 edit.added.push((id, level, Arc::clone(&table.meta)));
                 table.keep();
-                kept.push(table);
             }
         }
         for handle in &fresh.values {

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let profile = profile(arguments)?;
     let side_bytes = memory_bytes / SIDE_SHARE;
     let opening = Opening { direct, memory_bytes: side_bytes, profile: profile.clone(), interrupt: &interrupt };
-    let [left, right] = open(&sides, &opening)?;
+    let [left, right] = open(&sides, &opening).map_err(|failure| what_a_side_takes(failure, side_bytes))?;
     if left.refused_direct || right.refused_direct {
         note("warning: the file system refuses direct reads; these are cached ones");
     }
@@ -71,6 +71,21 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     };
     tell(&report, arguments, output)?;
     Ok(Outcome::Done)
+}
+
+/// Of a side for which there is too little memory, how much the whole join takes.
+fn what_a_side_takes(failure: Failure, side_bytes: u64) -> Failure {
+    match failure {
+        Failure::Engine(Error::MemoryShort { path, needed_bytes, .. }) => Failure::refused(
+            format!(
+                "{} takes at least {needed_bytes} bytes of memory, and each side of a join has one part in {SIDE_SHARE} of \
+                 --memory: {side_bytes} bytes",
+                path.display()
+            ),
+            format!("raise --memory to {} or more", needed_bytes.saturating_mul(SIDE_SHARE)),
+        ),
+        failure => failure,
+    }
 }
 
 fn available_threads() -> usize {
