@@ -40,7 +40,8 @@ impl Keyspace {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a table that has a key twice, a value longer than 1 MiB, or that refers to other files;
-    /// [`Error::Damaged`] and others of [`Table::open`]; as [`Keyspace::insert`]. Nothing was taken in then.
+    /// [`Error::Damaged`] and others of [`Table::open`], also for a table whose index does not lead to all its keys; [`Error::MemoryShort`]
+    /// where the store's memory has no room for its index; as [`Keyspace::insert`]. Nothing was taken in then.
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Ingested> {
         let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
         for path in paths {

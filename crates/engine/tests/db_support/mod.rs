@@ -192,13 +192,6 @@ impl World {
         Ok(())
     }
 
-    /// Closes the store, and opens copies of it with the least memory and with more: they hold what it held.
-    pub(crate) fn close_and_open_in_any_memory(&mut self, history: &mut History) -> Result<()> {
-        self.close(history)?;
-        in_any_memory(&*self.storage, &self.options, |db| _ = matching(history, db).unwrap());
-        Ok(())
-    }
-
     /// One random thing that one does to a store.
     pub(crate) fn step(&mut self, history: &mut History, random: &mut Random) -> Result<()> {
         match random.below(60) {
