@@ -108,7 +108,7 @@ fn range_removals_of_long_keys_are_opened_or_the_memory_that_they_take_is_told()
 fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_store() {
     let (storage, elsewhere) = (memory(), memory());
     // Each separator is as long as a key, and all of them are in the root.
-    let keys: Vec<Vec<u8>> = (0..600).map(|number| vec![b'n'; 3100 + number]).collect();
+    let keys: Vec<Vec<u8>> = (0..300).map(|number| vec![b'n'; 3100 + 16 * number]).collect();
     let design = DesignRequest::Coded;
     let of_long_separators = WriteOptions { block_bytes: Some(512), design, ..WriteOptions::default() };
     let mut writer = TableWriter::create(Arc::clone(&elsewhere), "t", of_long_separators).unwrap();

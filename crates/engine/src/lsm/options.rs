@@ -82,7 +82,9 @@ pub enum ModelReads {
 pub struct DbOptions {
     /// Whether a store is made where there is none.
     pub create: bool,
-    /// Most memory that the store takes: memtables, cached blocks, indexes, filters and models together, in bytes.
+    /// Most memory that the store takes: memtables, cached blocks, indexes, filters and models together, in bytes. Half of it at most is
+    /// for what open tables cannot do without, some ten bytes a block: where that is too little, [`Error::MemoryShort`] says how much
+    /// suffices.
     pub memory_bytes: u64,
     /// A memtable of this size is written out, in bytes; at most a quarter of the memory, half of which memtables may take in all.
     pub memtable_bytes: u64,
