@@ -1,15 +1,15 @@
 //! Indexes beside data that stay where they are.
 
 use crate::failure::{Failure, Result};
-use crate::input::InputOptions;
+use crate::input::{InputOptions, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::Target;
 use crate::progress::{Progress, Unit};
 use crate::watched::Watched;
 use ogive::Error;
 use ogive::io::LocalStorage;
+use ogive::table::TableReport;
 use ogive::table::beside::{RecordFile, index_records, index_table};
-use ogive::table::{OpenOptions, Table, TableReport};
 use std::path::Path;
 
 /// How the records of a file that is not ours lie. Without any of these, the file is a SOSD file of 8-byte keys.
@@ -77,7 +77,7 @@ pub(crate) fn build_beside(
             "an index lies beside its data: give an output in the folder of the input",
         ));
     }
-    let is_table = match Table::open(target.storage.clone(), &data_name, &OpenOptions::default()) {
+    let is_table = match open_to_see(&target.storage, &data_name) {
         Ok(_) => true,
         Err(Error::NotATable { .. }) => false,
         Err(error) => return Err(error.into()),

@@ -118,6 +118,12 @@ impl Failure {
             Self::Engine(ogive::Error::ValueTooLarge { .. }) => {
                 Some("--memory raises the budget; `ogive get --raw` needs no memory for the value".into())
             }
+            Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
+                Some(format!("--memory {needed_bytes} is enough"))
+            }
+            Self::Engine(ogive::Error::StoreReadOnly { cause, .. }) if cause.contains("`DbOptions::memory_bytes`") => {
+                Some("--memory sets `DbOptions::memory_bytes`".into())
+            }
             _ => None,
         }
     }

@@ -1,11 +1,11 @@
 //! Records in order that can be read again and again.
 
 use crate::failure::Result;
-use crate::input::{Input, InputOptions, TableInput};
+use crate::input::{Input, InputOptions, TableInput, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
-use ogive::table::{KeyType, OpenOptions, Table, WriteOptions};
+use ogive::table::{KeyType, Table, WriteOptions};
 use ogive::tune::DesignRequest;
 
 /// Where they come from.
@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
         let storage = scratch.storage();
         let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
         load(input, &target, "sorting", interrupt)?;
-        let table = Table::open(storage, "sorted", &OpenOptions::default())?;
+        let table = open_to_see(&storage, "sorted")?;
         Ok(Self::Table { scratch, table })
     }
 

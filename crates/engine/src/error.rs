@@ -118,6 +118,18 @@ pub enum Error {
         /// The limit that it exceeds, in bytes.
         limit: u64,
     },
+    /// Memory is too short for what cannot be done without, such as the index of a table. Nothing was changed.
+    #[error("{} takes at least {needed_bytes} bytes of memory, and {option} is {given_bytes}; raise it to {needed_bytes} or more", path.display())]
+    MemoryShort {
+        /// The table, or the folder of the store.
+        path: PathBuf,
+        /// What it takes, in bytes: with so much it works.
+        needed_bytes: u64,
+        /// What it was given, in bytes.
+        given_bytes: u64,
+        /// The option that gives it.
+        option: &'static str,
+    },
     /// An argument makes no sense; the message says which values do.
     #[error("{0}")]
     InvalidArgument(String),

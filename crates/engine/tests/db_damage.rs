@@ -6,7 +6,7 @@
 
 mod db_support;
 
-use db_support::{History, Records, World, matching, read_all, small};
+use db_support::{History, Records, World, in_any_memory, matching, read_all, small};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions, Durability};
@@ -51,6 +51,7 @@ fn made(seed: u64) -> (Files, Files, Answers) {
     let answers = read_all(world.db()).unwrap();
     let open = files(&memory);
     world.close(&mut history).unwrap();
+    in_any_memory(&memory, &options(), |db| assert_eq!(read_all(db).unwrap(), answers));
     (open, files(&memory), answers)
 }
 

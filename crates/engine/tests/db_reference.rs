@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod db_model;
+mod db_support;
 
 use db_model::{Space, Value, bounds, key};
 use ogive::Error;
@@ -77,7 +78,8 @@ impl World {
     }
 
     fn open(&mut self) {
-        let db = Db::open_in(Arc::new(self.storage.clone()), &self.options).unwrap();
+        let storage: Arc<dyn Storage> = Arc::new(self.storage.clone());
+        let db = db_support::open_or_raise(&storage, &self.options);
         for name in SPACES {
             let handle = if name == "default" { (*db).clone() } else { db.keyspace(name).unwrap() };
             self.handles.insert(name, handle);
@@ -364,7 +366,8 @@ impl World {
         if self.options.threads > 0 {
             return;
         }
-        let beside = Db::open_read_only_in(Arc::new(self.storage.clone()), &self.options).unwrap();
+        let options = DbOptions { memory_bytes: self.options.memory_bytes.max(8 << 20), ..self.options.clone() };
+        let beside = Db::open_read_only_in(Arc::new(self.storage.clone()), &options).unwrap();
         for _ in 0..50 {
             let key = self.key();
             let expected = self.spaces["default"].get(&key, u64::MAX);
@@ -528,8 +531,12 @@ fn run(seed: u64, keys: u64, operations: u64, options: DbOptions) -> World {
     world.snapshots.clear();
     world.db().compact().unwrap();
     world.compare();
-    world.reopen();
-    world.compare();
+    // With the least memory, and with more, a store holds what it held.
+    for memory_bytes in [db_support::LEAST_MEMORY, 1 << 30] {
+        world.options.memory_bytes = memory_bytes;
+        world.reopen();
+        world.compare();
+    }
     world
 }
 

@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod db_support;
+
+use db_support::in_any_memory;
 use ogive::Error;
 use ogive::check::{StoreReport, repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
@@ -52,6 +55,9 @@ fn store(seed: u64) -> (MemoryStorage, Model) {
         }
     }
     db.close().unwrap();
+    in_any_memory(&memory, &options(), |db| {
+        assert!(model.iter().all(|(key, value)| db.get(key).unwrap().as_deref() == Some(&value[..])));
+    });
     (memory, model)
 }
 

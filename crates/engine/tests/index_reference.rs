@@ -49,7 +49,8 @@ fn follow(kind: Kind, name: &str, keys: &[u64], transactions: u64, reopen: bool)
         }
         if reopen && random.one_in(8) {
             drop(index);
-            index = open(&storage).unwrap();
+            // With no memory for pages at all, with little, with plenty.
+            index = open_in(&storage, [0, 5000, 64 << 20, 4 << 30][random.below(4) as usize]).unwrap();
         }
         if random.one_in(5) {
             assert_same(&index, &map, &what);

@@ -124,6 +124,14 @@ fn a_table_whose_root_exceeds_the_budget_says_so() {
     write(&storage, "t", 1000, options);
     let small = OpenOptions { budget_bytes: 1 << 20, ..OpenOptions::default() };
     let refused = Table::open(Arc::clone(&storage), "t", &small);
-    assert!(matches!(&refused, Err(Error::InvalidArgument(message)) if message.contains("budget")), "{refused:?}");
+    let Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((given_bytes, option), (1 << 20, "`OpenOptions::budget_bytes`"));
+    // As much as it says is enough, and no more than need be.
+    let raised = OpenOptions { budget_bytes: needed_bytes, ..small.clone() };
+    assert!(Table::open(Arc::clone(&storage), "t", &raised).is_ok());
+    let less = OpenOptions { budget_bytes: needed_bytes - 1, ..small };
+    assert!(matches!(Table::open(Arc::clone(&storage), "t", &less), Err(Error::MemoryShort { .. })));
+    // A writer that replaces it needs to know no more than that it is a table.
+    write(&storage, "t", 1000, WriteOptions { replace: true, ..dense("coded") });
     assert!(Table::open(storage, "t", &OpenOptions::default()).is_ok());
 }

@@ -20,7 +20,7 @@ pub(crate) use columns::Column;
 pub(crate) use error::InputError;
 pub(crate) use options::{Format, InputOptions};
 pub(crate) use record::{Facts, Input, Record};
-pub(crate) use table::TableInput;
+pub(crate) use table::{TableInput, open_to_see};
 
 #[cfg(test)]
 mod tests;

@@ -89,7 +89,13 @@ impl InputOptions {
             return Ok(());
         }
         match Table::open_path(&self.path, &OpenOptions::default()) {
-            Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::Changed { .. }) => {
+            Ok(_)
+            | Err(
+                Error::Damaged { .. }
+                | Error::UnknownVersion { .. }
+                | Error::Changed { .. }
+                | Error::MemoryShort { .. },
+            ) => {
                 let path = self.path.display();
                 Err(Failure::refused(
                     format!("{path} is an Ogive table, and no input for another one"),

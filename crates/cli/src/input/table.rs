@@ -2,9 +2,26 @@
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
-use ogive::table::{Range, Table};
+use ogive::Error;
+use ogive::io::Storage;
+use ogive::table::{OpenOptions, Range, Table};
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
+
+/// Opens a table to find out what it is, in as much memory as that takes.
+///
+/// # Errors
+/// As [`Table::open`].
+pub(crate) fn open_to_see(storage: &Arc<dyn Storage>, name: &str) -> Result<Table, Error> {
+    match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
+        Err(Error::MemoryShort { needed_bytes, .. }) => {
+            let options = OpenOptions { budget_bytes: needed_bytes, ..OpenOptions::default() };
+            Table::open(Arc::clone(storage), name, &options)
+        }
+        opened => opened,
+    }
+}
 
 /// Reads the records of a table in order.
 #[derive(Debug)]

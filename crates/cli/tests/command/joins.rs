@@ -45,6 +45,18 @@ fn every_kind_of_join_gives_what_its_name_says() {
 }
 
 #[test]
+fn a_side_that_takes_more_memory_says_how_much_the_join_takes() {
+    let folder = fruit();
+    folder.run(&["db", "put", "store", "banana", "3"]).exits_with(0);
+    let within = |memory| join(&folder, &["store", "colours.ogive", "-o", "-", "--memory", memory]);
+    within("2MiB").exits_with(1).complains_of("raise --memory to 16777216 or more");
+    assert_eq!(sorted(&within("16777216").exits_with(0)), ["banana\t3\tgreen", "banana\t3\tyellow"]);
+    // The commands on a store name their own option.
+    folder.run(&["db", "get", "store", "banana", "--memory", "100000"]).exits_with(1).complains_of("--memory 1048576");
+    folder.run(&["db", "get", "store", "banana", "--memory", "1048576"]).exits_with(0);
+}
+
+#[test]
 fn a_side_may_be_a_table_a_store_or_a_file() {
     let folder = fruit();
     for (name, rows) in [("colours", COLOURS), ("prices", PRICES)] {

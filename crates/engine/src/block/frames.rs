@@ -22,6 +22,8 @@ const CHUNK_FRAMES: usize = 1024;
 /// Blocks are rarely smaller than this; it bounds the number of frames. So does what the list of chunks takes at most: 400 KiB.
 const LEAST_BLOCK_BYTES: u64 = 512;
 const MOST_CHUNKS: usize = 1 << 14;
+/// What makes look-ups in indexes faster takes one part in so many at most.
+const FLAT_SHARE: u64 = 4;
 /// Of the limit, one part in so many is left to blocks by what could do without memory.
 const LEAST_SHARE: u64 = 2;
 /// So many rounds of the hand a block outlives its last hits.
@@ -76,6 +78,8 @@ pub(crate) struct Frames {
     limit_bytes: u64,
     /// What of them is kept for other things than blocks.
     taken_bytes: AtomicU64,
+    /// What of that makes look-ups in indexes faster.
+    flat_bytes: AtomicU64,
     held_bytes: AtomicU64,
     chunks: Box<[OnceLock<Box<[Frame]>>]>,
     hand: Mutex<Hand>,
@@ -95,6 +99,7 @@ impl Frames {
         Self {
             limit_bytes: budget_bytes,
             taken_bytes: AtomicU64::new(0),
+            flat_bytes: AtomicU64::new(0),
             held_bytes: AtomicU64::new(0),
             chunks,
             hand: Mutex::new(Hand::default()),
@@ -123,6 +128,24 @@ impl Frames {
             self.shrink();
         }
         taken.is_ok()
+    }
+
+    /// Keeps `bytes` of the limit for what makes look-ups in an index faster, if all of that stays within its share.
+    pub(crate) fn take_flat(&self, bytes: u64) -> bool {
+        let most = self.limit_bytes / FLAT_SHARE;
+        let taken = self.flat_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+            taken.checked_add(bytes).filter(|&taken| taken <= most)
+        });
+        if taken.is_ok() {
+            self.reserve(bytes);
+        }
+        taken.is_ok()
+    }
+
+    /// Gives back what [`Self::take_flat`] has kept.
+    pub(crate) fn give_flat(&self, bytes: u64) {
+        self.flat_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.give(bytes);
     }
 
     /// Keeps `bytes` of the limit for something else that is there whether there is room for it or not.

@@ -102,7 +102,7 @@ fn open_tables(
     let mut found: Vec<(u64, TableMeta)> = Vec::new();
     for name in names {
         let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
-        match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
+        match Table::open_for_walk(Arc::clone(storage), name, &OpenOptions::default()) {
             Ok(table) => {
                 let owner = table.property(PLACE_PROPERTY).and_then(|place| place.first_chunk()).copied();
                 if let Some(owner) = owner {
@@ -118,7 +118,7 @@ fn open_tables(
     found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
     let mut tables = Vec::new();
     for (number, meta) in found {
-        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::default()) {
+        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_walks()) {
             Ok(file) => tables.push(file),
             Err(error) if complaint(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
             Err(error) => return Err(error),

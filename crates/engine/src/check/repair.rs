@@ -95,7 +95,7 @@ impl Bench {
         Self {
             storage: Arc::clone(storage),
             owner,
-            options: DbOptions::default(),
+            options: DbOptions::for_walks(),
             next_file: AtomicU64::new(next_file),
             stop: AtomicBool::new(false),
             evidence: Arc::new(evidence),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Findings are kept up to this number; more are only counted.
+/// Findings are kept up to this number; more are only counted, but for the first of each file.
 const MOST_FINDINGS: usize = 1000;
 
 /// One thing in a store that is not as it should be.
@@ -25,7 +25,7 @@ pub struct StoreFinding {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StoreReport {
-    /// What is wrong, in the order in which it was met; at most a thousand.
+    /// What is wrong, in the order in which it was met; at most a thousand, and one of each further file.
     pub findings: Vec<StoreFinding>,
     /// How many more findings there were.
     pub further_findings: u64,
@@ -59,7 +59,9 @@ impl StoreReport {
     }
 
     pub(super) fn add(&mut self, file: &str, offset: u64, detail: impl Into<String>) {
-        if self.findings.len() < MOST_FINDINGS {
+        // Of each file at least one is kept: a repair goes by them.
+        let is_known = self.findings.last().is_some_and(|last| last.file == file);
+        if self.findings.len() < MOST_FINDINGS || !(is_known || self.has_finding(file)) {
             self.findings.push(StoreFinding { file: file.to_owned(), offset, detail: detail.into() });
         } else {
             self.further_findings += 1;

@@ -5,7 +5,7 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::{Entry, Kind};
-use crate::lsm::table_file::TableFile;
+use crate::lsm::table_file::{TableFile, TableFileCursor};
 use crate::vlog::{ValueFile, ValuePlace};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Evidence {
 pub(super) struct Salvage {
     file: Arc<TableFile>,
     evidence: Arc<Evidence>,
-    cursor: Box<dyn Cursor>,
+    cursor: TableFileCursor,
     /// How many records lie before the entry here, as far as blocks were read or stepped over.
     position: u64,
     /// Entries that were shown.
@@ -72,7 +72,7 @@ impl Salvage {
     pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, shown: &Arc<Shown>) -> Self {
         Self {
             // Block by block: a piece of several blocks would be lost with one of them.
-            cursor: file.cursor(None),
+            cursor: TableFileCursor::new(file, None),
             file: Arc::clone(file),
             evidence: Arc::clone(evidence),
             position: 0,
@@ -104,55 +104,47 @@ impl Salvage {
     /// Goes to the first record behind the damage; behind the end where none can be read.
     fn step_over(&mut self) -> Result<()> {
         let records = self.file.table.len();
-        let found = first_readable(self.position, records, &|position| self.key_at(position))?;
-        let Some((position, key)) = found else {
-            self.evidence.lose(records.saturating_sub(self.position));
-            self.position = records;
-            // A new cursor stands nowhere, as one behind the end does.
-            self.cursor = self.file.cursor(None);
-            return Ok(());
-        };
-        self.evidence.lose(position - self.position);
+        let found = first_readable(self.position, records, &|position| self.is_readable(position))?;
+        let position = found.unwrap_or(records);
+        self.evidence.lose(position.saturating_sub(self.position));
         self.position = position;
-        self.cursor = self.file.cursor(None);
-        self.cursor.seek(&key, u64::MAX)
+        // A new cursor stands nowhere, as one behind the end does.
+        self.cursor = TableFileCursor::new(&self.file, None);
+        match found {
+            // By its position: the index may be wrong, too.
+            Some(position) => self.cursor.seek_position(position),
+            None => Ok(()),
+        }
     }
 
-    fn key_at(&self, position: u64) -> Result<Option<Vec<u8>>> {
+    fn is_readable(&self, position: u64) -> Result<bool> {
         match self.file.table.nth(position) {
-            Ok(record) => Ok(record.map(|(key, _)| key)),
-            Err(error) if complaint(&error).is_some() => Ok(None),
+            Ok(record) => Ok(record.is_some()),
+            Err(error) if complaint(&error).is_some() => Ok(false),
             Err(error) => Err(error),
         }
     }
 }
 
 /// The first position from `start` on that can be read, where what cannot be read lies in one piece; doubling steps, then halves.
-fn first_readable(
-    start: u64,
-    end: u64,
-    key_at: &dyn Fn(u64) -> Result<Option<Vec<u8>>>,
-) -> Result<Option<(u64, Vec<u8>)>> {
+fn first_readable(start: u64, end: u64, is_readable: &dyn Fn(u64) -> Result<bool>) -> Result<Option<u64>> {
     let (mut unreadable, mut step) = (start, 1);
-    let (mut readable, mut key) = loop {
+    let mut readable = loop {
         let position = (start + step).min(end.saturating_sub(1));
         if position <= unreadable {
             return Ok(None);
         }
-        match key_at(position)? {
-            Some(key) => break (position, key),
-            None => unreadable = position,
+        if is_readable(position)? {
+            break position;
         }
+        unreadable = position;
         step *= 2;
     };
     while readable - unreadable > 1 {
         let middle = unreadable + (readable - unreadable) / 2;
-        match key_at(middle)? {
-            Some(found) => (readable, key) = (middle, found),
-            None => unreadable = middle,
-        }
+        if is_readable(middle)? { readable = middle } else { unreadable = middle }
     }
-    Ok(Some((readable, key)))
+    Ok(Some(readable))
 }
 
 impl Cursor for Salvage {

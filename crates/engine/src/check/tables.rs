@@ -25,7 +25,7 @@ impl Walk<'_> {
     pub(super) fn table(&mut self, meta: &Arc<TableMeta>) -> Result<()> {
         let name = file_name(meta.number, FileKind::Table);
         let before = self.done_bytes;
-        let opened = Table::open(Arc::clone(&self.storage), &name, &OpenOptions::default());
+        let opened = Table::open_for_walk(Arc::clone(&self.storage), &name, &OpenOptions::default());
         if let Some(table) = self.report.note(&name, opened)? {
             self.report.tables += 1;
             let total = self.total_bytes;

@@ -114,7 +114,7 @@ impl<'p> Walk<'p> {
             storage: Arc::clone(storage),
             state,
             report,
-            options: DbOptions::default(),
+            options: DbOptions::for_walks(),
             cache: Arc::new(BlockCache::new(0)),
             values: BTreeMap::new(),
             progress,

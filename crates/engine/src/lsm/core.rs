@@ -10,6 +10,7 @@ use super::generation::Generation;
 use super::learn::Learner;
 use super::memtable::Memtable;
 use super::options::DbOptions;
+use super::recover::check_room;
 use super::snapshot::Moments;
 use super::table_file::TableFile;
 use super::values::ValueFiles;
@@ -92,6 +93,8 @@ pub(super) struct Shared {
     /// Bytes of older values in tables below that tables are estimated to hide, by the number of the table. Tables that were there when
     /// the store was opened are not among them.
     pub(super) hidden: BTreeMap<u64, u64>,
+    /// Tables whose index leads look-ups astray, as they were found when the store was opened: they are to be written anew.
+    pub(super) misled: BTreeSet<u64>,
     pub(super) is_flushing: bool,
     /// Logs that are needed no more, to be written anew.
     pub(super) recyclable: Vec<u64>,
@@ -153,6 +156,18 @@ impl Core {
             self.has_failed.store(true, Ordering::Release);
         }
         self.changed.notify_all();
+    }
+
+    /// Refuses a change after which the open tables would keep more memory than is theirs, unless they keep less than before.
+    ///
+    /// # Errors
+    /// [`Error::MemoryShort`]; nothing has changed then.
+    pub(super) fn check_room(&self, shared: &Shared, change: &Change) -> Result<()> {
+        let gone: HashSet<u64> = change.edit.removed.iter().map(|(.., number)| *number).collect();
+        let before: u64 = shared.tables.values().map(|table| table.reserved_bytes()).sum();
+        let kept = shared.tables.values().filter(|table| !gone.contains(&table.meta.number)).chain(&change.tables);
+        let after: u64 = kept.map(|table| table.reserved_bytes()).sum();
+        if after <= before { Ok(()) } else { check_room(&self.options, after, || self.path()) }
     }
 
     /// Makes a change durable, then visible. Files that nothing leads to any more are removed when their last reader has gone.
@@ -276,6 +291,7 @@ impl Shared {
                 continue;
             }
             self.hidden.remove(number);
+            self.misled.remove(number);
             if let Some(table) = self.tables.remove(number) {
                 learner.note_gone(*level, &table);
                 table.mark_obsolete();

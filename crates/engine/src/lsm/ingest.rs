@@ -9,6 +9,7 @@ use super::core::{Change, Core, Shared};
 use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
 use super::keyspace::Keyspace;
 use super::options::MAX_INLINE_BYTES;
+use super::table_file::LEAST_OPENING_BYTES;
 use super::version::{Edit, FileKind, LEVELS, Levels, TableMeta, file_name};
 use super::view::Tree;
 use crate::block::BlockCache;
@@ -40,7 +41,8 @@ impl Keyspace {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a table that has a key twice, a value longer than 1 MiB, or that refers to other files;
-    /// [`Error::Damaged`] and others of [`Table::open`]; as [`Keyspace::insert`]. Nothing was taken in then, but for one case: after an
+    /// [`Error::Damaged`] and others of [`Table::open`], also for a table whose index does not lead to all its keys; [`Error::MemoryShort`]
+    /// where the store's memory has no room for its index; as [`Keyspace::insert`]. Nothing was taken in then, but for one case: after an
     /// error of the storage on the store's manifest all of the tables may be there when the store is opened again.
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Ingested> {
         let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
@@ -107,13 +109,23 @@ impl Drop for Incoming<'_> {
 fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableMeta>> {
     let cache = Arc::new(BlockCache::new(0));
     let untagged = (Kind::Value as u8, 0);
-    let options = SharedOptions { profile: core.options.profile.clone(), value_bytes: MAX_INLINE_BYTES, untagged };
+    let options = SharedOptions {
+        profile: core.options.profile.clone(),
+        value_bytes: MAX_INLINE_BYTES,
+        opening_bytes: core.options.memory_bytes.max(LEAST_OPENING_BYTES),
+        untagged,
+    };
     let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
     let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
     if table.is_tagged() || !table.is_self_contained() {
         return refuse(
             "it is a part of a store, or an index beside other data; give a table that was built for itself",
         );
+    }
+    let report = table.verify(&mut |_, _| {})?;
+    if let Some(finding) = report.findings.first() {
+        let detail = format!("{}; build it anew from a scan, which does not use the index", finding.detail);
+        return Err(Error::damaged(storage.path(name), finding.offset, detail));
     }
     let mut meta = TableMeta { bytes: storage.open(name)?.len(), ..TableMeta::default() };
     let mut cursor = table.compaction_cursor(super::table_file::WALK_AHEAD_BYTES);
@@ -181,6 +193,7 @@ impl Core {
         if tables.is_empty() {
             return Ok(());
         }
+        self.check_room(&shared, &change)?;
         writer.next_sequence = last + 1;
         writer.active.last_sequence = last;
         // Where this fails the edit may be durable all the same, so the files stay until the store is opened again.

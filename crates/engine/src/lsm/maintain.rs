@@ -71,6 +71,7 @@ impl Core {
         writer.active.forget(tree.id);
         for number in numbers {
             shared.hidden.remove(&number);
+            shared.misled.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }

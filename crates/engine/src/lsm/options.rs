@@ -82,7 +82,9 @@ pub enum ModelReads {
 pub struct DbOptions {
     /// Whether a store is made where there is none.
     pub create: bool,
-    /// Most memory that the store takes: memtables, cached blocks, indexes, filters and models together, in bytes.
+    /// Most memory that the store takes: memtables, cached blocks, indexes, filters and models together, in bytes. Half of it at most is
+    /// for what open tables cannot do without, some ten bytes a block: where that is too little, [`Error::MemoryShort`] says how much
+    /// suffices.
     pub memory_bytes: u64,
     /// A memtable of this size is written out, in bytes; at most a quarter of the memory, half of which memtables may take in all.
     pub memtable_bytes: u64,
@@ -155,8 +157,26 @@ impl Default for DbOptions {
 /// Longer values go to the value log, whatever the threshold: those in tables are read, and groups held, as a whole.
 pub(crate) const MAX_INLINE_BYTES: u64 = 1 << 20;
 
+/// What gives a store its memory.
+pub(super) const MEMORY_OPTION: &str = "`DbOptions::memory_bytes`";
+
 /// With less memory than this a store does not work, in bytes.
 const LEAST_MEMORY_BYTES: u64 = 1 << 20;
+
+/// The part of the memory that open tables may keep: memtables may take the other half.
+const TABLES_SHARE: u64 = 2;
+
+/// Separators are resident as long as they take no more than this on average, in bytes: those of most keys take one to three.
+const SEPARATOR_BYTES: u64 = 16;
+/// The root of an index may take so much in any case, if the memory is not small, and never more, in bytes.
+const COMMON_ROOT_BYTES: u64 = 64 << 10;
+const MOST_ROOT_BYTES: u64 = 8 << 20;
+/// It takes no more than this part of the memory, unless that is hardly anything, in bytes.
+const ROOT_SHARE: u64 = 64;
+const LEAST_ROOT_BYTES: u64 = 16 << 10;
+
+/// What a walk over a store states as its memory, in bytes. It holds one table at a time, and no memtable of this size.
+const WALK_MEMORY_BYTES: u64 = 1 << 40;
 
 /// The part of the memory that a flush or a part of a compaction takes.
 const JOB_SHARE: u64 = 16;
@@ -181,6 +201,28 @@ impl DbOptions {
         (self.memory_bytes / 2 / self.memtable_limit_bytes()).saturating_sub(1).clamp(1, 4) as usize
     }
 
+    /// Most bytes that all tables together may keep in memory for as long as they are open: their separators, and where their blocks lie.
+    pub(crate) fn tables_limit_bytes(&self) -> u64 {
+        self.memory_bytes / TABLES_SHARE
+    }
+
+    /// The least memory in which open tables may keep so many bytes.
+    pub(super) fn memory_for_tables(&self, reserved_bytes: u64) -> u64 {
+        reserved_bytes.saturating_mul(TABLES_SHARE).max(LEAST_MEMORY_BYTES)
+    }
+
+    /// Most bytes that the root of a table's index takes; what is more goes to layers below it.
+    pub(crate) fn root_limit_bytes(&self) -> u64 {
+        let blocks = self.table_bytes.max(self.memtable_limit_bytes()) / u64::from(self.block_bytes.max(1));
+        let common = blocks.saturating_mul(SEPARATOR_BYTES).clamp(COMMON_ROOT_BYTES, MOST_ROOT_BYTES);
+        common.min((self.memory_bytes / ROOT_SHARE).max(LEAST_ROOT_BYTES))
+    }
+
+    /// The options with so much memory that any table can be opened: for walks over a store that is not to be opened itself.
+    pub(crate) fn for_walks() -> Self {
+        Self { memory_bytes: WALK_MEMORY_BYTES, ..Self::default() }
+    }
+
     /// About how much memory a flush takes, or a part of a compaction, in bytes.
     pub(crate) fn job_bytes(&self) -> u64 {
         (self.memory_bytes / JOB_SHARE).clamp(*JOB_BYTES.start(), *JOB_BYTES.end())
@@ -196,14 +238,16 @@ impl DbOptions {
         3 * self.group_bytes_max() as u64
     }
 
-    /// Refuses what makes no sense.
-    pub(super) fn check(&self) -> Result<()> {
+    /// Refuses what makes no sense, for a store in the folder `path`.
+    pub(super) fn check(&self, path: &Path) -> Result<()> {
         let refuse = |detail: String| Err(Error::InvalidArgument(detail));
         if self.memory_bytes < LEAST_MEMORY_BYTES {
-            return refuse(format!(
-                "a store takes at least {LEAST_MEMORY_BYTES} bytes of memory, not {}",
-                self.memory_bytes
-            ));
+            return Err(Error::MemoryShort {
+                path: path.to_owned(),
+                needed_bytes: LEAST_MEMORY_BYTES,
+                given_bytes: self.memory_bytes,
+                option: MEMORY_OPTION,
+            });
         }
         if self.memtable_bytes == 0 || self.table_bytes == 0 || self.level_bytes == 0 || self.level_factor < 2 {
             return refuse(

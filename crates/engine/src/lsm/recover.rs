@@ -7,7 +7,7 @@ use super::entry::{Action, KeyspaceId, Kind, Operation, decode_group};
 use super::generation::{Generation, LogPart};
 use super::learn::Learner;
 use super::memtable::Memtable;
-use super::options::DbOptions;
+use super::options::{DbOptions, MEMORY_OPTION};
 use super::snapshot::Moments;
 use super::table_file::TableFile;
 use super::values::{ValueFiles, ValueHandle};
@@ -24,6 +24,7 @@ use crate::io::{Storage, random_u64};
 use crate::vlog::{ValueFile, ValuePlace, ValueWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -32,6 +33,9 @@ pub(crate) const LOCK_NAME: &str = "LOCK";
 
 /// A reader beside a writer tries so often to find a store that does not change while it is opened.
 const READ_ONLY_TRIES: u32 = 8;
+
+/// An index that is larger than the memory takes at most so many times the bytes that were read of it.
+const UNFOLDED: u64 = 4;
 
 /// Opens a store. Nothing is written with `read_only`; then the store may be another process's, so what was found counts only if the
 /// manifest still says the same afterwards: files may have been removed, or logs written anew, in between.
@@ -54,7 +58,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
 }
 
 fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
-    options.check()?;
+    options.check(&folder(&*storage))?;
     if read_only || !options.create {
         refuse_what_is_no_store(&*storage)?;
     }
@@ -83,6 +87,8 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         levels: Arc::new(Levels::default()),
         values: Arc::new(ValueFiles::default()),
     };
+    let misled = tables.values().filter(|table| table.table.has_misleading_index());
+    let misled: BTreeSet<u64> = misled.map(|table| table.meta.number).collect();
     let shared = Shared {
         manifest: None,
         trees: BTreeMap::new(),
@@ -95,6 +101,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         running: Vec::new(),
         young_values: young,
         hidden: BTreeMap::new(),
+        misled,
         is_flushing: false,
         recyclable: Vec::new(),
         unsettled: BTreeSet::new(),
@@ -136,12 +143,15 @@ fn refuse_what_is_no_store(storage: &dyn Storage) -> Result<()> {
     if storage.list()?.iter().any(is_ours) {
         return Ok(());
     }
-    let path = storage.path("x").parent().map(Into::into).unwrap_or_default();
+    let path = folder(storage);
     let detail = "it holds no manifest; check the path, or allow the store to be made".into();
     Err(Error::NotAStore { path, detail })
 }
 
 /// Opens all tables, by one read each.
+///
+/// # Errors
+/// [`Error::MemoryShort`] where what they keep in memory is more than their part of it, with as much as suffices.
 fn open_tables(
     storage: &Arc<dyn Storage>,
     state: &State,
@@ -149,13 +159,40 @@ fn open_tables(
     options: &DbOptions,
     learner: &Learner,
 ) -> Result<BTreeMap<u64, Arc<TableFile>>> {
-    let mut tables = BTreeMap::new();
+    let (mut tables, mut reserved_bytes) = (BTreeMap::new(), 0_u64);
     for (_, level, meta) in state.tables() {
-        let table = TableFile::open(storage, state.owner, Arc::clone(meta), cache, options)?;
-        learner.note_table(level, &table);
-        tables.insert(meta.number, table);
+        let table = match TableFile::open(storage, state.owner, Arc::clone(meta), cache, options) {
+            Ok(table) => table,
+            // More than the whole memory, and with what its index takes unfolded about twice as much.
+            Err(Error::MemoryShort { needed_bytes, .. }) => {
+                reserved_bytes = reserved_bytes.saturating_add(needed_bytes.saturating_mul(UNFOLDED));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        reserved_bytes = reserved_bytes.saturating_add(table.reserved_bytes());
+        // Where there is no room, the rest is opened to tell how much they take, one after the other.
+        if reserved_bytes <= options.tables_limit_bytes() {
+            learner.note_table(level, &table);
+            tables.insert(meta.number, table);
+        }
     }
+    check_room(options, reserved_bytes, || folder(&**storage))?;
     Ok(tables)
+}
+
+/// Refuses more memory for open tables than is theirs.
+pub(super) fn check_room(options: &DbOptions, reserved_bytes: u64, path: impl Fn() -> PathBuf) -> Result<()> {
+    if reserved_bytes <= options.tables_limit_bytes() {
+        return Ok(());
+    }
+    let needed_bytes = options.memory_for_tables(reserved_bytes);
+    Err(Error::MemoryShort { path: path(), needed_bytes, given_bytes: options.memory_bytes, option: MEMORY_OPTION })
+}
+
+/// The folder of a store, for messages.
+fn folder(storage: &dyn Storage) -> PathBuf {
+    storage.path("x").parent().map(Into::into).unwrap_or_default()
 }
 
 impl Core {

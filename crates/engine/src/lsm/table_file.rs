@@ -24,6 +24,8 @@ pub(crate) const MODEL_PROPERTY: &str = "plr";
 const KEYS_PER_CHECK: u64 = 1 << 12;
 /// What walks over a table by itself reads so much at a time, in bytes.
 pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
+/// An opening read of this size is made whatever the memory, in bytes, to say how much the table takes.
+pub(super) const LEAST_OPENING_BYTES: u64 = 64 << 20;
 /// Name of the property that says which file of which store a table is: both numbers, little-endian.
 pub(crate) const PLACE_PROPERTY: &str = "store";
 
@@ -82,6 +84,10 @@ pub(crate) struct TableFile {
     has_model: AtomicBool,
     model: Published<Option<Kept>>,
     cache: Arc<BlockCache>,
+    /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
+    reserved_bytes: u64,
+    /// The part of that for its range removals.
+    _held: Held,
     // Dropped last.
     removal: Removal,
 }
@@ -115,10 +121,13 @@ impl TableFile {
         let shared = SharedOptions {
             profile: options.profile.clone(),
             value_bytes: MAX_INLINE_BYTES,
+            opening_bytes: options.memory_bytes.max(LEAST_OPENING_BYTES),
             untagged: (Kind::Value as u8, meta.global_sequence.unwrap_or(0)),
         };
-        let table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
-        let removals = table.property(REMOVALS_PROPERTY).map_or(Some(Removals::default()), Removals::decode);
+        let mut table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
+        // Both may be long, and are needed but once.
+        let (removals, model) = (table.take_property(REMOVALS_PROPERTY), table.take_property(MODEL_PROPERTY));
+        let removals = removals.as_deref().map_or(Some(Removals::default()), Removals::decode);
         let removals = removals.filter(|removals| removals.is_empty() != meta.has_range_removals);
         let place = place_property(owner, meta.number);
         let is_ours = match meta.global_sequence {
@@ -127,10 +136,12 @@ impl TableFile {
         };
         let is_inline = options.learning == Learning::Inline;
         // A model that is missing, damaged or another table's means the plain path.
-        let model = table.property(MODEL_PROPERTY).filter(|_| is_inline).and_then(PositionModel::decode);
+        let model = model.filter(|_| is_inline).as_deref().and_then(PositionModel::decode);
         let model = model.filter(|model| model.records() == meta.records);
         match removals {
             Some(removals) if is_ours && table.len() == meta.records => Ok(Arc::new(Self {
+                _held: cache.hold(removals.memory_bytes()),
+                reserved_bytes: table.needed_bytes() + removals.memory_bytes(),
                 removals: Arc::new(removals),
                 origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
                 times: Times::default(),
@@ -150,6 +161,11 @@ impl TableFile {
             })),
             _ => Err(Error::damaged(storage.path(&name), 0, "it is another table than the manifest says")),
         }
+    }
+
+    /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
+    pub(crate) fn reserved_bytes(&self) -> u64 {
+        self.reserved_bytes
     }
 
     /// Whether the key lies in the table's range.
@@ -337,6 +353,13 @@ impl TableFileCursor {
 }
 
 impl TableFileCursor {
+    /// To the entry at a position, counted from 0, without asking the index; nowhere behind the last.
+    pub(crate) fn seek_position(&mut self, position: u64) -> Result<()> {
+        self.kind = None;
+        self.cursor.seek_position(position)?;
+        self.settle()
+    }
+
     #[inline]
     pub(super) fn is_placed(&self) -> bool {
         self.kind.is_some()

@@ -127,7 +127,8 @@ impl Core {
 
     fn limits(&self, shared: &Shared) -> Limits {
         let oldest = self.moments.oldest().unwrap_or(MAX_SEQUENCE);
-        Limits::of(&self.options, oldest, shared.hidden.clone())
+        let limits = Limits::of(&self.options, oldest, shared.hidden.clone());
+        Limits { misled: shared.misled.clone(), ..limits }
     }
 
     /// The next compaction, if one is due: looked for among the keyspaces that have changed since none was.
@@ -294,14 +295,18 @@ impl Core {
     }
 
     /// Makes new files part of the store; tables of keyspaces that were dropped meanwhile are removed.
+    ///
+    /// # Errors
+    /// As [`Self::apply`]; [`Error::MemoryShort`], with nothing changed, where there is no room for their indexes.
     fn install(&self, shared: &mut MutexGuard<'_, Shared>, change: Change, fresh: Fresh, level: usize) -> Result<()> {
-        let Change { mut edit, moved, .. } = change;
-        let mut kept = Vec::new();
+        let is_kept = |(id, table): &(KeyspaceId, Arc<TableFile>)| is_there(shared, *id).then(|| Arc::clone(table));
+        let change = Change { tables: fresh.tables.iter().filter_map(is_kept).collect(), ..change };
+        self.check_room(shared, &change)?;
+        let Change { mut edit, tables: kept, moved } = change;
         for (id, table) in fresh.tables {
             if is_there(shared, id) {
                 edit.added.push((id, level, Arc::clone(&table.meta)));
                 table.keep();
-                kept.push(table);
             }
         }
         for handle in &fresh.values {

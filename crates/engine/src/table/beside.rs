@@ -214,7 +214,7 @@ pub fn index_table(
 ) -> Result<TableReport> {
     check_names(table_name, index_name)?;
     let open = OpenOptions { budget_bytes: 2 * READ_BYTES, profile: options.profile.clone() };
-    let table = Table::open(storage.clone(), table_name, &open)?;
+    let table = Table::open_for_walk(storage.clone(), table_name, &open)?;
     let inner = &*table.inner;
     let source = match &inner.meta.source {
         Source::Own => Source::Table { name: table_name.to_owned(), file_id: inner.file_id },

@@ -121,7 +121,11 @@ impl TableCursor {
         self.moved(|cursor| {
             cursor.forget_ahead();
             let inner = cursor.table.inner.clone();
-            let block = inner.block_of(key)?;
+            let block = match cursor.mode {
+                Mode::Cached => inner.block_of(key)?,
+                // What is written from this replaces the table: a key that its index denied would be lost for good.
+                Mode::Compaction(_) => inner.bisect(Probe { key, behind: false }, &mut Reads::default())?.block,
+            };
             cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.untagged.1))
         })
     }
@@ -145,6 +149,26 @@ impl TableCursor {
                 Some(index) => cursor.show(index),
                 None => cursor.last_before(block),
             }
+        })
+    }
+
+    /// To the record at a position, counted from 0, without asking the index; nowhere behind the last.
+    ///
+    /// # Errors
+    /// As [`Self::seek`].
+    pub(crate) fn seek_position(&mut self, position: u64) -> Result<()> {
+        self.moved(|cursor| {
+            cursor.forget_ahead();
+            let inner = cursor.table.inner.clone();
+            if position >= inner.meta.records {
+                cursor.at = None;
+                return Ok(());
+            }
+            let malformed = || inner.damaged(inner.tail_offset, "malformed counts");
+            let counts = inner.counts(&mut Reads::default())?;
+            let (block, before) = counts.locate(position).ok_or_else(malformed)?;
+            cursor.enter(block)?;
+            cursor.show((position - before) as usize)
         })
     }
 

@@ -14,6 +14,9 @@ use std::ops::Range;
 
 /// Size of a unit of byte-string separators in bytes: a front-coded group takes up to three quarters of it.
 const STRING_UNIT_BYTES: usize = 4096;
+/// Units of long separators grow up to about this size in bytes, until they hold so many groups on average.
+const LONG_STRING_UNIT_BYTES: usize = 256 << 10;
+const GROUPS_PER_UNIT: usize = 4;
 /// Byte-string layers are piled up to this height at most: 4 KiB units of 100 separators reach 10^8 blocks in four.
 const MOST_STRING_LAYERS: usize = 8;
 
@@ -133,12 +136,22 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     }
 }
 
-/// Bytes of one unit of a layer of strings: enough for its largest group.
+/// Bytes of one unit of a layer of strings: enough for its largest group, and where separators are long, for several: else the layer above
+/// would have as many.
 fn string_unit_bytes(layer: &StringLayer) -> usize {
-    (layer.largest_group_len() + UNIT_TRAILER_BYTES).next_multiple_of(512).max(STRING_UNIT_BYTES)
+    let least = (layer.largest_group_len() + UNIT_TRAILER_BYTES).next_multiple_of(512).max(STRING_UNIT_BYTES);
+    let mut bytes = least;
+    while least > STRING_UNIT_BYTES
+        && bytes < LONG_STRING_UNIT_BYTES
+        && layer.pack(bytes - UNIT_TRAILER_BYTES).len() > layer.groups().div_ceil(GROUPS_PER_UNIT)
+    {
+        bytes *= 2;
+    }
+    bytes
 }
 
-/// Piles layers over the bottom layer for as long as reading one more unit costs less than the larger root does.
+/// Piles layers over the bottom layer for as long as reading one more unit costs less than the larger root does, or the root exceeds its
+/// budget. A coded index has one layer, unless it must have more.
 fn pile_strings(bottom: StringLayer, options: &WriteOptions, location_bytes: u64) -> Vec<StringLayer> {
     let opening_us = |layer: &StringLayer, profile: &Profile| {
         profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
@@ -147,9 +160,13 @@ fn pile_strings(bottom: StringLayer, options: &WriteOptions, location_bytes: u64
         |layer: &StringLayer| options.resident_budget_bytes.is_some_and(|budget| layer.total_len() as u64 > budget);
     let mut layers = vec![bottom];
     while let Some(top) = layers.last().filter(|_| layers.len() < MOST_STRING_LAYERS) {
+        if options.design == DesignRequest::Coded && !over_budget(top) {
+            break;
+        }
         let unit_bytes = string_unit_bytes(top);
         let units = top.pack(unit_bytes - UNIT_TRAILER_BYTES);
-        if units.len() < 2 || options.design == DesignRequest::Coded {
+        // Where memory is short, even a single unit is read when it is needed.
+        if units.len() < 2 && !over_budget(top) {
             break;
         }
         let separators: Vec<Vec<u8>> = units.iter().map(|unit| top.start(unit.start).to_vec()).collect();

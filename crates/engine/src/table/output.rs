@@ -263,9 +263,9 @@ fn check_replaced(storage: &dyn Storage, name: &str, replace: bool) -> Result<()
     if !replace {
         return Err(Error::io("create", storage.path(name), ErrorKind::AlreadyExists.into()));
     }
-    match read_tail(storage, name, OpenOptions::default().budget_bytes) {
-        // A damaged table, or one of a newer version, is a table all the same.
-        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. }) => Ok(()),
+    match read_tail(storage, name, OpenOptions::default().budget_bytes, "") {
+        // A damaged table, one of a newer version, or one of which much would have to be read, is a table all the same.
+        Ok(_) | Err(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::MemoryShort { .. }) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -12,7 +12,7 @@ use super::receipt::{ReadRecord, Receipt};
 use super::report::TableReport;
 use super::search::keeps_filter;
 use super::value::MAX_VALUE_BYTES;
-use super::versions::Resident;
+use super::versions::{Resident, SharedOptions};
 use crate::block::cache::{BlockCache, BlockKey};
 use crate::block::frames::Directory;
 use crate::block::{checksum, compress};
@@ -30,6 +30,9 @@ const MOST_WORKING_BYTES: u64 = 32 << 20;
 const OPEN_TABLE_BYTES: u64 = 2 << 10;
 /// An opening read of this size is made whatever the budget, in bytes.
 const LEAST_OPENING_BYTES: u64 = 1 << 20;
+/// What gives a table its memory, by itself and in a store.
+const TABLE_MEMORY: &str = "`OpenOptions::budget_bytes`";
+const STORE_MEMORY: &str = "`DbOptions::memory_bytes`";
 /// Largest unit of a layer in bytes: one group of separators of the longest keys takes less.
 const MOST_UNIT_BYTES: u64 = 1 << 20;
 /// Largest block in bytes, before compression: a value and a key of the greatest lengths.
@@ -78,6 +81,8 @@ pub(super) struct Inner {
     pub(super) filter: OnceLock<ResidentFilter>,
     /// Whether the filter stays in memory.
     pub(super) keeps_filter: bool,
+    /// What it cannot do without of the shared cache's budget.
+    pub(super) needed_bytes: u64,
     /// What of the shared cache's budget this table has for itself.
     pub(super) reserved_bytes: AtomicU64,
 }
@@ -114,9 +119,11 @@ impl Table {
         storage: Arc<dyn Storage>,
         name: &str,
         options: &OpenOptions,
-        shared: Option<(&Arc<BlockCache>, (u8, u64))>,
+        shared: Option<(&Arc<BlockCache>, &SharedOptions)>,
     ) -> Result<Self> {
-        let (file, opening, tail) = read_tail(&*storage, name, options.budget_bytes)?;
+        let (opening_bytes, option) =
+            shared.map_or((options.budget_bytes, TABLE_MEMORY), |(_, shared)| (shared.opening_bytes, STORE_MEMORY));
+        let (file, opening, tail) = read_tail(&*storage, name, opening_bytes, option)?;
         let Tail { file_id, meta, root, locations, offset } = tail;
         let damaged = |detail: &str| Error::damaged(file.path(), offset, detail);
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
@@ -140,8 +147,11 @@ impl Table {
         let units = meta.filter.map_or(0, |filter| filter.section.bytes / UNIT_BYTES as u64);
         let numbered = usize::try_from(meta.blocks.saturating_add(units)).unwrap_or(0);
         let directory = frames.map(|frames| frames.directory(numbered));
-        let resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
-        let inner = Inner {
+        let mut resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
+        if frames.is_some_and(|frames| !frames.take_flat(resident.flat_bytes())) {
+            resident.forget_flat();
+        }
+        let mut inner = Inner {
             data,
             directory,
             resident,
@@ -153,7 +163,7 @@ impl Table {
             locations,
             layout,
             cache,
-            untagged: shared.map_or((0, 0), |(_, untagged)| untagged),
+            untagged: shared.map_or((0, 0), |(_, shared)| shared.untagged),
             profile: options.profile.clone(),
             budget_bytes: options.budget_bytes,
             working_bytes,
@@ -161,17 +171,32 @@ impl Table {
             filter: OnceLock::new(),
             keeps_filter,
             reserved_bytes: AtomicU64::new(0),
+            needed_bytes: 0,
             meta,
             storage,
             file,
         };
         if let Some((cache, _)) = shared {
             // Nothing of it can be done without.
-            let bytes = inner.resident_bytes() + OPEN_TABLE_BYTES;
-            cache.reserve(bytes);
-            inner.note_reserved(bytes);
+            inner.needed_bytes = inner.resident_bytes() - inner.resident.flat_bytes() + OPEN_TABLE_BYTES;
+            cache.reserve(inner.needed_bytes);
+            inner.note_reserved(inner.needed_bytes);
         }
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Opens a table with as much memory as that takes: what a walk over a whole file needs, which has no other choice.
+    ///
+    /// # Errors
+    /// As [`Self::open`], but for a budget that is too small.
+    pub(crate) fn open_for_walk(storage: Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
+        match Self::open(Arc::clone(&storage), name, options) {
+            Err(Error::MemoryShort { needed_bytes, .. }) => {
+                let budget_bytes = options.budget_bytes.saturating_add(needed_bytes);
+                Self::open(storage, name, &OpenOptions { budget_bytes, ..options.clone() })
+            }
+            opened => opened,
+        }
     }
 
     /// Opens the table at a path of the local file system, by buffered reads.
@@ -256,20 +281,21 @@ impl Table {
     }
 }
 
-/// The one read that opens a file, and what it brings.
+/// The one read that opens a file, and what it brings. `option` is what gives the budget.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] when that read is larger than the budget.
+/// [`Error::MemoryShort`] when that read is larger than the budget.
 pub(super) fn read_tail(
     storage: &dyn Storage,
     name: &str,
     budget_bytes: u64,
+    option: &'static str,
 ) -> Result<(Arc<dyn ReadableFile>, ReadRecord, Tail)> {
     let file = storage.open(name)?;
     let bytes = format::opening_bytes_of_file(file.len());
     let opening = ReadRecord { purpose: Purpose::Open, offset: file.len() - bytes, bytes };
     if bytes > budget_bytes.max(LEAST_OPENING_BYTES) {
-        return Err(too_large_to_open(&*file, bytes, budget_bytes));
+        return Err(too_large_to_open(&*file, bytes, budget_bytes, option));
     }
     let mut read = vec![0; bytes as usize];
     file.read(ReadRequest { offset: opening.offset, buffer: &mut read, purpose: Purpose::Open })?;
@@ -294,17 +320,14 @@ pub(super) fn record_bytes(meta: &Meta) -> u64 {
 }
 
 /// Why a file is not opened whose opening read would not fit the budget: it is a large file of another kind, or its root is large.
-fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, budget_bytes: u64) -> Error {
+fn too_large_to_open(file: &dyn ReadableFile, bytes: u64, budget_bytes: u64, option: &'static str) -> Error {
     let mut footer = vec![0; format::FOOTER_BYTES];
     let offset = file.len().saturating_sub(format::FOOTER_BYTES as u64);
     let read = file.read(ReadRequest { offset, buffer: &mut footer, purpose: Purpose::Open });
     if let Err(error) = read.and_then(|()| format::check_footer(file.path(), &footer).map(|_| ())) {
         return error;
     }
-    Error::InvalidArgument(format!(
-        "opening {} takes {bytes} bytes, and its budget is {budget_bytes}; raise the budget",
-        file.path().display()
-    ))
+    Error::MemoryShort { path: file.path().to_owned(), needed_bytes: bytes, given_bytes: budget_bytes, option }
 }
 
 fn open_source(
@@ -374,6 +397,7 @@ impl Drop for Inner {
         if let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) {
             frames.forget(directory);
             frames.give(*self.reserved_bytes.get_mut());
+            frames.give_flat(self.resident.flat_bytes());
         }
     }
 }
@@ -568,7 +592,7 @@ impl Inner {
     /// Tells a table that took the place of the one that this index was made for from a damaged one.
     pub(super) fn check_identity(&self) -> Result<()> {
         let Source::Table { name, file_id } = &self.meta.source else { return Ok(()) };
-        match read_tail(&*self.storage, name, self.budget_bytes) {
+        match read_tail(&*self.storage, name, self.budget_bytes, TABLE_MEMORY) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
                 let detail = "another table has taken its place".to_owned();
                 Err(Error::Changed { path: data.path().to_owned(), detail })

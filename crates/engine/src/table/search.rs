@@ -143,6 +143,9 @@ impl Inner {
     pub(super) fn lower_bound(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
         let end = Position { block: self.meta.blocks, index: 0, bytes: None };
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(end) };
+        if self.resident.is_misleading {
+            return self.bisect(probe, reads);
+        }
         let window = self.route(&target, 0, reads)?;
         self.settle(probe, window, reads)
     }
@@ -199,7 +202,7 @@ impl Inner {
     }
 
     /// The same over all blocks, one block at a time.
-    fn bisect(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
+    pub(super) fn bisect(&self, probe: Probe<'_>, reads: &mut Reads<'_>) -> Result<Position> {
         let (mut low, mut high) = (0, self.meta.blocks);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -221,11 +224,15 @@ impl Inner {
         if self.meta.key_type.width().is_some_and(|width| width != key.len()) {
             return Ok(None);
         }
-        let window = self.route(&target, 0, reads)?;
-        if !self.filter_allows(key, window, reads)? {
-            return Ok(None);
-        }
-        let position = self.settle(probe, window, reads)?;
+        let position = if self.resident.is_misleading {
+            self.bisect(probe, reads)?
+        } else {
+            let window = self.route(&target, 0, reads)?;
+            if !self.filter_allows(key, window, reads)? {
+                return Ok(None);
+            }
+            self.settle(probe, window, reads)?
+        };
         let Some(bytes) = &position.bytes else { return Ok(None) };
         let found = self.view(position.block, bytes)?.key(position.index);
         Ok(found.is_some_and(|found| found.is(key)).then_some(position))

@@ -58,6 +58,22 @@ fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a
     }
 }
 
+/// Whether the separators of a root of coded strings ascend: a repeat of one key may have the same one again, and nothing but the first
+/// child begins with the empty string. A root that cannot be read is another matter.
+pub(super) fn ascend(root: &[u8], groups: usize) -> bool {
+    let (mut before, mut ascends) = (Vec::new(), true);
+    visit_separators(root, groups, |child, separator| {
+        let mut word = [0; 8];
+        let (head, tail) = parts(&separator, &mut word);
+        let order = before.iter().cmp(head.iter().chain(tail));
+        ascends &= child == 0 || (order != std::cmp::Ordering::Greater && head.len() + tail.len() > 0);
+        before.clear();
+        before.extend_from_slice(head);
+        before.extend_from_slice(tail);
+    });
+    ascends
+}
+
 impl Separators {
     /// Decodes a root of coded strings over `blocks` blocks; `None` where it is malformed or of no use.
     pub(super) fn decode(root: &[u8], groups: usize, blocks: u64) -> Option<Self> {

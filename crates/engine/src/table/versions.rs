@@ -12,7 +12,7 @@ use super::options::OpenOptions;
 use super::plain::LastKeys;
 use super::quick::{Quick, Version, Within, note_of};
 use super::reader::{Inner, Reads, Table};
-use super::separators::{Separators, Spot};
+use super::separators::{self, Separators, Spot};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::block::frames::{Directory, Note};
@@ -28,6 +28,8 @@ pub(crate) struct SharedOptions {
     pub(crate) profile: Profile,
     /// Largest value that lies outside the blocks and is read whole, in bytes.
     pub(crate) value_bytes: u64,
+    /// Most that the read may take which opens it, in bytes; 1 MiB is always read.
+    pub(crate) opening_bytes: u64,
     /// Tag and sequence of all records of a table without tags.
     pub(crate) untagged: (u8, u64),
 }
@@ -63,12 +65,30 @@ impl Table {
         options: &SharedOptions,
     ) -> Result<Self> {
         let open = OpenOptions { budget_bytes: options.value_bytes, profile: options.profile.clone() };
-        Self::open_in(storage, name, &open, Some((cache, options.untagged)))
+        Self::open_in(storage, name, &open, Some((cache, options)))
     }
 
     /// Bytes that the table takes in memory beside the blocks in the cache.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.inner.resident_bytes()
+    }
+
+    /// Takes a property out of a table that nobody shares yet, so that it stays in memory no longer.
+    pub(crate) fn take_property(&mut self, name: &str) -> Option<Vec<u8>> {
+        let properties = &mut Arc::get_mut(&mut self.inner)?.meta.properties;
+        let at = properties.iter().position(|(known, _)| known == name)?;
+        Some(properties.swap_remove(at).1)
+    }
+
+    /// Bytes of the cache's budget that it cannot do without.
+    pub(crate) fn needed_bytes(&self) -> u64 {
+        self.inner.needed_bytes
+    }
+
+    /// Whether its separators are out of order, as some are that earlier programs wrote: no look-up follows them then, but bisects the
+    /// blocks.
+    pub(crate) fn has_misleading_index(&self) -> bool {
+        self.inner.resident.is_misleading
     }
 
     /// Whether all that it says lies in its own file; an index beside other data refers to theirs.
@@ -151,6 +171,8 @@ enum Outcome<R> {
 #[derive(Debug, Default)]
 pub(super) struct Resident {
     separators: Option<Separators>,
+    /// Whether the separators of the root are out of order, so that they lead nowhere.
+    pub(super) is_misleading: bool,
     /// `None` inside where there can be none.
     last_keys: OnceLock<Option<LastKeys>>,
     /// The position of each block's first record.
@@ -160,19 +182,30 @@ pub(super) struct Resident {
 impl Resident {
     /// What can be told from the tail.
     pub(super) fn decode(meta: &Meta, root: &[u8]) -> Self {
-        let separators = match &meta.layers[..] {
-            [only] if only.kind == NodeKind::CodedStrings => {
-                Separators::decode(root, usize::try_from(only.nodes).unwrap_or(0), meta.blocks)
-            }
-            _ => None,
+        let Some(top) = meta.layers.last().filter(|top| top.kind == NodeKind::CodedStrings) else {
+            return Self::default();
         };
-        Self { separators, ..Self::default() }
+        let nodes = usize::try_from(top.nodes).unwrap_or(0);
+        let is_misleading = !separators::ascend(root, nodes);
+        let is_whole = meta.layers.len() == 1 && !is_misleading;
+        let separators = is_whole.then(|| Separators::decode(root, nodes, meta.blocks)).flatten();
+        Self { separators, is_misleading, ..Self::default() }
+    }
+
+    /// Bytes of the flat separators, with which look-ups are only faster.
+    pub(super) fn flat_bytes(&self) -> u64 {
+        self.separators.as_ref().map_or(0, Separators::bytes)
+    }
+
+    /// Lets go of them.
+    pub(super) fn forget_flat(&mut self) {
+        self.separators = None;
     }
 
     fn bytes(&self) -> u64 {
         let last_keys = self.last_keys.get().and_then(Option::as_ref).map_or(0, LastKeys::bytes);
         let starts = self.starts.get().and_then(Option::as_ref).map_or(0, |starts| starts.len() as u64 * 4);
-        last_keys + starts + self.separators.as_ref().map_or(0, Separators::bytes)
+        last_keys + starts + self.flat_bytes()
     }
 }
 

@@ -3,10 +3,10 @@
 #![allow(dead_code, reason = "each test uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use ogive::Result;
-use ogive::io::{MemoryStorage, Storage};
+use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
 use ogive::table::{KeyType, TableWriter, WriteOptions};
+use ogive::{Error, Result};
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +33,50 @@ pub(crate) fn small() -> DbOptions {
         group_bytes: 700,
         separation_threshold: 100,
         ..DbOptions::default()
+    }
+}
+
+/// The least memory that a store takes, in bytes.
+pub(crate) const LEAST_MEMORY: u64 = 1 << 20;
+
+/// A copy of all files.
+pub(crate) fn copy_of(storage: &dyn Storage) -> Arc<MemoryStorage> {
+    let copied = Arc::new(MemoryStorage::new());
+    for name in storage.list().unwrap() {
+        copied.put(&name, content(storage, &name)).unwrap();
+    }
+    copied
+}
+
+fn content(storage: &dyn Storage, name: &str) -> Vec<u8> {
+    let file = storage.open(name).unwrap();
+    let mut buffer = vec![0; file.len() as usize];
+    file.read(ReadRequest { offset: 0, buffer: &mut buffer, purpose: Purpose::Walk }).unwrap();
+    buffer
+}
+
+/// Opens a store with the memory of its options, or with as much as it says that it takes, where that is more.
+pub(crate) fn open_or_raise(storage: &Arc<dyn Storage>, options: &DbOptions) -> Db {
+    let mut memory_bytes = options.memory_bytes;
+    loop {
+        match Db::open_in(Arc::clone(storage), &DbOptions { memory_bytes, ..options.clone() }) {
+            Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) => {
+                assert_eq!((given_bytes, option), (memory_bytes, "`DbOptions::memory_bytes`"));
+                assert!(needed_bytes > given_bytes, "{needed_bytes} are no more than {given_bytes}");
+                memory_bytes = needed_bytes;
+            }
+            opened => return opened.unwrap(),
+        }
+    }
+}
+
+/// Opens copies of a store that nobody has open with the least memory and with more, and shows them to `check`; each can be closed.
+pub(crate) fn in_any_memory(storage: &dyn Storage, options: &DbOptions, mut check: impl FnMut(&Db)) {
+    for memory_bytes in [LEAST_MEMORY, 16 << 20, 2 << 30] {
+        let copied: Arc<dyn Storage> = copy_of(storage);
+        let db = open_or_raise(&copied, &DbOptions { memory_bytes, ..options.clone() });
+        check(&db);
+        db.close().unwrap();
     }
 }
 

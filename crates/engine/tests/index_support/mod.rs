@@ -69,6 +69,13 @@ pub fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     Numbers::open(storage, NAME, &OpenOptions::default())
 }
 
+/// Opens the index with so much memory.
+pub fn open_in(storage: &Arc<dyn Storage>, memory_bytes: u64) -> Result<Numbers> {
+    let mut options = OpenOptions::default();
+    options.pages.budget_bytes = memory_bytes;
+    Numbers::open(storage, NAME, &options)
+}
+
 /// The nasty key sets without their repetitions.
 pub fn nasty(size: usize) -> Vec<(&'static str, Vec<u64>)> {
     let mut sets = key_sets::nasty(size);

@@ -3,12 +3,15 @@
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::input::open_to_see;
 use crate::output::Output;
 use crate::size::{counted, grouped, human_bytes};
+use ogive::io::{LocalStorage, Storage};
 use ogive::lsm::{Durability, is_store_file};
-use ogive::table::{KeyType, OpenOptions, Table};
+use ogive::table::KeyType;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,7 +85,9 @@ fn refuse_to_move(table: &Path) -> Result<()> {
 fn common_key_type(tables: &[PathBuf]) -> Result<KeyType> {
     let mut common = None;
     for path in tables {
-        let key_type = Table::open_path(path, &OpenOptions::default())?.key_type();
+        let (folder, name) = LocalStorage::split_path(path)?;
+        let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
+        let key_type = open_to_see(&storage, &name)?.key_type();
         if common.is_some_and(|common| common != key_type) {
             let message = format!("the keys of {} are {key_type}, unlike those of the tables before", path.display());
             return Err(Failure::refused(message, "put tables of other keys into another keyspace, with --keyspace"));

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let side_bytes = memory_bytes / SIDE_SHARE;
     let opening = Opening { direct, memory_bytes: side_bytes, profile: profile.clone(), interrupt: &interrupt };
     let place = place(arguments, to)?;
-    let [left, right] = open(&sides, &opening)?;
+    let [left, right] = open(&sides, &opening).map_err(|failure| what_a_side_takes(failure, side_bytes))?;
     if let Some(place) = &place {
         let files: Vec<&Path> = [&left, &right].into_iter().filter_map(|side| side.data.as_deref()).collect();
         place.refuse_inputs(&files)?;
@@ -80,6 +80,21 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     };
     tell(&report, arguments, output)?;
     Ok(Outcome::Done)
+}
+
+/// Of a side for which there is too little memory, how much the whole join takes.
+fn what_a_side_takes(failure: Failure, side_bytes: u64) -> Failure {
+    match failure {
+        Failure::Engine(Error::MemoryShort { path, needed_bytes, .. }) => Failure::refused(
+            format!(
+                "{} takes at least {needed_bytes} bytes of memory, and each side of a join has one part in {SIDE_SHARE} of \
+                 --memory: {side_bytes} bytes",
+                path.display()
+            ),
+            format!("raise --memory to {} or more", needed_bytes.saturating_mul(SIDE_SHARE)),
+        ),
+        failure => failure,
+    }
 }
 
 fn available_threads() -> usize {

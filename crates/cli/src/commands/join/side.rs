@@ -5,7 +5,7 @@ use super::records;
 use crate::commands::query::{U64_VALUES, VALUE_TYPE};
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-use crate::input::{Format, InputOptions};
+use crate::input::{Format, InputOptions, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
@@ -113,7 +113,7 @@ fn find(side: &SideOptions, opening: &Opening<'_>) -> Result<Found> {
         Found::File
     } else {
         let (storage, name) = place(path, opening.direct)?;
-        match Table::open(storage.clone(), &name, &OpenOptions::default()) {
+        match open_to_see(&storage, &name) {
             Ok(_) => Found::Table,
             Err(Error::NotATable { .. }) if index::is_index(&storage, &name)? => Found::Index,
             Err(Error::NotATable { .. }) => Found::File,

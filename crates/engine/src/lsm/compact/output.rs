@@ -22,6 +22,8 @@ fn table_options(options: &DbOptions) -> WriteOptions {
         key_type: KeyType::Bytes,
         block_bytes: Some(options.block_bytes),
         design: DesignRequest::Coded,
+        // What a store writes it can open, in as little memory as it may be given later.
+        resident_budget_bytes: Some(options.root_limit_bytes()),
         profile: options.profile.clone(),
         compression: options.compression,
         filter_bits_per_key: options.filter_bits_per_key,

@@ -19,6 +19,8 @@ pub(crate) enum Reason {
     Removals,
     /// A table points into value files that are to go.
     Collection,
+    /// The index of a table leads look-ups astray.
+    Index,
     /// Somebody asked for it.
     Asked,
 }

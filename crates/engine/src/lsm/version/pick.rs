@@ -69,6 +69,8 @@ pub(crate) struct Limits {
     pub(crate) dead_percent: u64,
     /// Of tables, by number: bytes of older values in tables below that their entries are estimated to hide.
     pub(crate) hidden: BTreeMap<u64, u64>,
+    /// Tables whose index leads look-ups astray: they are written anew, and never moved as they are.
+    pub(crate) misled: BTreeSet<u64>,
     /// No snapshot is older: of a key, one entry of this number or less is needed.
     pub(crate) oldest_snapshot: Sequence,
 }
@@ -86,6 +88,7 @@ impl Limits {
             dropped_percent: DROPPED_PERCENT,
             dead_percent: (options.dead_share * 100.0) as u64,
             hidden,
+            misled: BTreeSet::new(),
             oldest_snapshot,
         }
     }
@@ -131,6 +134,7 @@ impl<'a> Picker<'a> {
             .find_map(|(_, keyspace, level)| self.due_job(keyspace, level))
             .or_else(|| all().find_map(|(keyspace, levels)| self.removals_job(keyspace, levels)))
             .or_else(|| self.collection_job())
+            .or_else(|| self.healing_job())
             .map(|job| self.collecting(job))
     }
 
@@ -280,7 +284,7 @@ impl<'a> Picker<'a> {
         let tables = levels.level(0);
         let is_free = |table: &&Arc<TableMeta>| {
             let mut others = tables.iter().filter(|other| other.number != table.number);
-            let stays = self.is_busy(table) || self.is_small(table);
+            let stays = self.is_busy(table) || self.is_small(table) || self.is_misled(table);
             let is_cut = output == LAST && table.is_dropped_at_the_bottom();
             !stays
                 && !is_cut
@@ -315,6 +319,7 @@ impl<'a> Picker<'a> {
         inputs.append(&mut below);
         let mut job = Job::new(keyspace, reason, inputs, next, levels)?;
         if is_alone
+            && !self.is_misled(table)
             && !(job.is_bottom && table.is_dropped_at_the_bottom())
             && job.bytes_below() <= MOVED_OVERLAP_TABLES * self.limits.table_bytes
         {
@@ -401,6 +406,28 @@ impl<'a> Picker<'a> {
         })
     }
 
+    /// Rewrites a table whose index leads look-ups astray, where it lies.
+    fn healing_job(&self) -> Option<Job> {
+        let mut misled = self.state.tables().filter(|(_, _, table)| self.is_misled(table));
+        misled.find_map(|(keyspace, level, table)| {
+            let levels = self.state.levels(keyspace)?;
+            let mut job = Job::new(keyspace, Reason::Index, vec![(level, Arc::clone(table))], level, levels)?;
+            // Of level 0, older entries may be in other tables of the same level.
+            job.is_bottom &= level > 0;
+            self.unless_blocked(job)
+        })
+    }
+
+    /// Whether nothing proves that a table's index leads to all its keys: that of one which was taken in as it was may be of any design, and
+    /// of any age.
+    fn is_doubtful(&self, table: &TableMeta) -> bool {
+        table.global_sequence.is_some() || self.is_misled(table)
+    }
+
+    fn is_misled(&self, table: &TableMeta) -> bool {
+        self.limits.misled.contains(&table.number)
+    }
+
     /// The next step of bringing all entries of `range` to the last level, dropping what no snapshot needs.
     pub(crate) fn pick_range(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
         let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
@@ -423,7 +450,7 @@ impl<'a> Picker<'a> {
         let droppable = |table: &TableMeta| {
             table.is_dropped_at_the_bottom() && table.largest_sequence <= self.limits.oldest_snapshot
         };
-        matches!(group, [(LAST, table)] if !droppable(table))
+        matches!(group, [(LAST, table)] if !droppable(table) && !self.is_doubtful(table))
     }
 
     fn group_job(&self, keyspace: KeyspaceId, levels: &Levels, group: Vec<(usize, Arc<TableMeta>)>) -> Option<Job> {
@@ -431,6 +458,7 @@ impl<'a> Picker<'a> {
         if let [(level, table)] = &group[..]
             && *level != LAST
             && !table.is_dropped_at_the_bottom()
+            && !self.is_doubtful(table)
         {
             let mut job = Job::new(keyspace, Reason::Asked, group, LAST, levels)?;
             job.moves = true;

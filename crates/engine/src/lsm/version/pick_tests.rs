@@ -39,6 +39,7 @@ fn limits() -> Limits {
         job_bytes: 1 << 40,
         dropped_percent: 50,
         dead_percent: 25,
+        misled: BTreeSet::new(),
         hidden: BTreeMap::new(),
         oldest_snapshot: u64::MAX,
     }
