@@ -111,6 +111,14 @@ pub enum Error {
     /// An argument makes no sense; the message says which values do.
     #[error("{0}")]
     InvalidArgument(String),
+    /// A check that Ogive makes of its own work failed. Nothing was published, and what was to be written is where it was.
+    #[error("internal error while writing {}: {detail}; nothing was written under that name. This is a bug: please report it with this message, the options, and the keys if you can", path.display())]
+    Internal {
+        /// The file that was being written.
+        path: PathBuf,
+        /// What did not hold.
+        detail: String,
+    },
     /// The file that an index refers to has changed since the index was made.
     #[error("{} has changed since its index was built: {detail}; build the index again", path.display())]
     Changed {

@@ -2,6 +2,7 @@
 
 use super::index::Bottom;
 use super::key::coordinate;
+use super::proof::Proof;
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, MAX_GROUP, StringCuts, StringLayer, fit_strings, shortest_separator};
 
@@ -40,12 +41,15 @@ impl Borders {
         }
     }
 
-    pub(super) fn finish(self) -> Bottom {
+    /// The borders, and what was proved of their separators.
+    pub(super) fn finish(self) -> (Bottom, Proof) {
         match self {
-            Self::Numbers { first, fences, .. } => Bottom::Numbers { first, fences, coded: CodedLayer::new() },
+            Self::Numbers { first, fences, .. } => {
+                (Bottom::Numbers { first, fences, coded: CodedLayer::new() }, Proof::default())
+            }
             Self::Strings(mut borders) => {
                 borders.drain(0);
-                Bottom::Strings(borders.layer)
+                (Bottom::Strings(borders.layer), borders.proof)
             }
         }
     }
@@ -55,6 +59,7 @@ impl Borders {
 #[derive(Debug, Default)]
 pub(super) struct StringBorders {
     layer: StringLayer,
+    proof: Proof,
     pending: EndKeys,
     /// Separator of the first pending block.
     separator: Vec<u8>,
@@ -87,6 +92,7 @@ impl StringBorders {
     fn push(&mut self, first_key: &[u8], last_key: &[u8]) {
         if self.pending.keys.is_empty() && self.layer.groups() > 0 {
             self.separator = shortest_separator(&self.before, first_key);
+            self.proof.next_string(&self.separator, &self.before, first_key);
         }
         self.pending.keys.extend([first_key.to_vec(), last_key.to_vec()]);
         self.pending.bytes += first_key.len() + last_key.len();
@@ -101,10 +107,13 @@ impl StringBorders {
         let mut begin = 0;
         while begin < pending.keys.len() && (keep == 0 || pending.keys.len() - begin > 2 * keep) {
             let group = fit_strings(std::mem::take(&mut self.separator), begin, pending, MAX_GROUP);
-            begin = group.begins.last().copied().unwrap_or(begin) + 2;
+            let begins = group.begins.clone();
             self.layer.push(group);
+            self.proof.strings(&self.layer, &begins, pending);
+            begin = begins.last().copied().unwrap_or(begin) + 2;
             if let [low, high] = &pending.keys[begin - 1..pending.keys.len().min(begin + 1)] {
                 self.separator = shortest_separator(low, high);
+                self.proof.next_string(&self.separator, low, high);
             }
         }
         if let Some(last) = pending.keys[..begin].last() {

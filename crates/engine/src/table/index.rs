@@ -3,6 +3,7 @@
 use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
 use super::options::WriteOptions;
 use super::output::Output;
+use super::proof::{self, Digest};
 use super::unit::{UNIT_TRAILER_BYTES, encode_unit};
 use crate::error::{Error, Result};
 use crate::io::Profile;
@@ -47,6 +48,8 @@ pub(super) struct IndexInput {
 pub(super) enum BuiltIndex {
     Numbers {
         design: Box<Design>,
+        /// The borders between blocks.
+        fences: Vec<Fence>,
         /// Most bytes of data that a look-up reads, where blocks differ in size.
         block_max_bytes: u64,
     },
@@ -121,7 +124,7 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
             // The design is made for blocks of one size. A window may hold the largest ones.
             let most_blocks = most_read_bytes(&design, 0, row.child_bytes).div_ceil(row.child_bytes.max(1));
             let block_max_bytes = most_blocks.saturating_mul(input.largest_block_bytes).min(input.data_bytes);
-            BuiltIndex::Numbers { design: Box::new(design), block_max_bytes }
+            BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes }
         }
         Bottom::Strings(bottom) => {
             let layers = pile_strings(bottom, options, input.location_bytes);
@@ -161,6 +164,49 @@ fn pile_strings(bottom: StringLayer, options: &WriteOptions, location_bytes: u64
 }
 
 impl BuiltIndex {
+    /// What keeps the index from leading to so many blocks, whose separators have this digest; `None` where it does lead there.
+    pub(super) fn doubt(&self, blocks: u64, digest: Digest) -> Option<String> {
+        let doubt = |layer: usize| format!("layer {layer} of the index does not lead to what lies below it");
+        match self {
+            Self::None { .. } => None,
+            Self::Numbers { design, fences, .. } => {
+                let mut units: Vec<Fence>;
+                let mut fences = fences;
+                for (i, layer) in design.layers.iter().enumerate() {
+                    if !leads(layer, fences) {
+                        return Some(doubt(i + 1));
+                    }
+                    units = layer.fences_above();
+                    fences = &units;
+                }
+                None
+            }
+            Self::Coded { layer, .. } => {
+                let mut stored = Vec::new();
+                layer.encode(0..layer.groups(), &mut stored);
+                (proof::digest_numbers(&stored, layer.groups()) != Some(digest)).then(|| doubt(1))
+            }
+            Self::Strings { layers, .. } => {
+                let stored = |layer: &StringLayer| {
+                    let mut stored = Vec::new();
+                    layer.encode(0..layer.groups(), &mut stored);
+                    stored
+                };
+                let bottom = layers.first()?;
+                let found = proof::digest_strings(&stored(bottom), bottom.groups());
+                if bottom.children() != blocks || found != Some(digest) {
+                    return Some(doubt(1));
+                }
+                let is_wrong = |pair: &[StringLayer]| {
+                    let units = pair[0].pack(string_unit_bytes(&pair[0]) - UNIT_TRAILER_BYTES);
+                    let starts = units.iter().map(|unit| pair[0].start(unit.start));
+                    !proof::strings_are(&stored(&pair[1]), pair[1].groups(), starts)
+                };
+                layers.windows(2).position(is_wrong).map(|below| doubt(below + 2))
+            }
+        }
+    }
+
     /// Writes the layers below the root.
     pub(super) fn write(self, out: &mut Output) -> Result<WrittenIndex> {
         match self {
@@ -170,7 +216,7 @@ impl BuiltIndex {
                 mean_read_bytes: data_bytes as f64,
                 max_read_bytes: data_bytes,
             }),
-            Self::Numbers { design, block_max_bytes } => {
+            Self::Numbers { design, block_max_bytes, .. } => {
                 let written = write_numbers(&design, out)?;
                 Ok(WrittenIndex { max_read_bytes: block_max_bytes, ..written })
             }
@@ -207,6 +253,20 @@ impl BuiltIndex {
             }
         }
     }
+}
+
+/// Whether a layer, as it is stored, leads to the children of a row with these fences. Lines are hints, which readers check.
+fn leads(layer: &Layer, fences: &[Fence]) -> bool {
+    layer.children == fences.len() as u64 + 1
+        && match &layer.nodes {
+            LayerNodes::Step(pieces) => proof::steps_lead(pieces, fences),
+            LayerNodes::Coded { layer, granule } => {
+                let mut stored = Vec::new();
+                layer.encode(0..layer.groups(), &mut stored);
+                proof::coded_lead(&stored, layer.groups(), *granule, fences)
+            }
+            LayerNodes::Line(_) => true,
+        }
 }
 
 fn kind_of(nodes: &LayerNodes) -> (NodeKind, u64) {

@@ -1,7 +1,8 @@
 //! Immutable sorted tables: blocks of records, an index that is tuned to the keys and to the storage, a reader that is exact.
 //!
 //! [`TableWriter`] takes records in key order; it chooses where blocks end so that their separators code best
-//! (`pending`), writes them (`block`), designs the index when all are there (`index`, with [`crate::tune`]), and ends the file
+//! (`pending`), writes them (`block`), designs the index when all are there (`index`, with [`crate::tune`]), proves that it leads to
+//! every block (`proof`), and ends the file
 //! with a tail (`format`) that one read brings. [`SortingWriter`] takes records in any order, and [`beside`] makes an index
 //! for data that stay where they are. [`Table`] opens it (`reader`), leads a key through the layers to its block
 //! (`unit`, `search`), and offers the operations (`operations`, `range`). `verify` walks everything. The layout of the
@@ -29,11 +30,15 @@ mod pass;
 mod pending;
 mod plain;
 mod plan;
+mod proof;
+#[cfg(test)]
+mod proof_tests;
 mod quick;
 mod range;
 mod reader;
 mod receipt;
 mod report;
+mod rewrite;
 mod search;
 mod sections;
 mod separators;

@@ -5,6 +5,7 @@ use super::reader::read_tail;
 use crate::error::{Error, Result};
 use crate::io::{BehindOptions, FileLock, Storage, WritableFile, WriteBehind, random_u64};
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Written at a time.
@@ -84,6 +85,11 @@ impl Output {
             published: false,
             poisoned: false,
         })
+    }
+
+    /// The full path that the file will have, for messages.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.storage.path(&self.name)
     }
 
     /// Offset of the next byte.
@@ -209,6 +215,12 @@ impl Output {
             Some(file) => file.sync(),
             None => Err(Error::Poisoned { path: self.storage.path(&self.name) }),
         }
+    }
+
+    /// Opens what was written so far under its temporary name; nothing may be put behind it then.
+    pub(super) fn reopen(&mut self) -> Result<super::Table> {
+        self.sync()?;
+        super::Table::open(self.storage.clone(), &self.temporary, &OpenOptions::default())
     }
 
     /// Makes the file durable and gives it its name, durably.

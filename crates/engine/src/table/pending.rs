@@ -4,6 +4,7 @@ use super::block::{COLUMNS_FLAG, Layout, Stored, TRAILER_BYTES, Tag, push_entry,
 use super::columns::{self, HEAD_BYTES, Rows, Shape};
 use super::key::coordinate;
 use super::value::ValuePointer;
+use ogive_model::Fence;
 use ogive_model::coded::{Cuts, StringCuts, common_prefix};
 use std::cell::Cell;
 use std::ops::Range;
@@ -53,6 +54,8 @@ pub(super) struct Pending {
     numeric: bool,
     /// Bytes of records in blocks so far, and bytes of those blocks.
     filled: (u64, u64),
+    /// Whether the last record is the last of the table.
+    complete: bool,
 }
 
 impl Pending {
@@ -68,7 +71,19 @@ impl Pending {
             coordinates: Vec::new(),
             numeric,
             filled: (0, 0),
+            complete: false,
         }
+    }
+
+    /// Says that no further record comes.
+    pub(super) fn complete(&mut self) {
+        self.complete = true;
+    }
+
+    /// How far blocks may reach: to the end where no further record comes. Else the last record stays behind, so that the key
+    /// after a block is known, and with it the border, however many records one block takes.
+    pub(super) fn reach(&self) -> usize {
+        self.len() - usize::from(!self.complete && self.len() > 0)
     }
 
     /// Takes another size of blocks, as long as none was cut.
@@ -213,6 +228,11 @@ impl Pending {
         }
     }
 
+    /// Coordinates on both sides of the beginning of a record, which is not the first; keys are numeric.
+    pub(super) fn border(&self, record: usize) -> Fence {
+        Fence { low: self.coordinate_of(record - 1), high: self.coordinate_of(record) }
+    }
+
     /// Coordinates of all records, where keys are numeric.
     pub(super) fn coordinates(&self) -> Vec<u64> {
         let numbers = if self.numeric { self.len() } else { 0 };
@@ -278,17 +298,17 @@ impl Pending {
         if used as f64 >= FILL_LEAST * blocks as f64 { SLACK } else { SLACK_WHEN_EMPTY }
     }
 
-    /// The earliest and the latest end of a block that begins at `begin`; at least one record. The latest is that of all records
-    /// where they fit.
+    /// The earliest and the latest end of a block that begins at `begin`; at least one record. The latest is [`Self::reach`]
+    /// where all records up to there fit.
     fn fits(&self, begin: usize) -> (usize, usize) {
-        if begin >= self.len() {
+        if begin >= self.reach() {
             return (begin, begin);
         }
         let known = self.rows.get(begin).map_or(UNKNOWN, |row| row.fits.get());
         let fits = if known == UNKNOWN { self.look_for_fits(begin) } else { known };
         // Where all records fit, more may come.
         if let Some(row) = self.rows.get(begin)
-            && begin + (fits.1 as usize) < self.len()
+            && begin + (fits.1 as usize) < self.reach()
         {
             row.fits.set(fits);
         }
@@ -299,13 +319,13 @@ impl Pending {
         let room = self.room();
         let early = (room as f64 * (1.0 - self.slack())) as usize;
         if let Layout::Dense { key, value } = self.layout {
-            let most = (self.len() - begin) as u32;
+            let most = (self.reach() - begin) as u32;
             let fitting = |room: usize| ((room / (key + value).max(1)) as u32).clamp(1, most);
             return (fitting(early), fitting(room));
         }
         let mut shape = self.shape(begin);
         let (mut first, mut last) = (1, 1);
-        while begin + shape.count < self.len() {
+        while begin + shape.count < self.reach() {
             self.grow(&mut shape, begin);
             let cost = self.cost(&shape, begin);
             if cost > room {
@@ -323,11 +343,11 @@ impl Pending {
     }
 
     fn range_of_ends(&self, begin: usize) -> Option<(usize, usize)> {
-        if begin >= self.len() {
+        if begin >= self.reach() {
             return None;
         }
         let (first, last) = self.fits(begin);
-        (last < self.len()).then_some((first, last))
+        (last < self.reach()).then_some((first, last))
     }
 
     fn expected_end(&self, begin: usize, children: usize) -> Option<usize> {

@@ -134,8 +134,9 @@ pub(super) fn write_index(
     located: Located,
     options: &WriteOptions,
 ) -> Result<TableReport> {
+    let (bottom, proof) = survey.borders.finish();
     let input = IndexInput {
-        bottom: survey.borders.finish(),
+        bottom,
         data_bytes: sizes.span_bytes,
         stored_block_bytes: sizes.stored_block_bytes,
         blocks: meta.blocks,
@@ -143,7 +144,11 @@ pub(super) fn write_index(
         location_bytes: located.stored.len() as u64,
         largest_block_bytes: meta.largest_block_bytes,
     };
-    let index = index::build(input, options).write(&mut out)?;
+    let built = index::build(input, options);
+    if let Some(detail) = proof.doubt().map(str::to_owned).or_else(|| built.doubt(meta.blocks, proof.digest())) {
+        return Err(Error::Internal { path: out.path(), detail });
+    }
+    let index = built.write(&mut out)?;
     (meta.layers, meta.mean_read_bytes, meta.max_read_bytes) =
         (index.layers, index.mean_read_bytes, index.max_read_bytes);
     (meta.location_bytes, meta.location_groups) = (located.stored.len() as u64, located.groups);

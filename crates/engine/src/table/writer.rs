@@ -7,13 +7,14 @@
 use super::block::{BLOCK_BYTES, Layout, Stored, TAG_BYTES, Tag};
 use super::counts;
 use super::format::{Meta, Source};
-use super::index::{self, Bottom, IndexInput};
+use super::index::{self, Bottom, BuiltIndex, IndexInput};
 use super::key::MAX_KEY_BYTES;
 use super::locations::LocationWriter;
 use super::options::WriteOptions;
 use super::output::Output;
 use super::pending::Pending;
 use super::plan::{DEFAULT_BLOCK_BYTES, Plan};
+use super::proof::Proof;
 use super::report::TableReport;
 use super::sections::{FilterUnits, write_counts, write_tail};
 use super::value::{MAX_VALUE_BYTES, ValuePointer, ValueWriter};
@@ -21,8 +22,11 @@ use crate::block::checksum;
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use crate::io::Storage;
+use crate::tune::DesignRequest;
 use ogive_model::Fence;
-use ogive_model::coded::{CodedLayer, Effort, MAX_GROUP, StringLayer, cheapest_border, fit_flexible, fit_strings};
+use ogive_model::coded::{
+    CodedLayer, Effort, MAX_GROUP, StringLayer, cheapest_border, fit_flexible, fit_strings, shortest_separator,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -85,6 +89,9 @@ pub struct TableWriter {
     strings: StringLayer,
     /// Separator of the block that comes next, in tables of byte strings.
     next_string: Vec<u8>,
+    proof: Proof,
+    /// Whether each separator stands for itself: the second try of a table whose index could not be proved.
+    is_plain: bool,
     largest_block_bytes: usize,
     filter: FilterUnits,
 }
@@ -129,6 +136,8 @@ impl TableWriter {
             coded: CodedLayer::new(),
             strings: StringLayer::new(),
             next_string: Vec::new(),
+            proof: Proof::default(),
+            is_plain: false,
             largest_block_bytes: 0,
         })
     }
@@ -196,7 +205,7 @@ impl TableWriter {
         Ok(())
     }
 
-    fn append_with(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
+    pub(super) fn append_with(&mut self, key: &[u8], tag: Tag, value: &[u8]) -> Result<()> {
         self.check(key, (TAG_BYTES + value.len()) as u64, tag.suffix)?;
         self.accept(key, tag, Stored::Inline(value))
     }
@@ -351,9 +360,12 @@ impl TableWriter {
     /// Writes blocks until at most `keep` bytes of records are pending; with 0, all of them.
     fn drain(&mut self, keep: usize) -> Result<()> {
         self.decide(keep == 0);
+        if keep == 0 {
+            self.pending.complete();
+        }
         let mut begin = 0;
         let mut left = self.pending.byte_len();
-        while begin < self.pending.len() && (keep == 0 || left > keep) {
+        while begin < self.pending.reach() && (keep == 0 || left > keep) {
             let end = self.write_group(begin)?;
             left -= self.pending.bytes_before(end) - self.pending.bytes_before(begin);
             begin = end;
@@ -364,16 +376,21 @@ impl TableWriter {
 
     /// Writes the blocks of one group of separators from record `begin` on; returns the record behind the last.
     fn write_group(&mut self, begin: usize) -> Result<usize> {
-        let most = (self.lookahead_bytes / self.block_bytes).clamp(2, MAX_GROUP);
+        let most = self.most_in_group(begin);
         let begins = if !self.options.key_type.is_numeric() {
             let group = fit_strings(std::mem::take(&mut self.next_string), begin, &self.pending, most);
             let begins = group.begins.clone();
             self.strings.push(group);
+            self.proof.strings(&self.strings, &begins, &self.pending);
             begins
-        } else if self.plan.is_some_and(|plan| plan.ends_by_separator) {
-            let start = self.fences.last().map_or(0, |fence| fence.start().unwrap_or(u64::MAX));
+        } else if self.plan.is_some_and(|plan| plan.ends_by_separator)
+            // Behind the greatest number are only its repeats, which no separator tells apart.
+            && let Some(start) = self.fences.last().map_or(Some(0), |fence| fence.start())
+        {
             let group = fit_flexible(start, begin, &self.pending, most, Effort::Full);
             self.coded.push(group.header, group.residuals);
+            let pending = &self.pending;
+            self.proof.numbers(&self.coded, start, &group.begins, |record| pending.border(record));
             group.begins
         } else {
             Vec::new()
@@ -388,26 +405,39 @@ impl TableWriter {
         Ok(end)
     }
 
+    /// Most blocks of the group that begins at record `begin`: about as many as there are records for, whatever they shrink to, so that
+    /// its last block does not end for want of records.
+    fn most_in_group(&self, begin: usize) -> usize {
+        if self.is_plain {
+            return 1;
+        }
+        let most = (self.lookahead_bytes / self.block_bytes).clamp(2, MAX_GROUP);
+        match self.layout {
+            Layout::Dense { .. } => most,
+            Layout::Slotted => {
+                let begin_bytes = self.pending.bytes_before(begin);
+                let block = self.pending.bytes_before(self.pending.full_end(begin)) - begin_bytes;
+                let left = self.pending.byte_len() - begin_bytes;
+                (left / block.max(1)).saturating_sub(SPARE_BLOCKS).clamp(2, most)
+            }
+        }
+    }
+
     /// Where the last block of a group ends: for byte strings where the next separator is shortest, else where it is full.
     fn end_of_group(&mut self, at: usize) -> usize {
         if self.options.key_type.is_numeric() {
             return self.pending.full_end(at);
         }
-        match ogive_model::coded::StringCuts::ends(&self.pending, at) {
-            Some((first, last)) => {
-                let (end, separator) = cheapest_border(&[], first, last, &self.pending);
-                self.next_string = separator;
-                end
-            }
-            None => {
-                let end = self.pending.full_end(at);
-                if end < self.pending.len() {
-                    let (low, high) = (self.pending.record_key(end - 1), self.pending.record_key(end));
-                    self.next_string = ogive_model::coded::shortest_separator(low, high);
-                }
-                end
-            }
+        let end = match ogive_model::coded::StringCuts::ends(&self.pending, at) {
+            Some((first, last)) => cheapest_border(&[], first, last, &self.pending).0,
+            None => self.pending.full_end(at),
+        };
+        if end < self.pending.len() {
+            let (low, high) = (self.pending.record_key(end - 1), self.pending.record_key(end));
+            self.next_string = shortest_separator(low, high);
+            self.proof.next_string(&self.next_string, low, high);
         }
+        end
     }
 
     fn write_block(&mut self, begin: usize, end: usize) -> Result<()> {
@@ -432,8 +462,7 @@ impl TableWriter {
                 // The last one tells where the next group starts.
                 self.fences.clear();
             }
-            let coordinate = |record| self.pending.coordinate_of(record);
-            self.fences.push(Fence { low: coordinate(end - 1), high: coordinate(end) });
+            self.fences.push(self.pending.border(end));
         }
         if self.options.filter_bits_per_key.is_some() {
             (begin..end).for_each(|record| self.filter.add(self.pending.record_key(record)));
@@ -441,21 +470,28 @@ impl TableWriter {
         self.filter.end_block()
     }
 
-    /// Writes what is pending, tunes and writes the index, makes the file durable, and gives it its name.
+    /// Writes what is pending, tunes and writes the index, proves that it leads to every block, makes the file durable, and gives it its
+    /// name. A table whose index cannot be proved is written once more with plain separators.
     ///
     /// # Errors
-    /// Whatever the storage reports; then nothing is left under the name.
+    /// Whatever the storage reports; [`Error::Internal`] where the plain index cannot be proved either. Nothing is left under the name
+    /// then.
     pub fn finish(mut self) -> Result<TableReport> {
         self.drain(0)?;
         let numeric = self.options.key_type.is_numeric();
         self.pending = Pending::new(self.layout, self.options.tagged, self.block_bytes, numeric);
-        let meta = self.write_index()?;
+        let (locations, location_groups) = self.locations.encode();
+        let built = self.design(locations.len() as u64);
+        let doubt = self.proof.doubt().map(str::to_owned);
+        if let Some(doubt) = doubt.or_else(|| built.doubt(self.locations.blocks(), self.proof.digest())) {
+            return self.write_plainly(doubt, (&locations, location_groups));
+        }
+        let meta = self.write_rest(built, (&locations, location_groups))?;
         self.out.publish()?;
         Ok(TableReport::new(&meta, self.out.offset()))
     }
 
-    fn write_index(&mut self) -> Result<Meta> {
-        let (locations, location_groups) = self.locations.encode();
+    fn design(&mut self, location_bytes: u64) -> BuiltIndex {
         let bottom = match self.options.key_type.is_numeric() {
             true => Bottom::Numbers {
                 fences: std::mem::take(&mut self.fences),
@@ -470,10 +506,14 @@ impl TableWriter {
             stored_block_bytes: self.locations.stored_bytes(),
             blocks: self.locations.blocks(),
             records: self.records,
-            location_bytes: locations.len() as u64,
+            location_bytes,
             largest_block_bytes: self.largest_block_bytes as u64,
         };
-        let built = index::build(input, &self.options);
+        index::build(input, &self.options)
+    }
+
+    /// Writes all that lies behind the blocks: index, counts, filter and tail.
+    fn write_rest(&mut self, built: BuiltIndex, (locations, location_groups): (&[u8], u64)) -> Result<Meta> {
         self.out.align(4096)?;
         let index = built.write(&mut self.out)?;
         let counts = write_counts(&mut self.out, &self.counts)?;
@@ -502,10 +542,34 @@ impl TableWriter {
             mean_read_bytes: index.mean_read_bytes,
             max_read_bytes: index.max_read_bytes,
             tuned_for: self.options.profile.name().to_owned(),
-            properties: std::mem::take(&mut self.options.properties),
+            properties: self.options.properties.clone(),
         };
-        write_tail(&mut self.out, &index.root, &locations, &meta)?;
+        write_tail(&mut self.out, &index.root, locations, &meta)?;
         Ok(meta)
+    }
+
+    /// Ends the file without an index, and writes the table anew from a scan of it, with plain separators: `doubt` tells what is wrong
+    /// with the index.
+    fn write_plainly(mut self, doubt: String, locations: (&[u8], u64)) -> Result<TableReport> {
+        let internal = |detail| Error::Internal { path: self.storage.path(&self.name), detail };
+        if self.is_plain {
+            return Err(internal(format!("{doubt}, with plain separators, too")));
+        }
+        let failed = internal(doubt.clone());
+        let mut options = self.options.clone();
+        if options.key_type.is_numeric() {
+            options.design = DesignRequest::Btree;
+        }
+        options.block_bytes = u32::try_from(self.block_bytes).ok();
+        self.write_rest(BuiltIndex::None { data_bytes: self.locations.end() }, locations)?;
+        let scanned = self.out.reopen()?;
+        let mut plain = Self::create(self.storage.clone(), &self.name, options)?;
+        (plain.is_plain, plain.lookahead_bytes) = (true, self.lookahead_bytes);
+        plain.append_scanned(&scanned)?;
+        if plain.records != self.records {
+            return Err(failed);
+        }
+        plain.finish()
     }
 }
 
@@ -647,5 +711,20 @@ impl TableWriter {
     /// Adds a property that was not known when the table was begun.
     pub(crate) fn set_property(&mut self, name: &str, value: Vec<u8>) {
         self.options.properties.push((name.to_owned(), value));
+    }
+}
+
+/// What tests do to a writer whose own checks they check.
+#[cfg(test)]
+impl TableWriter {
+    /// Writes what is pending, and lets `change` spoil the separators.
+    pub(super) fn spoil(&mut self, change: impl FnOnce(&mut StringLayer, &mut CodedLayer)) {
+        self.drain(0).unwrap();
+        change(&mut self.strings, &mut self.coded);
+    }
+
+    /// Takes the table for one that is written for the second time.
+    pub(super) fn take_for_second_try(&mut self) {
+        self.is_plain = true;
     }
 }

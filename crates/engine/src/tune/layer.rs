@@ -134,16 +134,20 @@ impl Layer {
     /// Fences between units are exact: the right unit answers for its separator and for nothing below it.
     pub(super) fn row_above(&self, shares: &Shares) -> Row {
         let units = self.units();
-        let fences =
-            units.iter().skip(1).map(|unit| Fence { low: unit.separator.saturating_sub(1), high: unit.separator });
+        let fences = fences_between(&units);
         let ends = units.iter().skip(1).map(|unit| unit.first_child).chain([self.children]);
         let weights = units.iter().zip(ends).map(|(unit, end)| shares.between(unit.first_child, end)).collect();
         Row {
             first: units.first().map_or(0, |unit| unit.separator),
-            fences: fences.collect(),
+            fences,
             child_bytes: u64::from(self.unit_bytes),
             weights: Some(weights),
         }
+    }
+
+    /// The borders between the units of this layer, which the next layer leads to.
+    pub fn fences_above(&self) -> Vec<Fence> {
+        fences_between(&self.units())
     }
 
     /// How many children of `row` look-ups read through this layer.
@@ -171,6 +175,10 @@ impl Layer {
         }
         windows
     }
+}
+
+fn fences_between(units: &[Unit]) -> Vec<Fence> {
+    units.iter().skip(1).map(|unit| Fence { low: unit.separator.saturating_sub(1), high: unit.separator }).collect()
 }
 
 /// Counts the windows of line nodes over `children` children at coordinates given in rising order with their shares.

@@ -441,6 +441,19 @@ pub enum Separator<'a> {
     },
 }
 
+impl Separator<'_> {
+    /// Whether a key belongs to the separator's child or to one behind it, rather than before it.
+    pub fn leads_right(&self, key: &[u8]) -> bool {
+        match self {
+            Self::Whole(bytes) => *bytes <= key,
+            Self::Window { prefix, word } => {
+                let head = key.get(..prefix.len()).unwrap_or(key);
+                head > *prefix || head == *prefix && *word <= window(key, prefix.len())
+            }
+        }
+    }
+}
+
 /// Shows the separator of each child of a stored run of groups, in order. `None` when it is malformed; some may have been shown then.
 pub fn visit_separators(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, Separator<'_>)) -> Option<()> {
     for group in 0..groups {

@@ -1,0 +1,37 @@
+//! Writing a table anew from a scan of another, which asks the other's index nothing.
+
+use super::block::Stored;
+use super::reader::{Reads, Table};
+use super::value::ValueReader;
+use super::writer::TableWriter;
+use crate::error::Result;
+
+impl TableWriter {
+    /// Appends all records of a table, as its blocks hold them. Values that lie outside the blocks are streamed.
+    ///
+    /// # Errors
+    /// As [`Self::append`]; damage of the table, and whatever its storage reports.
+    pub(super) fn append_scanned(&mut self, table: &Table) -> Result<()> {
+        let inner = &*table.inner;
+        let mut reads = Reads::default();
+        for block in 0..inner.meta.blocks {
+            let bytes = inner.child(0, block, &mut reads)?;
+            let view = inner.view(block, &bytes)?;
+            for record in 0..view.count() {
+                let malformed = || inner.malformed(block);
+                let key = view.key(record).ok_or_else(malformed)?.to_vec();
+                match view.value(record).ok_or_else(malformed)? {
+                    Stored::Long(pointer) => {
+                        let mut value = ValueReader::new(inner.data.clone(), inner.data_file_id, pointer)?;
+                        self.append_stream(&key, &mut value)?;
+                    }
+                    Stored::Inline(value) if inner.meta.tagged => {
+                        self.append_with(&key, view.tag(record).ok_or_else(malformed)?, value)?;
+                    }
+                    Stored::Inline(value) => self.append(&key, value)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
