@@ -4,7 +4,7 @@
 //! and held against the sorted rows: every key, absent keys beside them, scans from both ends and from anywhere, ranks.
 //!
 //! Drawn shapes run on and on where the environment says for how long: `OGIVE_SHAPES_SECONDS=3600 OGIVE_SHAPES_SEED=1 cargo test
-//! --release -p ogive --test shapes -- --ignored`. A failure prints the command that repeats its case alone.
+//! --release -p ogive --test shapes -- --ignored --nocapture`. A failure prints the command that repeats its case alone.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "how long to run, and from which seed, comes from the environment")]
@@ -16,6 +16,7 @@ use ogive::lsm::Learning;
 use ogive::table::KeyType;
 use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Values, Way};
 
+/// Blocks of 4 KiB, tuned.
 const TABLE: TableForm = TableForm {
     design: "tuned",
     block_bytes: Some(4096),
@@ -23,6 +24,9 @@ const TABLE: TableForm = TableForm {
     compressed: false,
     filtered: false,
 };
+
+/// What a join writes unless it is told otherwise.
+const CODED: TableForm = TableForm { design: "coded", block_bytes: None, ..TABLE };
 
 /// Counting text keys without values, written sorted.
 const PLAIN: Shape = Shape {
@@ -96,13 +100,19 @@ fn prefixes_of_1000_bytes_in_stores() {
 
 #[test]
 fn prefixes_of_1000_bytes_out_of_joins() {
-    hold(&Shape { prefix_bytes: 1000, rows: 10_000, way: join_within(256 << 20), ..PLAIN });
+    for (memory_bytes, table) in [(256 << 20, TABLE), (16 << 20, CODED)] {
+        hold(&Shape { prefix_bytes: 1000, rows: 10_000, table, way: join_within(memory_bytes), ..PLAIN });
+    }
 }
 
 #[test]
 fn nested_keys() {
-    for (block_bytes, rows) in [(None, 4_300), (Some(65536), 4_300)] {
-        hold(&Shape { ends: Ends::Nested, rows, seed: 2, table: TableForm { block_bytes, ..TABLE }, ..PLAIN });
+    for block_bytes in [None, Some(65536)] {
+        hold(&Shape { ends: Ends::Nested, rows: 4_300, table: TableForm { block_bytes, ..TABLE }, ..PLAIN });
+    }
+    let (prefix_bytes, rows) = (5, 1_300);
+    for way in [join_within(2 << 20), store_of(1 << 20)] {
+        hold(&Shape { ends: Ends::Nested, prefix_bytes, rows, values: Values::Alike(2), way, ..PLAIN });
     }
 }
 
@@ -132,13 +142,13 @@ fn users_joined_with_themselves() {
 
 #[test]
 fn dense_numbers_with_equal_values_joined_with_themselves() {
-    let shape = Shape { key_type: KeyType::U64, ends: Ends::Dense, values: Values::Alike(7), ..PLAIN };
+    let shape = Shape { key_type: KeyType::U64, ends: Ends::Dense, values: Values::Alike(7), table: CODED, ..PLAIN };
     hold(&Shape { rows: 250_000, way: join_within(256 << 20), ..shape });
 }
 
 #[test]
 fn hashed_numbers_joined_within_1_mib() {
-    let shape = Shape { key_type: KeyType::U64, ends: Ends::Hashed, values: Values::Alike(7), ..PLAIN };
+    let shape = Shape { key_type: KeyType::U64, ends: Ends::Hashed, values: Values::Alike(7), table: CODED, ..PLAIN };
     hold(&Shape { rows: 60_000, way: join_within(1 << 20), ..shape });
 }
 
@@ -186,15 +196,21 @@ fn values_of_4000_bytes_in_the_largest_blocks() {
     }
 }
 
-/// Shapes that are drawn in each run; together they take some seconds.
-const SAMPLE: std::ops::Range<u64> = 0..60;
+/// Seeds of shapes that are drawn in each run, but for those that take longer than so many bytes of rows.
+const SAMPLE: (std::ops::Range<u64>, u64) = (0..80, 2 << 20);
 
 #[test]
 fn shapes_that_are_drawn() {
-    for seed in SAMPLE {
-        hold_drawn(seed, Effort::QUICK);
-    }
+    let (seeds, most_bytes) = SAMPLE;
+    let failures: Vec<String> = seeds
+        .filter(|&seed| Shape::of_seed(seed).bytes() <= most_bytes)
+        .filter_map(|seed| failure_of(seed, Effort::QUICK))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
+
+/// No more failures than this are of use in one run.
+const MOST_FAILURES: usize = 20;
 
 #[test]
 #[ignore = "long: 10 minutes"]
@@ -202,23 +218,29 @@ fn shapes_that_are_drawn_for_as_long_as_is_said() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (seconds, first) = (number("OGIVE_SHAPES_SECONDS"), number("OGIVE_SHAPES_SEED"));
     // A seed alone is one case.
-    let seconds = seconds.unwrap_or(if first.is_some() { 0 } else { 600 });
-    let (timer, mut seed) = (Timer::start(), first.unwrap_or(SAMPLE.end));
+    let seconds = seconds.unwrap_or(if first.is_some() { 0 } else { 600 }) as f64;
+    let (timer, mut failures, first) = (Timer::start(), Vec::new(), first.unwrap_or(SAMPLE.0.end));
+    let mut seed = first;
     loop {
-        hold_drawn(seed, Effort::FULL);
+        let case = Timer::start();
+        let failure = failure_of(seed, Effort::FULL);
+        let outcome = if failure.is_some() { "wrong" } else { "right" };
+        println!("seed {seed}: {outcome}, {:.1} s, {:.0} s in all", case.elapsed_s(), timer.elapsed_s());
+        failures.extend(failure);
         seed += 1;
-        if timer.elapsed_s() >= seconds as f64 {
+        if timer.elapsed_s() >= seconds || failures.len() == MOST_FAILURES {
             break;
         }
     }
-    println!("{} shapes, up to seed {}", seed - first.unwrap_or(SAMPLE.end), seed - 1);
+    assert!(failures.is_empty(), "of {} shapes:\n{}", seed - first, failures.join("\n\n"));
 }
 
-fn hold_drawn(seed: u64, effort: Effort) {
+/// What is wrong with the shape of a seed, and how to see it again.
+fn failure_of(seed: u64, effort: Effort) -> Option<String> {
     let shape = Shape::of_seed(seed);
-    if let Err(failure) = shape.check(effort) {
-        panic!(
-            "{failure}\nrepeat it: OGIVE_SHAPES_SEED={seed} cargo test -p ogive --test shapes -- --ignored shapes_that_are_drawn_for"
-        );
-    }
+    println!("{shape:?}");
+    let checked = std::panic::catch_unwind(|| shape.check(effort).map_err(|failure| failure.to_string()));
+    let failure = checked.unwrap_or_else(|_| Err(format!("it panicked\n{shape:?}"))).err()?;
+    let command = format!("OGIVE_SHAPES_SEED={seed} cargo test -p ogive --test shapes -- --ignored --nocapture");
+    Some(format!("seed {seed}: {failure}\nrepeat it: {command}"))
 }

@@ -26,7 +26,7 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
     };
     match join(&left_source, &right_source, output, &options) {
         // Some methods cannot join some relations, or take more memory than there is; they say so.
-        Err(ogive::Error::InvalidArgument(_)) => return Ok(()),
+        Err(ogive::Error::InvalidArgument(_) | ogive::Error::ValueTooLarge { .. }) => return Ok(()),
         outcome => doing("join", outcome.map(|_| ()))?,
     }
     let table = doing("open", Table::open(storage, "t", &OpenOptions::default()))?;

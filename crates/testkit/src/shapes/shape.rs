@@ -1,12 +1,12 @@
 //! What a shape is.
 
-use super::check::{Answers, Effort, check_table};
+use super::check::{Answers, Effort, check_table, doing};
 use super::choices::Choices;
 use super::rows::Rows;
 use super::values::Values;
 use super::{draw, join, store};
 use ogive::block::compress::Compression;
-use ogive::io::MemoryStorage;
+use ogive::io::{MemoryStorage, Meter, Storage};
 use ogive::join::{JoinKind, Method};
 use ogive::lsm::Learning;
 use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, TableWriter, WriteOptions};
@@ -190,6 +190,17 @@ impl Shape {
         checked.map_err(fail)
     }
 
+    /// About how many bytes its rows take.
+    pub fn bytes(&self) -> u64 {
+        let end_bytes = match self.ends {
+            Ends::Nested => self.rows * 3 / 4,
+            Ends::Tails(bytes) => 8 + bytes,
+            Ends::Paths => 24,
+            _ => 10,
+        };
+        (self.rows * (self.prefix_bytes + end_bytes + self.values.mean_bytes())) as u64
+    }
+
     /// The options of a table of this shape.
     pub(super) fn write_options(&self) -> Result<WriteOptions, String> {
         let width = self.values.width().filter(|_| self.table.states_value_width);
@@ -205,20 +216,27 @@ impl Shape {
     }
 
     fn check_sorted(&self, rows: &Rows, effort: Effort) -> Result<(), String> {
-        let storage = Arc::new(MemoryStorage::new());
+        let meter = Meter::new(Arc::new(MemoryStorage::new()));
+        let storage: Arc<dyn Storage> = Arc::new(meter.clone());
         let write = || {
             let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
-            let mut writer = TableWriter::create(storage.clone(), "t", options)?;
+            let mut writer = TableWriter::create(Arc::clone(&storage), "t", options)?;
             let mut value = Vec::new();
             for row in 0..rows.len() {
                 rows.value(row, &mut value);
                 writer.append(rows.key(row), &value)?;
             }
-            writer.finish()?;
-            Table::open(storage.clone(), "t", &OpenOptions::default())
+            let report = writer.finish()?;
+            Ok::<_, ogive::Error>((Table::open(Arc::clone(&storage), "t", &OpenOptions::default())?, report))
         };
-        let table = write().map_err(|error| format!("written sorted: {error}"))?;
-        check_table(&table, &Answers::of(rows), effort)
+        let (table, report) = doing("written sorted", write())?;
+        check_table(&table, &Answers::of(rows), effort)?;
+        // A writer whose index could not be proved writes the table once more: then answers are right, and a mistake is there.
+        let (written, file_bytes) = (meter.snapshot().writes.bytes, report.file_bytes);
+        if written > file_bytes + file_bytes / 2 + (1 << 16) {
+            return Err(format!("{written} bytes were written for a file of {file_bytes}: it was written twice"));
+        }
+        Ok(())
     }
 
     fn check_unsorted(&self, rows: &Rows, sort_bytes: u64, effort: Effort) -> Result<(), String> {
@@ -234,7 +252,7 @@ impl Shape {
             writer.finish()?;
             Table::open(storage.clone(), "t", &OpenOptions::default())
         };
-        let table = write().map_err(|error| format!("written unsorted: {error}"))?;
+        let table = doing("written unsorted", write())?;
         check_table(&table, &Answers::of(rows), effort)
     }
 }
