@@ -1,4 +1,5 @@
-//! What the fuzz targets call: for each decoder a function that takes any bytes, and some inputs to begin with.
+//! What the fuzz targets call: for each decoder, and for the writers of tables and stores, a function that takes any bytes, and some
+//! inputs to begin with.
 //!
 //! A function here must return, whatever the bytes: no panic, no memory beyond a small multiple of the input. Where an
 //! input turns out to be valid, it also asserts what the decoder promises of valid input. The same functions run on fixed
@@ -12,6 +13,7 @@ mod input;
 pub mod manifest;
 pub mod nodes;
 pub mod profile;
+pub mod shapes;
 pub mod store;
 pub mod table;
 pub mod text;
@@ -42,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "lines", run: nodes::lines, seeds: nodes::line_seeds },
     Target { name: "manifest", run: manifest::open, seeds: manifest::open_seeds },
     Target { name: "profile", run: profile::json, seeds: profile::json_seeds },
+    Target { name: "shapes", run: shapes::check, seeds: shapes::check_seeds },
     Target { name: "steps", run: nodes::steps, seeds: nodes::step_seeds },
     Target { name: "store", run: store::open, seeds: store::open_seeds },
     Target { name: "table", run: table::open, seeds: table::open_seeds },

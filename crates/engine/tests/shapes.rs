@@ -1,0 +1,246 @@
+//! Goal: whatever the shape of the input (length of the shared prefix, number of rows, kind of keys, length of values, design, size of
+//! blocks, memory, and whether rows come sorted, unsorted, through a store or out of a join), what was written is found again.
+//! Method: shapes that were written wrongly once, by name, and shapes that are drawn: one seed is one case. Each is written, verified,
+//! and held against the sorted rows: every key, absent keys beside them, scans from both ends and from anywhere, ranks.
+//!
+//! Drawn shapes run on and on where the environment says for how long: `OGIVE_SHAPES_SECONDS=3600 OGIVE_SHAPES_SEED=1 cargo test
+//! --release -p ogive --test shapes -- --ignored --nocapture`. A failure prints the command that repeats its case alone.
+
+#![allow(clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "how long to run, and from which seed, comes from the environment")]
+#![allow(clippy::disallowed_macros, reason = "a run of an hour says how far it is")]
+
+use ogive::io::Timer;
+use ogive::join::{JoinKind, Method};
+use ogive::lsm::Learning;
+use ogive::table::KeyType;
+use ogive_testkit::shapes::{Effort, Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Values, Way};
+
+/// Blocks of 4 KiB, tuned.
+const TABLE: TableForm = TableForm {
+    design: "tuned",
+    block_bytes: Some(4096),
+    states_value_width: false,
+    compressed: false,
+    filtered: false,
+};
+
+/// What a join writes unless it is told otherwise.
+const CODED: TableForm = TableForm { design: "coded", block_bytes: None, ..TABLE };
+
+/// Counting text keys without values, written sorted.
+const PLAIN: Shape = Shape {
+    key_type: KeyType::Text,
+    ends: Ends::Counting,
+    prefix_bytes: 0,
+    prefixes: 1,
+    rows: 0,
+    values: Values::Empty,
+    seed: 1,
+    table: TABLE,
+    way: Way::Sorted,
+};
+
+/// A store with the options that there are unless said, compacted.
+const STORE: StoreForm = StoreForm {
+    memory_bytes: 256 << 20,
+    reopened_bytes: 256 << 20,
+    memtable_bytes: 64 << 20,
+    table_bytes: 64 << 20,
+    level_bytes: 256 << 20,
+    level_factor: 10,
+    separation_threshold: 1 << 10,
+    learning: Learning::Coded,
+    threads: 0,
+    ingested_one_in: 0,
+    sorted: true,
+    earlier_versions: 0,
+    compacted: true,
+    checkpointed: false,
+};
+
+/// A join of a table with itself.
+const JOIN: JoinForm = JoinForm {
+    memory_bytes: 256 << 20,
+    method: Method::Merge,
+    kind: JoinKind::Inner,
+    threads: 1,
+    relations: (Relation::Table, Relation::Table),
+    right_one_in: 1,
+};
+
+fn store_of(memory_bytes: u64) -> Way {
+    Way::Store(StoreForm { memory_bytes, reopened_bytes: memory_bytes.max(16 << 20), ..STORE })
+}
+
+fn join_within(memory_bytes: u64) -> Way {
+    Way::Join(JoinForm { memory_bytes, ..JOIN })
+}
+
+#[track_caller]
+fn hold(shape: &Shape) {
+    if let Err(failure) = shape.check(Effort::QUICK) {
+        panic!("{failure}");
+    }
+}
+
+#[test]
+fn prefixes_of_1000_bytes_in_tables() {
+    for (design, block_bytes) in [("tuned", None), ("coded", Some(4096)), ("tuned", Some(65536)), ("none", Some(512))] {
+        let table = TableForm { design, block_bytes, ..TABLE };
+        hold(&Shape { prefix_bytes: 1000, rows: 10_000, table, ..PLAIN });
+    }
+}
+
+#[test]
+fn prefixes_of_1000_bytes_in_stores() {
+    hold(&Shape { prefix_bytes: 1000, rows: 12_000, way: store_of(256 << 20), ..PLAIN });
+    hold(&Shape { prefix_bytes: 1000, rows: 3_000, way: store_of(1 << 20), ..PLAIN });
+}
+
+#[test]
+fn prefixes_of_1000_bytes_out_of_joins() {
+    for (memory_bytes, table) in [(256 << 20, TABLE), (16 << 20, CODED)] {
+        hold(&Shape { prefix_bytes: 1000, rows: 10_000, table, way: join_within(memory_bytes), ..PLAIN });
+    }
+}
+
+#[test]
+fn nested_keys() {
+    for block_bytes in [None, Some(65536)] {
+        hold(&Shape { ends: Ends::Nested, rows: 4_300, table: TableForm { block_bytes, ..TABLE }, ..PLAIN });
+    }
+    let (prefix_bytes, rows) = (5, 1_300);
+    for way in [join_within(2 << 20), store_of(1 << 20)] {
+        hold(&Shape { ends: Ends::Nested, prefix_bytes, rows, values: Values::Alike(2), way, ..PLAIN });
+    }
+}
+
+#[test]
+fn prefixes_of_urls_with_random_ends() {
+    hold(&Shape { prefix_bytes: 1000, ends: Ends::Hexadecimal, rows: 10_000, ..PLAIN });
+    hold(&Shape { prefix_bytes: 64, ends: Ends::Hexadecimal, rows: 40_000, way: store_of(4 << 20), ..PLAIN });
+}
+
+#[test]
+fn repeats_behind_a_long_prefix() {
+    hold(&Shape { prefix_bytes: 300, ends: Ends::Repeats, rows: 60_000, values: Values::Even(8), ..PLAIN });
+}
+
+#[test]
+fn paths_behind_a_random_prefix_of_300_bytes() {
+    let table = TableForm { block_bytes: Some(4096), ..TABLE };
+    hold(&Shape { prefix_bytes: 300, ends: Ends::Paths, rows: 30_000, table, ..PLAIN });
+    hold(&Shape { prefix_bytes: 300, ends: Ends::Counting, rows: 30_000, table, ..PLAIN });
+}
+
+#[test]
+fn users_joined_with_themselves() {
+    let values = Values::Alike(1);
+    hold(&Shape { prefix_bytes: 4, rows: 100_000, values, way: join_within(64 << 20), ..PLAIN });
+}
+
+#[test]
+fn dense_numbers_with_equal_values_joined_with_themselves() {
+    let shape = Shape { key_type: KeyType::U64, ends: Ends::Dense, values: Values::Alike(7), table: CODED, ..PLAIN };
+    hold(&Shape { rows: 250_000, way: join_within(256 << 20), ..shape });
+}
+
+#[test]
+fn hashed_numbers_joined_within_1_mib() {
+    let shape = Shape { key_type: KeyType::U64, ends: Ends::Hashed, values: Values::Alike(7), table: CODED, ..PLAIN };
+    hold(&Shape { rows: 60_000, way: join_within(1 << 20), ..shape });
+}
+
+#[test]
+fn users_in_stores_of_little_memory() {
+    for (memory_bytes, rows) in [(1 << 20, 60_000), (16 << 20, 100_000), (32 << 20, 200_000)] {
+        hold(&Shape { prefix_bytes: 4, values: Values::Even(8), rows, way: store_of(memory_bytes), ..PLAIN });
+    }
+}
+
+#[test]
+fn urls_in_a_store_of_64_mib() {
+    hold(&Shape { prefix_bytes: 35, values: Values::Even(8), rows: 200_000, way: store_of(64 << 20), ..PLAIN });
+}
+
+#[test]
+fn dense_numbers_without_values_in_blocks_of_1_mib() {
+    for design in ["tuned", "coded", "btree"] {
+        let table = TableForm { design, block_bytes: Some(1 << 20), ..TABLE };
+        hold(&Shape { key_type: KeyType::U64, ends: Ends::Dense, rows: 1_200_000, table, ..PLAIN });
+    }
+}
+
+#[test]
+fn jittered_numbers_without_values_in_blocks_of_64_kib() {
+    let table = TableForm { block_bytes: Some(64 << 10), ..TABLE };
+    hold(&Shape { key_type: KeyType::U64, ends: Ends::Jittered, rows: 1_200_000, table, ..PLAIN });
+}
+
+#[test]
+fn wide_numbers_in_large_blocks() {
+    for block_bytes in [32 << 10, 256 << 10] {
+        let table = TableForm { design: "coded", block_bytes: Some(block_bytes), ..TABLE };
+        let shape = Shape { key_type: KeyType::U128, values: Values::Even(2), rows: 500_000, table, ..PLAIN };
+        hold(&Shape { ends: Ends::Dense, ..shape.clone() });
+        hold(&Shape { ends: Ends::Jittered, ..shape });
+    }
+}
+
+#[test]
+fn values_of_4000_bytes_in_the_largest_blocks() {
+    for block_bytes in [512 << 10, 1 << 20] {
+        let table = TableForm { block_bytes: Some(block_bytes), ..TABLE };
+        hold(&Shape { prefix_bytes: 10, values: Values::Even(4000), rows: 4_500, table, ..PLAIN });
+    }
+}
+
+/// Seeds of shapes that are drawn in each run, but for those that take longer than so many bytes of rows.
+const SAMPLE: (std::ops::Range<u64>, u64) = (0..80, 2 << 20);
+
+#[test]
+fn shapes_that_are_drawn() {
+    let (seeds, most_bytes) = SAMPLE;
+    let failures: Vec<String> = seeds
+        .filter(|&seed| Shape::of_seed(seed).bytes() <= most_bytes)
+        .filter_map(|seed| failure_of(seed, Effort::QUICK))
+        .collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// No more failures than this are of use in one run.
+const MOST_FAILURES: usize = 20;
+
+#[test]
+#[ignore = "long: 10 minutes"]
+fn shapes_that_are_drawn_for_as_long_as_is_said() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let (seconds, first) = (number("OGIVE_SHAPES_SECONDS"), number("OGIVE_SHAPES_SEED"));
+    // A seed alone is one case.
+    let seconds = seconds.unwrap_or(if first.is_some() { 0 } else { 600 }) as f64;
+    let (timer, mut failures, first) = (Timer::start(), Vec::new(), first.unwrap_or(SAMPLE.0.end));
+    let mut seed = first;
+    loop {
+        let case = Timer::start();
+        let failure = failure_of(seed, Effort::FULL);
+        let outcome = if failure.is_some() { "wrong" } else { "right" };
+        println!("seed {seed}: {outcome}, {:.1} s, {:.0} s in all", case.elapsed_s(), timer.elapsed_s());
+        failures.extend(failure);
+        seed += 1;
+        if timer.elapsed_s() >= seconds || failures.len() == MOST_FAILURES {
+            break;
+        }
+    }
+    assert!(failures.is_empty(), "of {} shapes:\n{}", seed - first, failures.join("\n\n"));
+}
+
+/// What is wrong with the shape of a seed, and how to see it again.
+fn failure_of(seed: u64, effort: Effort) -> Option<String> {
+    let shape = Shape::of_seed(seed);
+    println!("{shape:?}");
+    let checked = std::panic::catch_unwind(|| shape.check(effort).map_err(|failure| failure.to_string()));
+    let failure = checked.unwrap_or_else(|_| Err(format!("it panicked\n{shape:?}"))).err()?;
+    let command = format!("OGIVE_SHAPES_SEED={seed} cargo test -p ogive --test shapes -- --ignored --nocapture");
+    Some(format!("seed {seed}: {failure}\nrepeat it: {command}"))
+}

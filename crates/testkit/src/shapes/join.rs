@@ -1,0 +1,186 @@
+//! Rows that go through a join, whose output is a table.
+
+use super::check::{Answers, Effort, check_table, doing};
+use super::rows::Rows;
+use super::shape::{JoinForm, Relation, Shape};
+use ogive::io::{MemoryStorage, Storage};
+use ogive::join::{JoinKind, JoinOptions, Output, RecordShape, Source, join};
+use ogive::lsm::{Db, DbOptions, Durability};
+use ogive::table::{OpenOptions, Table, TableWriter};
+use std::sync::Arc;
+
+/// Joins the rows with some of their keys, and holds the table of the output against what it should be.
+pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort) -> Result<(), String> {
+    let right = some_of(rows, form.right_one_in);
+    let left_source = doing("the left relation", source(shape, form.relations.0, rows))?;
+    let right_source = doing("the right relation", source(shape, form.relations.1, &right))?;
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let output = Output::table(Arc::clone(&storage), "t", shape.write_options()?);
+    let options = JoinOptions {
+        kind: form.kind,
+        method: form.method,
+        memory_bytes: form.memory_bytes,
+        threads: form.threads,
+        spill: Some((Arc::new(MemoryStorage::new()), "spilled".to_owned())),
+        ..JoinOptions::default()
+    };
+    match join(&left_source, &right_source, output, &options) {
+        // Some methods cannot join some relations, or take more memory than there is; they say so.
+        Err(ogive::Error::InvalidArgument(_) | ogive::Error::ValueTooLarge { .. }) => return Ok(()),
+        outcome => doing("join", outcome.map(|_| ()))?,
+    }
+    let table = doing("open", Table::open(storage, "t", &OpenOptions::default()))?;
+    let joined = Joined::new(shape, form, rows, &right, &table)?;
+    let answers = Answers::with(&joined.rows, |row, value| joined.value(row, value));
+    check_table(&table, &answers, effort)
+}
+
+/// One key of so many, with values of its own.
+fn some_of(rows: &Rows, one_in: usize) -> Rows {
+    let mut some = rows.none_like(0x726f_7773);
+    let mut number = 0_usize;
+    for row in 0..rows.len() {
+        if row > 0 && rows.key(row) == rows.key(row - 1) {
+            continue;
+        }
+        if number.is_multiple_of(one_in.max(1)) {
+            some.push(rows.key(row));
+        }
+        number += 1;
+    }
+    some
+}
+
+fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<Source, ogive::Error> {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let mut value = Vec::new();
+    // A store has each key once.
+    let repeats = (1..rows.len()).any(|row| rows.key(row) == rows.key(row - 1));
+    match relation {
+        Relation::Unsorted => Ok(unsorted(shape, rows)),
+        Relation::Store if !repeats => {
+            let options = DbOptions { durability: Durability::Buffered, threads: 0, ..DbOptions::default() };
+            let db = Db::open_in(storage, &options)?;
+            for row in 0..rows.len() {
+                rows.value(row, &mut value);
+                db.insert(rows.key(row), &value)?;
+            }
+            Ok(Source::snapshot::<Vec<u8>>(&db.snapshot(), &db, ..))
+        }
+        Relation::Store | Relation::Table => {
+            let options = shape.write_options().map_err(ogive::Error::InvalidArgument)?;
+            let mut writer = TableWriter::create(Arc::clone(&storage), "t", options)?;
+            for row in 0..rows.len() {
+                rows.value(row, &mut value);
+                writer.append(rows.key(row), &value)?;
+            }
+            writer.finish()?;
+            Ok(Source::table(&Table::open(storage, "t", &OpenOptions::default())?))
+        }
+    }
+}
+
+/// Whether values of a relation are known to have one width.
+fn states_width(shape: &Shape, relation: Relation) -> bool {
+    let states = shape.table.states_value_width && shape.key_type.width().is_some();
+    states && relation != Relation::Store
+}
+
+fn unsorted(shape: &Shape, rows: &Rows) -> Source {
+    let stated = states_width(shape, Relation::Unsorted);
+    let record_shape = RecordShape {
+        name: "rows".into(),
+        key_type: shape.key_type,
+        value_bytes: shape.values.width().filter(|_| stated),
+        rows: rows.len() as u64,
+        bytes: rows.bytes(),
+    };
+    let (rows, order) = (Arc::new(rows.clone()), Arc::new(rows.shuffled()));
+    Source::unsorted(record_shape, move || {
+        let (rows, order) = (Arc::clone(&rows), Arc::clone(&order));
+        Box::new((0..rows.len()).map(move |at| {
+            let mut value = Vec::new();
+            rows.value(order[at], &mut value);
+            Ok((rows.key(order[at]).to_vec(), value))
+        }))
+    })
+}
+
+/// What a join must give.
+struct Joined<'a> {
+    rows: Rows,
+    /// For each row of the output the left row, and the right one if there is any.
+    origins: Vec<(usize, Option<usize>)>,
+    left: &'a Rows,
+    right: &'a Rows,
+    kind: JoinKind,
+    /// Whether values have one width, so that no length stands in front.
+    is_dense: bool,
+}
+
+impl<'a> Joined<'a> {
+    fn new(shape: &Shape, form: &JoinForm, left: &'a Rows, right: &'a Rows, table: &Table) -> Result<Self, String> {
+        let has_width = |relation| match relation {
+            // A store with repeats is a table here.
+            Relation::Store => false,
+            relation => states_width(shape, relation),
+        };
+        let repeats = (1..left.len()).any(|row| left.key(row) == left.key(row - 1));
+        let of_left = if repeats && form.relations.0 == Relation::Store { Relation::Table } else { form.relations.0 };
+        let is_dense = has_width(of_left) && (has_width(form.relations.1) || !form.kind.pairs());
+        let mut joined = Self { rows: left.none_like(0), origins: Vec::new(), left, right, kind: form.kind, is_dense };
+        for row in 0..left.len() {
+            let at = right.rank(left.key(row));
+            let partner = (at < right.len() && right.key(at) == left.key(row)).then_some(at);
+            let stays = match form.kind {
+                JoinKind::Inner | JoinKind::Semi => partner.is_some(),
+                JoinKind::Left => true,
+                JoinKind::Anti => partner.is_none(),
+            };
+            if stays {
+                joined.rows.push(left.key(row));
+                joined.origins.push((row, partner.filter(|_| form.kind.pairs())));
+            }
+        }
+        if !joined.is_dense && !joined.kind.pairs() {
+            // Whether the length of a left value that stands alone is written has changed once.
+            let first = doing("the first row", table.first())?;
+            let mut value = Vec::new();
+            if let (Some((_, found)), Some(&(row, _))) = (first, joined.origins.first()) {
+                left.value(row, &mut value);
+                joined.is_dense = value == found;
+            }
+        }
+        Ok(joined)
+    }
+
+    fn value(&self, row: usize, out: &mut Vec<u8>) {
+        let (left, partner) = self.origins[row];
+        let (mut value, mut other) = (Vec::new(), Vec::new());
+        self.left.value(left, &mut value);
+        if let Some(partner) = partner {
+            self.right.value(partner, &mut other);
+        } else if self.is_dense && self.kind == JoinKind::Left {
+            other.resize(value.len(), 0);
+        }
+        out.clear();
+        let flag = (self.kind == JoinKind::Left).then_some(u8::from(partner.is_some()));
+        if self.is_dense {
+            out.extend(flag);
+            out.extend_from_slice(&value);
+        } else {
+            put_varint(out, value.len());
+            out.extend_from_slice(&value);
+            out.extend(flag);
+        }
+        out.extend_from_slice(&other);
+    }
+}
+
+fn put_varint(out: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}

@@ -1,0 +1,273 @@
+//! What a shape is.
+
+use super::check::{Answers, Effort, check_table, doing};
+use super::choices::Choices;
+use super::rows::Rows;
+use super::values::Values;
+use super::{draw, join, store};
+use ogive::block::compress::Compression;
+use ogive::io::{MemoryStorage, Meter, Storage};
+use ogive::join::{JoinKind, Method};
+use ogive::lsm::Learning;
+use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, TableWriter, WriteOptions};
+use std::fmt;
+use std::sync::Arc;
+
+/// What tells keys apart behind the prefix that they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// A number in ten decimal digits.
+    Counting,
+    /// Sixteen random hexadecimal digits.
+    Hexadecimal,
+    /// The empty string, `a`, `aa`, `aaa` and so on.
+    Nested,
+    /// Paths of a few words.
+    Paths,
+    /// A number in ten digits, each some times.
+    Repeats,
+    /// Zero bytes, 0xff and some others, of any length.
+    Binary,
+    /// Eight digits, and behind them so many random bytes.
+    Tails(usize),
+    /// Numbers that follow each other.
+    Dense,
+    /// Numbers at distances that vary.
+    Jittered,
+    /// Numbers from anywhere.
+    Hashed,
+    /// Runs of dense numbers, far apart.
+    Clusters,
+    /// Numbers, each some times.
+    RepeatedNumbers,
+}
+
+/// How tables are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableForm {
+    /// The index that is asked for.
+    pub design: &'static str,
+    /// Size of blocks; `None` for what the tuner takes.
+    pub block_bytes: Option<u32>,
+    /// Whether the width of values is stated, so that records of keys of one width lie densely.
+    pub states_value_width: bool,
+    /// Whether blocks are compressed.
+    pub compressed: bool,
+    /// Whether there is a filter.
+    pub filtered: bool,
+}
+
+/// How rows go through a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreForm {
+    /// Memory of the store that writes.
+    pub memory_bytes: u64,
+    /// Memory of the store when it is opened again.
+    pub reopened_bytes: u64,
+    /// Size of a memtable.
+    pub memtable_bytes: u64,
+    /// Size of tables.
+    pub table_bytes: u64,
+    /// Size of the first level.
+    pub level_bytes: u64,
+    /// How many times as large the next one is.
+    pub level_factor: u32,
+    /// Values of this length go to value files.
+    pub separation_threshold: u64,
+    /// Which models tables get.
+    pub learning: Learning,
+    /// Threads of the store.
+    pub threads: usize,
+    /// One row of so many is ingested; 0 for none.
+    pub ingested_one_in: usize,
+    /// Whether rows come in the order of their keys.
+    pub sorted: bool,
+    /// How often all keys are written before, each time under a snapshot that stays.
+    pub earlier_versions: u64,
+    /// Whether the store is compacted before it is read.
+    pub compacted: bool,
+    /// Whether a checkpoint is made and read.
+    pub checkpointed: bool,
+}
+
+/// What a relation of a join is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// A table.
+    Table,
+    /// Rows in any order.
+    Unsorted,
+    /// A snapshot of a store.
+    Store,
+}
+
+/// How rows go through a join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinForm {
+    /// Memory of the join.
+    pub memory_bytes: u64,
+    /// Its method.
+    pub method: Method,
+    /// Its kind.
+    pub kind: JoinKind,
+    /// Its threads.
+    pub threads: usize,
+    /// What the left relation is, and the right one.
+    pub relations: (Relation, Relation),
+    /// The right relation has one key of so many of the left one.
+    pub right_one_in: usize,
+}
+
+/// How rows get into a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// By the writer of sorted rows.
+    Sorted,
+    /// By the writer of rows in any order, with so much memory for the sort.
+    Unsorted {
+        /// The memory.
+        sort_bytes: u64,
+    },
+    /// Through a store.
+    Store(StoreForm),
+    /// By a join, whose output is a table.
+    Join(JoinForm),
+}
+
+/// One case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// What the keys are said to be.
+    pub key_type: KeyType,
+    /// What tells them apart.
+    pub ends: Ends,
+    /// Bytes that keys share; none for numbers.
+    pub prefix_bytes: usize,
+    /// How many such prefixes there are.
+    pub prefixes: usize,
+    /// How many rows there are; fewer where the ends have no more.
+    pub rows: usize,
+    /// Their values.
+    pub values: Values,
+    /// What random ends and values depend on.
+    pub seed: u64,
+    /// How tables are laid out.
+    pub table: TableForm,
+    /// How the rows get into one.
+    pub way: Way,
+}
+
+impl Shape {
+    /// The shape of a seed, small or large.
+    pub fn of_seed(seed: u64) -> Self {
+        let mut choices = Choices::of_seed(seed);
+        let most_bytes = match choices.below(16) {
+            0..8 => 128 << 10,
+            8..14 => 3 << 20,
+            _ => 40 << 20,
+        };
+        draw::shape(&mut choices, most_bytes)
+    }
+
+    /// The shape that bytes spell, of so many bytes of rows at most.
+    pub fn of_bytes(bytes: &[u8], most_bytes: u64) -> Self {
+        draw::shape(&mut Choices::of_bytes(bytes), most_bytes)
+    }
+
+    /// Writes the rows as the shape says, and holds all answers against the sorted rows.
+    ///
+    /// # Errors
+    /// What was answered wrongly, or failed.
+    pub fn check(&self, effort: Effort) -> Result<(), ShapeFailure> {
+        let fail = |detail: String| ShapeFailure { shape: Box::new(self.clone()), detail };
+        let rows = Rows::new(self);
+        let checked = match &self.way {
+            Way::Sorted => self.check_sorted(&rows, effort),
+            Way::Unsorted { sort_bytes } => self.check_unsorted(&rows, *sort_bytes, effort),
+            Way::Store(form) => store::check(self, form, &rows, effort),
+            Way::Join(form) => join::check(self, form, &rows, effort),
+        };
+        checked.map_err(fail)
+    }
+
+    /// About how many bytes its rows take.
+    pub fn bytes(&self) -> u64 {
+        let end_bytes = match self.ends {
+            Ends::Nested => self.rows * 3 / 4,
+            Ends::Tails(bytes) => 8 + bytes,
+            Ends::Paths => 24,
+            _ => 10,
+        };
+        (self.rows * (self.prefix_bytes + end_bytes + self.values.mean_bytes())) as u64
+    }
+
+    /// The options of a table of this shape.
+    pub(super) fn write_options(&self) -> Result<WriteOptions, String> {
+        let width = self.values.width().filter(|_| self.table.states_value_width);
+        Ok(WriteOptions {
+            key_type: self.key_type,
+            value_width: width.map(|width| width as u32),
+            block_bytes: self.table.block_bytes,
+            design: self.table.design.parse().map_err(|error: ogive::Error| error.to_string())?,
+            compression: if self.table.compressed { Compression::Lz4 } else { Compression::None },
+            filter_bits_per_key: self.table.filtered.then_some(10),
+            ..WriteOptions::default()
+        })
+    }
+
+    fn check_sorted(&self, rows: &Rows, effort: Effort) -> Result<(), String> {
+        let meter = Meter::new(Arc::new(MemoryStorage::new()));
+        let storage: Arc<dyn Storage> = Arc::new(meter.clone());
+        let write = || {
+            let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
+            let mut writer = TableWriter::create(Arc::clone(&storage), "t", options)?;
+            let mut value = Vec::new();
+            for row in 0..rows.len() {
+                rows.value(row, &mut value);
+                writer.append(rows.key(row), &value)?;
+            }
+            let report = writer.finish()?;
+            Ok::<_, ogive::Error>((Table::open(Arc::clone(&storage), "t", &OpenOptions::default())?, report))
+        };
+        let (table, report) = doing("written sorted", write())?;
+        check_table(&table, &Answers::of(rows), effort)?;
+        // A writer whose index could not be proved writes the table once more: then answers are right, and a mistake is there.
+        let (written, file_bytes) = (meter.snapshot().writes.bytes, report.file_bytes);
+        if written > file_bytes + file_bytes / 2 + (1 << 16) {
+            return Err(format!("{written} bytes were written for a file of {file_bytes}: it was written twice"));
+        }
+        Ok(())
+    }
+
+    fn check_unsorted(&self, rows: &Rows, sort_bytes: u64, effort: Effort) -> Result<(), String> {
+        let storage = Arc::new(MemoryStorage::new());
+        let write = || {
+            let options = self.write_options().map_err(ogive::Error::InvalidArgument)?;
+            let mut writer = SortingWriter::create(storage.clone(), "t", options, sort_bytes)?;
+            let mut value = Vec::new();
+            for row in rows.shuffled() {
+                rows.value(row, &mut value);
+                writer.append(rows.key(row), &value)?;
+            }
+            writer.finish()?;
+            Table::open(storage.clone(), "t", &OpenOptions::default())
+        };
+        let table = doing("written unsorted", write())?;
+        check_table(&table, &Answers::of(rows), effort)
+    }
+}
+
+/// What went wrong with a shape.
+#[derive(Clone, Debug)]
+pub struct ShapeFailure {
+    shape: Box<Shape>,
+    detail: String,
+}
+
+impl fmt::Display for ShapeFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}\n{:?}", self.detail, self.shape)
+    }
+}
+
+impl std::error::Error for ShapeFailure {}
