@@ -5,8 +5,10 @@ use crate::input::{Input, InputOptions, TableInput, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
+use ogive::io::Storage;
 use ogive::table::{KeyType, Table, WriteOptions};
 use ogive::tune::DesignRequest;
+use std::sync::Arc;
 
 /// Where they come from.
 #[derive(Debug)]
@@ -31,6 +33,7 @@ impl<'a> Source<'a> {
         let storage = scratch.storage();
         let target = Target { storage: storage.clone(), name: "sorted".into(), options, memory_bytes };
         load(input, &target, "sorting", interrupt)?;
+        let storage: Arc<dyn Storage> = storage;
         let table = open_to_see(&storage, "sorted")?;
         Ok(Self::Table { scratch, table })
     }

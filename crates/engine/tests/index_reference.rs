@@ -6,7 +6,9 @@
 
 mod index_support;
 
-use index_support::{Change, Map, NAME, Numbers, assert_same, assert_same_at, empty, memory, nasty, open, options};
+use index_support::{
+    Change, Map, NAME, Numbers, assert_same, assert_same_at, empty, memory, nasty, open, open_in, options,
+};
 use ogive::Error;
 use ogive::index::{Index, IndexOptions, Key, Kind, OpenOptions, Payload};
 use ogive::io::Storage;
