@@ -86,7 +86,7 @@ fn hold(shape: &Shape) {
 
 #[test]
 fn prefixes_of_1000_bytes_in_tables() {
-    for (design, block_bytes) in [("tuned", None), ("coded", Some(4096)), ("tuned", Some(65536)), ("none", Some(512))] {
+    for (design, block_bytes) in [("tuned", None), ("coded", Some(4096)), ("tuned", Some(65536))] {
         let table = TableForm { design, block_bytes, ..TABLE };
         hold(&Shape { prefix_bytes: 1000, rows: 10_000, table, ..PLAIN });
     }
@@ -154,45 +154,63 @@ fn hashed_numbers_joined_within_1_mib() {
 
 #[test]
 fn users_in_stores_of_little_memory() {
-    for (memory_bytes, rows) in [(1 << 20, 60_000), (16 << 20, 100_000), (32 << 20, 200_000)] {
-        hold(&Shape { prefix_bytes: 4, values: Values::Even(8), rows, way: store_of(memory_bytes), ..PLAIN });
+    for (memory_bytes, seed) in [(1 << 20, 1), (4 << 20, 2)] {
+        let way = store_of(memory_bytes);
+        hold(&Shape { prefix_bytes: 4, values: Values::Even(8), rows: 60_000, seed, way, ..PLAIN });
     }
 }
 
 #[test]
 fn urls_in_a_store_of_64_mib() {
-    hold(&Shape { prefix_bytes: 35, values: Values::Even(8), rows: 200_000, way: store_of(64 << 20), ..PLAIN });
+    hold(&Shape { prefix_bytes: 35, values: Values::Even(8), rows: 60_000, way: store_of(64 << 20), ..PLAIN });
 }
 
 #[test]
 fn dense_numbers_without_values_in_blocks_of_1_mib() {
-    for design in ["tuned", "coded", "btree"] {
-        let table = TableForm { design, block_bytes: Some(1 << 20), ..TABLE };
-        hold(&Shape { key_type: KeyType::U64, ends: Ends::Dense, rows: 1_200_000, table, ..PLAIN });
-    }
-}
-
-#[test]
-fn jittered_numbers_without_values_in_blocks_of_64_kib() {
-    let table = TableForm { block_bytes: Some(64 << 10), ..TABLE };
-    hold(&Shape { key_type: KeyType::U64, ends: Ends::Jittered, rows: 1_200_000, table, ..PLAIN });
+    let table = TableForm { block_bytes: Some(1 << 20), ..TABLE };
+    hold(&Shape { key_type: KeyType::U64, ends: Ends::Dense, rows: 1_200_000, table, ..PLAIN });
 }
 
 #[test]
 fn wide_numbers_in_large_blocks() {
-    for block_bytes in [32 << 10, 256 << 10] {
-        let table = TableForm { design: "coded", block_bytes: Some(block_bytes), ..TABLE };
-        let shape = Shape { key_type: KeyType::U128, values: Values::Even(2), rows: 500_000, table, ..PLAIN };
-        hold(&Shape { ends: Ends::Dense, ..shape.clone() });
-        hold(&Shape { ends: Ends::Jittered, ..shape });
-    }
+    let table = TableForm { design: "coded", block_bytes: Some(256 << 10), ..TABLE };
+    let shape = Shape { key_type: KeyType::U128, ends: Ends::Dense, values: Values::Even(2), table, ..PLAIN };
+    hold(&Shape { rows: 500_000, ..shape });
 }
 
 #[test]
 fn values_of_4000_bytes_in_the_largest_blocks() {
-    for block_bytes in [512 << 10, 1 << 20] {
-        let table = TableForm { block_bytes: Some(block_bytes), ..TABLE };
-        hold(&Shape { prefix_bytes: 10, values: Values::Even(4000), rows: 4_500, table, ..PLAIN });
+    let table = TableForm { block_bytes: Some(1 << 20), ..TABLE };
+    hold(&Shape { prefix_bytes: 10, values: Values::Even(4000), rows: 4_500, table, ..PLAIN });
+}
+
+/// The shapes above at about the sizes at which they were met, and their like.
+#[test]
+#[ignore = "long: 5 minutes"]
+fn shapes_by_name_at_full_size() {
+    let numbers = Shape { key_type: KeyType::U64, rows: 3_000_000, ..PLAIN };
+    for (design, block_bytes) in [("tuned", 1 << 20), ("coded", 1 << 20), ("btree", 64 << 10), ("pgm:64", 64 << 10)] {
+        for ends in [Ends::Dense, Ends::Jittered, Ends::Clusters] {
+            let table = TableForm { design, block_bytes: Some(block_bytes), ..TABLE };
+            hold(&Shape { ends, table, ..numbers.clone() });
+        }
+    }
+    for block_bytes in [32 << 10, 1 << 20] {
+        for ends in [Ends::Dense, Ends::Jittered, Ends::Hashed] {
+            let table = TableForm { design: "coded", block_bytes: Some(block_bytes), ..TABLE };
+            let shape = Shape { key_type: KeyType::U128, values: Values::Even(2), rows: 1_500_000, ..PLAIN };
+            hold(&Shape { ends, table, ..shape });
+        }
+    }
+    for (prefix_bytes, memory_bytes) in [(4, 1 << 20), (4, 16 << 20), (4, 32 << 20), (35, 64 << 20), (64, 4 << 20)] {
+        let way = store_of(memory_bytes);
+        hold(&Shape { prefix_bytes, values: Values::Even(8), rows: 300_000, way, ..PLAIN });
+        hold(&Shape { prefix_bytes, ends: Ends::Hexadecimal, rows: 200_000, way, ..PLAIN });
+    }
+    for ends in [Ends::Dense, Ends::Hashed] {
+        let shape = Shape { ends, values: Values::Alike(7), rows: 600_000, table: CODED, ..numbers.clone() };
+        hold(&Shape { way: join_within(1 << 20), ..shape.clone() });
+        hold(&Shape { way: join_within(256 << 20), ..shape });
     }
 }
 

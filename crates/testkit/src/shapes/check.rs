@@ -15,10 +15,20 @@ pub struct Effort {
 
 impl Effort {
     /// For tests that run each time.
-    pub const QUICK: Self = Self { gets: 10_000, places: 100 };
+    pub const QUICK: Self = Self { gets: 3_000, places: 60 };
     /// Every key.
     pub const FULL: Self = Self { gets: usize::MAX, places: 1500 };
+
+    /// As much less as makes look-ups that read so many bytes each read no more than some hundred MiB in all.
+    pub(super) fn where_each_reads(self, bytes: u64) -> Self {
+        let most = (READ_IN_ALL_BYTES / bytes.max(1)) as usize;
+        // At each place there are some look-ups and scans.
+        Self { gets: self.gets.min(most.max(16)), places: self.places.min((most / 16).max(4)) }
+    }
 }
+
+/// See [`Effort::where_each_reads`].
+const READ_IN_ALL_BYTES: u64 = 256 << 20;
 
 /// About `most` rows of so many from end to end, the first and the last among them.
 pub(super) fn spread(most: usize, rows: usize) -> impl Iterator<Item = usize> {

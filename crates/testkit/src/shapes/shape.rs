@@ -181,6 +181,8 @@ impl Shape {
     pub fn check(&self, effort: Effort) -> Result<(), ShapeFailure> {
         let fail = |detail: String| ShapeFailure { shape: Box::new(self.clone()), detail };
         let rows = Rows::new(self);
+        // Without an index, each look-up reads all that there is.
+        let effort = if self.table.design == "none" { effort.where_each_reads(rows.bytes()) } else { effort };
         let checked = match &self.way {
             Way::Sorted => self.check_sorted(&rows, effort),
             Way::Unsorted { sort_bytes } => self.check_unsorted(&rows, *sort_bytes, effort),
