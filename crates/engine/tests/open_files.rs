@@ -81,7 +81,7 @@ fn work_with(tables: u64) {
     db.insert(u64::MAX.to_be_bytes(), "last").unwrap();
     db.remove(u64::MAX.to_be_bytes()).unwrap();
     db.compact().unwrap();
-    assert!(db.tables().len() < tables as usize / 4, "{}", db.tables().len());
+    assert!(db.tables().len() < tables as usize / 2, "{}", db.tables().len());
     assert_eq!(before.map(Result::unwrap).count() as u64, tables * RECORDS - 1);
     drop(snapshot);
     check(&db, tables);

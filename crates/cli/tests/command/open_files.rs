@@ -39,5 +39,5 @@ fn a_store_of_more_tables_than_handles_works() {
         run(&["get", copy, "k040"]).prints("v40\n");
     }
     // What cannot work says which limit to raise.
-    with_handles(&folder, 5, &["db", "get", "s", "k001"]).exits_with_error().complains_of("ulimit -n");
+    with_handles(&folder, 5, &["db", "put", "s", "k001", "v1"]).exits_with_error().complains_of("ulimit -n");
 }

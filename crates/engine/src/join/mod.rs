@@ -33,6 +33,8 @@ mod stored;
 mod stretch;
 mod task;
 #[cfg(test)]
+mod thread_tests;
+#[cfg(test)]
 mod trial;
 mod work;
 
