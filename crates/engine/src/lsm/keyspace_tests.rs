@@ -45,14 +45,14 @@ fn views(db: &Db) -> Vec<(Arc<Tree>, Arc<View>)> {
     trees.into_iter().map(|tree| (Arc::clone(&tree), tree.view.get())).collect()
 }
 
-/// Writes, flushes, compactions and collection in the first keyspace.
+/// Writes, flushes and compactions in the first keyspace.
 fn work(db: &Db) {
-    for number in 0..300_u32 {
-        db.insert((number % 40).to_be_bytes(), vec![number as u8; 90 + number as usize % 40]).unwrap();
+    for number in 0..60_u32 {
+        db.insert((number % 20).to_be_bytes(), vec![number as u8; 90 + number as usize % 40]).unwrap();
     }
     db.flush().unwrap();
     let activity = db.activity();
-    assert!(activity.flushes > 5 && activity.compactions > 2 && activity.moved_value_bytes > 0, "{activity:?}");
+    assert!(activity.flushes > 5 && activity.compactions > 2 && activity.value_bytes > 0, "{activity:?}");
 }
 
 #[test]
