@@ -26,16 +26,17 @@ const MOST_FAULTS: usize = 10;
 /// A call, which gets the store and a table to be taken in.
 type Call = fn(&Db, &Arc<dyn Storage>) -> Result<()>;
 
-/// Calls, and the files in which a failed write may leave the change whole.
+/// Calls, and the files in which a failed write may leave the change whole. A manifest has its later name only once it is whole, and tells
+/// the earlier one in errors.
 const CALLS: [(&str, Call, &[&str]); 11] = [
     ("insert", |db, _| db.insert("kk", [7; 300]), &["log", "values"]),
     ("remove_range", |db, _| db.remove_range("a".."n"), &["log"]),
     ("batch", |db, _| batch(db), &["log", "values"]),
     ("compare_and_swap", |db, _| db.compare_and_swap("absent", None, Some(b"swapped")).map(|_| ()), &["log"]),
     ("insert_stream", |db, _| db.insert_stream("k", &mut &[3; 3000][..]), &["log", "values"]),
-    ("ingest", |db, files| db.ingest_from(&[(Arc::clone(files), "t".to_owned())]).map(|_| ()), &["manifest"]),
-    ("keyspace", |db, _| db.keyspace("new").map(|_| ()), &["manifest"]),
-    ("drop_keyspace", |db, _| db.drop_keyspace("other").map(|_| ()), &["manifest"]),
+    ("ingest", |db, files| db.ingest_from(&[(Arc::clone(files), "t".to_owned())]).map(|_| ()), &["manifest", "new"]),
+    ("keyspace", |db, _| db.keyspace("new").map(|_| ()), &["manifest", "new"]),
+    ("drop_keyspace", |db, _| db.drop_keyspace("other").map(|_| ()), &["manifest", "new"]),
     ("persist", |db, _| db.persist(), &[]),
     ("flush", |db, _| db.flush(), &[]),
     ("compact", |db, _| db.compact(), &[]),
@@ -127,13 +128,13 @@ fn is_of(error: &Error, kinds: &[&str]) -> bool {
 #[test]
 fn after_an_error_nothing_has_happened_but_what_the_call_documents() {
     let (image, files) = (made(), table());
+    let (mut failures, mut survived) = (0, 0);
     for (name, call, undecided) in CALLS {
         let (_, injector, db) = opened(&image);
         let before = contents(&db);
         injector.clear();
         call(&db, &files).unwrap();
         let after = contents(&db);
-        let compactions = db.activity().compactions;
         let (mut failed, mut faults) = (0, 0);
         for operation in Operation::ALL {
             // Of many calls, those at either end and some between.
@@ -163,9 +164,13 @@ fn after_an_error_nothing_has_happened_but_what_the_call_documents() {
                 }
             }
         }
-        let is_writing = !matches!(name, "keyspace" | "drop_keyspace" | "persist");
-        assert!(faults > 2 && (!is_writing || (failed > 1 && compactions > 0)), "{name}: {faults} faults");
+        assert!(faults > 1, "{name}: {faults} faults");
+        (failures, survived) = (failures + failed, survived + faults - failed);
     }
+    assert!(
+        failures > 50 && survived > 20,
+        "{failures} failed, {survived} happened though work that they made due failed"
+    );
 }
 
 /// Opening is done when the store is: what a compaction meets that is due then is told to who writes.

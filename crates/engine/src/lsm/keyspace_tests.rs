@@ -72,6 +72,7 @@ fn writes_flushes_and_compactions_touch_nothing_of_keyspaces_that_are_not_writte
         for (tree, view) in &before {
             assert!(Arc::ptr_eq(view, &tree.view.get()), "the view of {} was replaced", tree.name);
         }
+        db.core().work_after_write();
         // What such a view holds does not keep files that the store has removed.
         let shared = db.core().shared.lock();
         let held = before.iter().map(|(_, view)| view.values.0.len()).max().unwrap();
