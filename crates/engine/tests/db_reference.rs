@@ -2,14 +2,17 @@
 //! Method: a state machine. Random operations go to a store and to a model of it, and all answers are compared: single writes, batches over
 //! many keyspaces, range removals, compare-and-swap, streams, ingested tables, look-ups, ranges from both ends, snapshots; with flushes, compactions,
 //! collection of values, keyspaces that come and go, clean closes, checkpoints, and images of the folder taken while it is open. Memory and
-//! tables are so small that all of it happens often. Without background threads each run is the same.
+//! tables are so small that all of it happens often. Each opening has other options, all of them drawn. Without background threads each
+//! run is the same.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod db_model;
+mod db_options;
 mod db_support;
 
 use db_model::{Space, Value, bounds, key};
+use db_options::{Told, drawn};
 use ogive::Error;
 use ogive::block::Slice;
 use ogive::io::{MemoryStorage, Storage};
@@ -31,7 +34,11 @@ fn space(random: &mut Random) -> &'static str {
 /// A store and its model.
 struct World {
     storage: MemoryStorage,
+    /// Those that the drawn ones lie around, those that were drawn, and what draws them.
+    usual: DbOptions,
     options: DbOptions,
+    draws: Random,
+    told: Told,
     db: Option<Db>,
     handles: BTreeMap<&'static str, Keyspace>,
     spaces: BTreeMap<&'static str, Space>,
@@ -61,7 +68,10 @@ impl World {
     fn new(seed: u64, keys: u64, options: DbOptions) -> Self {
         let mut world = Self {
             storage: MemoryStorage::new(),
+            usual: options.clone(),
             options,
+            draws: Random::new(seed.wrapping_mul(1_000_003)),
+            told: Told { test: "db_reference", seed, drawn: Vec::new() },
             db: None,
             handles: BTreeMap::new(),
             spaces: BTreeMap::new(),
@@ -78,6 +88,7 @@ impl World {
     }
 
     fn open(&mut self) {
+        self.told.drawn.push(self.options.clone());
         let storage: Arc<dyn Storage> = Arc::new(self.storage.clone());
         let db = db_support::open_or_raise(&storage, &self.options);
         for name in SPACES {
@@ -394,6 +405,7 @@ impl World {
         } else {
             drop(db);
         }
+        self.options = drawn(&mut self.draws, &self.usual);
         self.open();
         for space in self.spaces.values_mut() {
             space.forget();

@@ -43,7 +43,9 @@ impl HeaderKind {
             return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: self.version });
         }
         let notes = [word(&bytes, 32), word(&bytes, 40)];
-        Ok((bytes == self.encode(owner, number, notes)).then_some(notes))
+        // Older versions have the same header.
+        let kind = Self { version: version.clamp(1, self.version), ..self };
+        Ok((bytes == kind.encode(owner, number, notes)).then_some(notes))
     }
 
     /// The owner that a file says it has, where nobody else knows; `None` where it does not begin with a sound header.

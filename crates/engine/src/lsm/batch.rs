@@ -102,8 +102,8 @@ impl Operations {
             Bound::Unbounded => Ok(()),
         });
         let (start, end) = half_open(range);
-        if start < end || checked.is_err() {
-            self.push_checked(keyspace, checked, Action::RemoveRange, &start, &end);
+        if end.as_ref().is_none_or(|end| start < *end) || checked.is_err() {
+            self.push_checked(keyspace, checked, Action::RemoveRange, &start, &end.unwrap_or_default());
         }
     }
 
@@ -122,8 +122,8 @@ pub(super) fn check_key(keyspace: &Keyspace, key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A range of keys as its first key and the first key behind it.
-fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Vec<u8>) {
+/// A range of keys as its first key and the first key behind it, if there is one.
+fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Option<Vec<u8>>) {
     let behind = |key: &[u8]| [key, &[0]].concat();
     let start = match range.start_bound() {
         Bound::Unbounded => Vec::new(),
@@ -131,10 +131,9 @@ fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Vec<u8>) 
         Bound::Excluded(key) => behind(key.as_ref()),
     };
     let end = match range.end_bound() {
-        // No key is as long, so none lies behind it.
-        Bound::Unbounded => vec![0xff; MAX_KEY_BYTES + 1],
-        Bound::Included(key) => behind(key.as_ref()),
-        Bound::Excluded(key) => key.as_ref().to_vec(),
+        Bound::Unbounded => None,
+        Bound::Included(key) => Some(behind(key.as_ref())),
+        Bound::Excluded(key) => Some(key.as_ref().to_vec()),
     };
     (start, end)
 }

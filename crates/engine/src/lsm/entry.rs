@@ -54,7 +54,7 @@ const REMOVE_RANGE_TAG: u8 = 3;
 pub(crate) enum Action {
     /// Adds an entry.
     Put(Kind),
-    /// Removes all keys from `key` up to, and without, `value`.
+    /// Removes all keys from `key` up to, and without, `value`; all from `key` on where `value` is empty.
     RemoveRange,
 }
 

@@ -46,7 +46,10 @@ impl LevelTables {
         let (first, last) = (largest(tables.first()), largest(tables.last()));
         let length = first.iter().zip(&last).take_while(|(one, other)| one == other).count();
         let shared = first.get(..length).unwrap_or_default().to_vec();
-        let numbers = tables.iter().map(|table| number_of(table.meta.largest.get(length..).unwrap_or_default()));
+        let numbers = tables.iter().map(|table| match table.meta.is_endless() {
+            true => u64::MAX,
+            false => number_of(table.meta.largest.get(length..).unwrap_or_default()),
+        });
         let with_removals = tables.iter().filter(|table| table.meta.has_range_removals);
         let removals = with_removals.map(|table| Arc::clone(&table.removals)).collect();
         Self { numbers: numbers.collect(), shared, removals, tables, model: OnceLock::new() }

@@ -21,7 +21,7 @@ use crate::log::{BODY_BYTES_MAX, Commit, Entry, RecordWriter, Records, Visit, re
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEWAL", version: 1 };
+const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEWAL", version: 2 };
 
 /// Kind of the records that a group consists of.
 const GROUP_KIND: u8 = 1;

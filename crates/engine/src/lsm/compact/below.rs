@@ -47,11 +47,11 @@ impl Below {
         })
     }
 
-    /// Whether no older entry can have a key from `start` up to, and without, `end`.
+    /// Whether no older entry can have a key from `start` up to, and without, `end`; an empty one is none.
     pub(crate) fn is_range_free(&self, start: &[u8], end: &[u8]) -> bool {
         self.runs.iter().all(|run| {
             let at = run.tables.partition_point(|table| table.ends_before(start));
-            run.tables.get(at).is_none_or(|table| table.smallest.as_slice() >= end)
+            run.tables.get(at).is_none_or(|table| !end.is_empty() && table.smallest.as_slice() >= end)
         })
     }
 }

@@ -247,7 +247,7 @@ impl Growing {
             if is_empty || start < meta.smallest.as_slice() {
                 meta.smallest = start.to_vec();
             }
-            if is_empty || end > meta.largest.as_slice() {
+            if is_empty || end.is_empty() || end > meta.largest.as_slice() {
                 (meta.largest, meta.largest_excluded) = (end.to_vec(), true);
             }
             meta.has_range_removals = true;

@@ -1,7 +1,7 @@
 //! Which entries and range removals outlive a compaction.
 
 use super::super::entry::{Entry, Kind, Sequence};
-use super::super::removals::Removals;
+use super::super::removals::{Removals, reaches};
 use super::below::Below;
 
 /// What becomes of an entry.
@@ -100,7 +100,7 @@ impl<'a> Retain<'a> {
         let surviving = self.removals.iter().filter(|removal| {
             let stripe = self.stripe_of(removal.sequence);
             let is_shadowed = before.is_some_and(|(start, end, its_stripe)| {
-                its_stripe == stripe && *start == *removal.start && *end >= *removal.end
+                its_stripe == stripe && *start == *removal.start && reaches(end, &removal.end)
             });
             let is_idle = stripe == oldest && self.below.is_range_free(&removal.start, &removal.end);
             let stays = !is_shadowed && !is_idle;

@@ -45,7 +45,8 @@ fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
         assert!(file.may_hold(&version.key));
     }
     for removal in &removals {
-        assert!(*removal.end <= *meta.largest && *removal.start >= *meta.smallest);
+        let is_ended = meta.is_endless() || (!removal.end.is_empty() && *removal.end <= *meta.largest);
+        assert!(is_ended && *removal.start >= *meta.smallest);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Range removals as bytes: the property "range-removals" of tables.
 //!
 //! `count | count times (length of start | start | length of end | end | sequence number)`, all numbers as varints, by start, then newest first.
+//! An empty end is none: all keys from the start on are removed.
 
-use super::set::{Removal, Removals};
+use super::set::{Removal, Removals, is_ended};
 use crate::lsm::entry::{MAX_SEQUENCE, put_varint, take_varint};
 
-/// Least bytes of a removal: an empty start, an end of one byte, a sequence number, and two lengths.
-const LEAST_BYTES: u64 = 4;
+/// Least bytes of a removal: an empty start, no end, a sequence number, and two lengths.
+const LEAST_BYTES: u64 = 3;
 
 impl Removals {
     /// All of them as bytes; nothing for none.
@@ -47,7 +48,7 @@ impl Removals {
 fn take_removal(bytes: &[u8], at: &mut usize) -> Option<Removal> {
     let (start, end) = (take_key(bytes, at)?, take_key(bytes, at)?);
     let sequence = take_varint(bytes, at).filter(|&sequence| sequence <= MAX_SEQUENCE)?;
-    (start < end).then(|| Removal { start: start.into(), end: end.into(), sequence })
+    (!is_ended(end, start)).then(|| Removal::new(start, end, sequence))
 }
 
 fn take_key<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {

@@ -9,4 +9,4 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use set::Removals;
+pub(crate) use set::{Removals, known_end, reaches};

@@ -33,6 +33,8 @@ impl Pieces {
             Self { bytes: bytes_of(&removals), removals, ends: Vec::new(), first: Vec::new(), sequences: Vec::new() };
         let mut ends: Vec<(u32, bool)> =
             (0..pieces.removals.len() as u32).flat_map(|i| [(i, false), (i, true)]).collect();
+        // The last piece has no end.
+        ends.retain(|&(removal, is_end)| !is_end || !pieces.removals[removal as usize].end.is_empty());
         ends.sort_by(|&one, &other| pieces.end(one).cmp(pieces.end(other)));
         ends.dedup_by(|one, other| pieces.end(*one) == pieces.end(*other));
         pieces.ends = ends;
@@ -61,7 +63,8 @@ impl Pieces {
     fn each(&self, leaves: usize, mut visit: impl FnMut(usize, Sequence)) {
         for removal in &self.removals {
             let place = |key: &[u8]| leaves + self.ends.partition_point(|&end| self.end(end) < key);
-            let (mut from, mut to) = (place(&removal.start), place(&removal.end));
+            let end = if removal.end.is_empty() { leaves + self.ends.len() } else { place(&removal.end) };
+            let (mut from, mut to) = (place(&removal.start), end);
             while from < to {
                 if from % 2 == 1 {
                     visit(from, removal.sequence);

@@ -2,13 +2,15 @@
 
 use super::pieces::Pieces;
 use crate::lsm::entry::Sequence;
+use crate::table::MAX_KEY_BYTES;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 /// So many removals are looked through one by one; more of them become a run.
 const RECENT: usize = 16;
 
-/// A removal of all keys from `start` up to, and without, `end` that are older than it.
+/// A removal of all keys from `start` up to, and without, `end` that are older than it. An empty `end` is none: nothing would lie before
+/// it, so that no other removal has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Removal {
     pub(crate) start: Box<[u8]>,
@@ -17,9 +19,18 @@ pub(crate) struct Removal {
 }
 
 impl Removal {
+    pub(super) fn new(start: &[u8], end: &[u8], sequence: Sequence) -> Self {
+        Self { start: start.into(), end: known_end(end).into(), sequence }
+    }
+
     /// Whether `key` lies in the range.
     pub(crate) fn covers(&self, key: &[u8]) -> bool {
-        *self.start <= *key && *key < *self.end
+        *self.start <= *key && !is_ended(&self.end, key)
+    }
+
+    /// Whether the range has no keys.
+    fn is_empty(&self) -> bool {
+        is_ended(&self.end, &self.start)
     }
 
     /// Bytes of memory.
@@ -27,6 +38,27 @@ impl Removal {
         // The counts of the handle stand in front of it.
         (self.start.len() + self.end.len() + size_of::<Self>() + 2 * size_of::<usize>()) as u64
     }
+}
+
+/// Whether a range with this end ends at or before `key`.
+pub(super) fn is_ended(end: &[u8], key: &[u8]) -> bool {
+    !end.is_empty() && end <= key
+}
+
+/// The end of a range: none, too, for what early versions wrote in its stead, behind which no key lies.
+pub(crate) fn known_end(end: &[u8]) -> &[u8] {
+    let is_none = end.len() > MAX_KEY_BYTES && end.iter().all(|&byte| byte == u8::MAX);
+    if is_none { &[] } else { end }
+}
+
+/// The lesser of two ends of ranges.
+fn lesser_end<'a>(one: &'a [u8], other: &'a [u8]) -> &'a [u8] {
+    if !other.is_empty() && (one.is_empty() || other < one) { other } else { one }
+}
+
+/// Whether a range with the end `one` goes as far as one with the end `other`.
+pub(crate) fn reaches(one: &[u8], other: &[u8]) -> bool {
+    lesser_end(one, other) == other
 }
 
 /// Range removals, in any number and however they lie. A clone costs little, and neither changes with the other.
@@ -49,16 +81,16 @@ impl Removals {
     }
 
     fn of_shared(mut removals: Vec<Arc<Removal>>) -> Self {
-        removals.retain(|removal| removal.start < removal.end);
+        removals.retain(|removal| !removal.is_empty());
         if removals.len() < RECENT {
             return Self { runs: Vec::new(), recent: removals };
         }
         Self { runs: vec![Arc::new(Pieces::new(removals))], recent: Vec::new() }
     }
 
-    /// Adds the removal of `start..end`, unless it is empty.
+    /// Adds the removal of `start..end`, unless it is empty; of `start..` where `end` is empty.
     pub(crate) fn add(&mut self, start: &[u8], end: &[u8], sequence: Sequence) {
-        self.add_shared(Arc::new(Removal { start: start.into(), end: end.into(), sequence }));
+        self.add_shared(Arc::new(Removal::new(start, end, sequence)));
     }
 
     /// Adds all of `others`.
@@ -73,7 +105,7 @@ impl Removals {
     }
 
     fn add_shared(&mut self, removal: Arc<Removal>) {
-        if removal.start >= removal.end {
+        if removal.is_empty() {
             return;
         }
         self.recent.push(removal);
@@ -96,11 +128,14 @@ impl Removals {
 
     /// What of them lies between `from` and, exclusively, `to`.
     pub(crate) fn clip(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Self {
+        if to.is_some_and(<[u8]>::is_empty) {
+            return Self::new();
+        }
         let clipped = self.shared().filter_map(|removal| {
             let start = from.map_or(&*removal.start, |from| from.max(&removal.start));
-            let end = to.map_or(&*removal.end, |to| to.min(&removal.end));
+            let end = lesser_end(&removal.end, to.unwrap_or_default());
             let is_whole = start.len() == removal.start.len() && end.len() == removal.end.len();
-            match (start < end, is_whole && *start == *removal.start && *end == *removal.end) {
+            match (!is_ended(end, start), is_whole && *start == *removal.start && *end == *removal.end) {
                 (false, _) => None,
                 (true, true) => Some(Arc::clone(removal)),
                 (true, false) => {
@@ -131,10 +166,13 @@ impl Removals {
         self.runs.iter().flat_map(|run| run.removals()).chain(&self.recent)
     }
 
-    /// The least key of all ranges, and the key that all of them end at or before.
+    /// The least key of all ranges, and the key that all of them end at or before; an empty one where there is none.
     pub(crate) fn bounds(&self) -> Option<(&[u8], &[u8])> {
         let start = self.shared().map(|removal| &*removal.start).min()?;
-        let end = self.shared().map(|removal| &*removal.end).max()?;
+        let end = self
+            .shared()
+            .map(|removal| &*removal.end)
+            .reduce(|one, other| if reaches(one, other) { one } else { other })?;
         Some((start, end))
     }
 

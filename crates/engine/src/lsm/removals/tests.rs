@@ -1,18 +1,23 @@
 //! Range removals hold what a list of them holds that is searched from end to end.
 
-use super::Removals;
 use super::set::Removal;
-use crate::lsm::entry::MAX_SEQUENCE;
+use super::{Removals, known_end};
+use crate::io::{MemoryStorage, Storage};
+use crate::lsm::entry::{MAX_SEQUENCE, put_varint};
+use crate::lsm::{Db, DbOptions};
+use crate::table::MAX_KEY_BYTES;
 use ogive_testkit::Random;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn key() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(0..4_u8, 0..4)
 }
 
 fn removals() -> impl Strategy<Value = Vec<Removal>> {
-    let removal = (key(), key(), 1..60_u64).prop_map(|(one, other, sequence)| {
+    let removal = (key(), key(), 1..60_u64, 0..5_u8).prop_map(|(one, other, sequence, endless)| {
         let (start, end) = if one <= other { (one, other) } else { (other, one) };
+        let end = if endless == 0 { Vec::new() } else { end };
         Removal { start: start.into(), end: end.into(), sequence }
     });
     proptest::collection::vec(removal, 0..80)
@@ -85,7 +90,10 @@ proptest! {
     #[test]
     fn any_bytes_are_decoded_or_refused(bytes: Vec<u8>) {
         if let Some(removals) = Removals::decode(&bytes) {
-            prop_assert!(removals.iter().all(|removal| removal.start < removal.end && removal.sequence <= MAX_SEQUENCE));
+            let is_sound = |removal: &Removal| {
+                (removal.end.is_empty() || removal.start < removal.end) && removal.sequence <= MAX_SEQUENCE
+            };
+            prop_assert!(removals.iter().all(is_sound));
         }
     }
 }
@@ -128,4 +136,90 @@ fn many_removals_are_added_in_little_time() {
         assert_eq!(removals.covering(&(3 * i + 1).to_be_bytes(), u64::MAX), u64::from(i) + 1);
         assert_eq!(removals.covering(&(3 * i + 2).to_be_bytes(), u64::MAX), 0);
     }
+}
+
+/// Early versions wrote an end behind all keys.
+#[test]
+fn an_end_behind_all_keys_is_none() {
+    let early = vec![0xff; MAX_KEY_BYTES + 1];
+    let removals = added(&[Removal { start: b"k".as_slice().into(), end: early.clone().into(), sequence: 7 }]);
+    assert!(removals.memory_bytes() < 200 && removals.encode().len() < 10, "{removals:?}");
+    assert_eq!((removals.covering(&early, 9), removals.covering(b"j", 9)), (7, 0));
+    let mut bytes = vec![1, 1, b'k'];
+    put_varint(&mut bytes, early.len() as u64);
+    bytes.extend_from_slice(&early);
+    bytes.push(7);
+    assert_eq!(Removals::decode(&bytes), Some(removals));
+    // The least range up to the longest key that has one behind it ends there, and is no other.
+    let shorter = [vec![0xff; MAX_KEY_BYTES], vec![0]].concat();
+    assert_eq!(known_end(&shorter), shorter);
+}
+
+/// To remove all keys from one on costs what to remove any range does: in the log, in memory, in tables and in the manifest.
+#[test]
+fn a_removal_without_an_end_takes_a_few_bytes_everywhere() {
+    let memory = MemoryStorage::new();
+    let options = DbOptions { threads: 0, ..DbOptions::default() };
+    let open = || Db::open_in(Arc::new(memory.clone()), &options).unwrap();
+    let files = || {
+        let names = memory.list().unwrap().into_iter();
+        names.map(|name| memory.content(&name).unwrap().len()).sum::<usize>()
+    };
+    let db = open();
+    let mut batch = db.batch();
+    batch.remove_range(&db, b"k".as_slice()..).remove_range::<&[u8]>(&db, ..);
+    assert!(batch.byte_len() <= 16, "{} bytes", batch.byte_len());
+    drop(batch);
+    for number in 0..100_u32 {
+        db.insert(number.to_be_bytes(), "old").unwrap();
+    }
+    let snapshot = db.snapshot();
+    let before = (db.stats().memtable_bytes, db.activity().log_bytes);
+    for number in 0..4_000_u32 {
+        match number % 2 {
+            0 => db.remove_range::<&[u8]>(..).unwrap(),
+            _ => db.remove_range(10_u32.to_be_bytes()..).unwrap(),
+        }
+    }
+    let taken = (db.stats().memtable_bytes - before.0, db.activity().log_bytes - before.1);
+    assert!(taken.0 < 4_000 * 400 && taken.1 < 4_000 * 40, "{taken:?} bytes of memory and log");
+    assert_eq!(db.iter().count(), 0);
+    db.insert(50_u32.to_be_bytes(), "new").unwrap();
+    let check = |db: &Db| {
+        let found: Vec<_> = db.iter().map(|record| record.unwrap().0.to_vec()).collect();
+        assert_eq!(found, [50_u32.to_be_bytes()]);
+        assert_eq!(db.get(99_u32.to_be_bytes()).unwrap(), None);
+        assert_eq!(db.get([0xff; 300]).unwrap(), None);
+    };
+    check(&db);
+    db.flush().unwrap();
+    check(&db);
+    assert_eq!(snapshot.range::<&[u8]>(&db, ..).count(), 100);
+    let logs = 2 * taken.1 as usize;
+    assert!(files() < logs + (256 << 10), "{} bytes of files", files());
+    // Newer tables above and below it, and others beside it.
+    for number in 200..300_u32 {
+        db.insert(number.to_be_bytes(), "later").unwrap();
+    }
+    db.remove_range(200_u32.to_be_bytes()..).unwrap();
+    db.flush().unwrap();
+    check(&db);
+    drop(snapshot);
+    db.compact().unwrap();
+    check(&db);
+    assert!(db.verify(&mut |_, _| {}).unwrap().is_sound());
+    db.close().unwrap();
+    check(&open());
+}
+
+#[test]
+fn a_range_that_ends_at_the_empty_key_has_no_keys() {
+    let db = Db::open_in(Arc::new(MemoryStorage::new()), &DbOptions { threads: 0, ..DbOptions::default() }).unwrap();
+    db.insert("", "here").unwrap();
+    db.insert("a", "here").unwrap();
+    db.remove_range(..b"".as_slice()).unwrap();
+    db.remove_range(b"a".as_slice()..b"".as_slice()).unwrap();
+    assert_eq!(db.iter().count(), 2);
+    db.remove_range(..=b"".as_slice()).unwrap();
+    assert_eq!(db.iter().count(), 1);
 }

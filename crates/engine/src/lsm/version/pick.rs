@@ -2,7 +2,7 @@
 
 use super::job::{Job, Reason};
 use super::levels::{LEVELS, Levels};
-use super::span::{KeyBounds, Span};
+use super::span::{End, KeyBounds, Span};
 use super::state::State;
 use super::table::TableMeta;
 use super::targets::Targets;
@@ -504,8 +504,7 @@ fn cost_of_merging(levels: &Levels, level: usize, table: &TableMeta) -> u64 {
 }
 
 fn covers(outer: &Span, inner: &Span) -> bool {
-    let end = |span: &Span| (span.largest.clone(), !span.largest_excluded);
-    outer.smallest <= inner.smallest && end(inner) <= end(outer)
+    outer.smallest <= inner.smallest && inner.end() <= outer.end()
 }
 
 /// The tables that share keys with `start`, directly or through each other, in their order.
@@ -525,7 +524,7 @@ fn groups(levels: &Levels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
     let mut tables: Vec<(usize, usize, &Arc<TableMeta>)> =
         levels.iter().enumerate().map(|(place, (level, table))| (place, level, table)).collect();
     tables.sort_by(|one, other| one.2.smallest.cmp(&other.2.smallest));
-    let mut groups: Vec<(Vec<_>, (&[u8], bool))> = Vec::new();
+    let mut groups: Vec<(Vec<_>, End<'_>)> = Vec::new();
     for entry in tables {
         let (_, _, table) = entry;
         match groups.last_mut() {
@@ -544,6 +543,6 @@ fn groups(levels: &Levels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
 }
 
 /// Whether a range with this end has `key`.
-fn reaches(end: (&[u8], bool), key: &[u8]) -> bool {
-    if end.1 { end.0 >= key } else { end.0 > key }
+fn reaches((is_none, end, is_included): End<'_>, key: &[u8]) -> bool {
+    is_none || if is_included { end >= key } else { end > key }
 }

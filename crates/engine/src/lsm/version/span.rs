@@ -6,12 +6,16 @@ use std::ops::Bound;
 /// A range of keys as callers give it.
 pub(crate) type KeyBounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
+/// The end of a range, in an order in which a key follows the range that ends before it, and no end comes last: whether there is none,
+/// the key, and whether it belongs to the range.
+pub(crate) type End<'a> = (bool, &'a [u8], bool);
+
 /// The keys from `smallest` to `largest`, which belongs to it unless it is the end of a range removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) smallest: Vec<u8>,
     pub(crate) largest: Vec<u8>,
-    /// Whether all keys are less than `largest`.
+    /// Whether all keys are less than `largest`; an empty one is none then.
     pub(crate) largest_excluded: bool,
 }
 
@@ -25,7 +29,11 @@ impl Span {
             smallest = smallest.min(&table.smallest);
             largest = largest.max(table.end());
         }
-        Some(Self { smallest: smallest.clone(), largest: largest.0.to_vec(), largest_excluded: !largest.1 })
+        Some(Self { smallest: smallest.clone(), largest: largest.1.to_vec(), largest_excluded: !largest.2 })
+    }
+
+    pub(super) fn end(&self) -> End<'_> {
+        end(&self.largest, self.largest_excluded)
     }
 
     pub(crate) fn bounds(&self) -> KeyBounds<'_> {
@@ -38,8 +46,21 @@ impl Span {
 }
 
 pub(super) fn bounds<'a>(smallest: &'a [u8], largest: &'a [u8], largest_excluded: bool) -> KeyBounds<'a> {
-    let upper = if largest_excluded { Bound::Excluded(largest) } else { Bound::Included(largest) };
+    let upper = match largest_excluded {
+        true if is_endless(largest, true) => Bound::Unbounded,
+        true => Bound::Excluded(largest),
+        false => Bound::Included(largest),
+    };
     (Bound::Included(smallest), upper)
+}
+
+/// Whether this is the end of a range that has none.
+pub(super) fn is_endless(largest: &[u8], largest_excluded: bool) -> bool {
+    largest_excluded && largest.is_empty()
+}
+
+pub(super) fn end(largest: &[u8], largest_excluded: bool) -> End<'_> {
+    (is_endless(largest, largest_excluded), largest, !largest_excluded)
 }
 
 /// Whether some key may lie in both.

@@ -1,12 +1,13 @@
 //! What a store knows of a table without opening it.
 
-use super::span::{self, KeyBounds};
+use super::span::{self, End, KeyBounds};
 use crate::lsm::entry::{MAX_SEQUENCE, Sequence, put_varint, take_varint};
+use crate::lsm::removals::known_end;
 
 /// Most value files that a table may name; a table of 64 MiB has at most some hundred.
 const VALUE_FILES_MAX: u64 = 1 << 20;
 
-/// `largest` is the end of a range removal, and not a key of the table.
+/// `largest` is the end of a range removal, and not a key of the table; an empty one is none.
 const LARGEST_EXCLUDED: u64 = 1;
 /// The table has range removals.
 const RANGE_REMOVALS: u64 = 2;
@@ -29,7 +30,8 @@ pub(crate) struct TableMeta {
     pub(crate) smallest: Vec<u8>,
     /// No key is greater, and no range removal ends behind it.
     pub(crate) largest: Vec<u8>,
-    /// Whether all keys are less than `largest`, which is the end of a range removal then.
+    /// Whether all keys are less than `largest`, which is the end of a range removal then; an empty one says that a range removal has
+    /// no end.
     pub(crate) largest_excluded: bool,
     pub(crate) smallest_sequence: Sequence,
     pub(crate) largest_sequence: Sequence,
@@ -46,9 +48,14 @@ impl TableMeta {
         span::bounds(&self.smallest, &self.largest, self.largest_excluded)
     }
 
+    /// Whether a range removal has no end.
+    pub(crate) fn is_endless(&self) -> bool {
+        span::is_endless(&self.largest, self.largest_excluded)
+    }
+
     /// Its end, in an order in which a key follows the range that ends before it.
-    pub(super) fn end(&self) -> (&[u8], bool) {
-        (&self.largest, !self.largest_excluded)
+    pub(super) fn end(&self) -> End<'_> {
+        span::end(&self.largest, self.largest_excluded)
     }
 
     pub(crate) fn overlaps(&self, range: KeyBounds<'_>) -> bool {
@@ -57,7 +64,10 @@ impl TableMeta {
 
     /// Whether all its keys are less than `key`.
     pub(crate) fn ends_before(&self, key: &[u8]) -> bool {
-        if self.largest_excluded { self.largest.as_slice() <= key } else { self.largest.as_slice() < key }
+        match self.largest_excluded {
+            true => !self.is_endless() && self.largest.as_slice() <= key,
+            false => self.largest.as_slice() < key,
+        }
     }
 
     /// Entries and range removals that a compaction to the bottom may drop.
@@ -114,6 +124,9 @@ impl TableMeta {
         };
         let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * GLOBAL_SEQUENCE)?;
         meta.largest_excluded = flags & LARGEST_EXCLUDED != 0;
+        if meta.largest_excluded && known_end(&meta.largest).is_empty() {
+            meta.largest = Vec::new();
+        }
         meta.has_range_removals = flags & RANGE_REMOVALS != 0;
         meta.smallest_sequence = take_sequence(bytes, at)?;
         meta.largest_sequence = take_sequence(bytes, at)?;
@@ -128,8 +141,9 @@ impl TableMeta {
 
     /// Whether its parts fit each other.
     pub(super) fn is_sensible(&self) -> bool {
-        self.smallest.as_slice() <= self.largest.as_slice()
-            && (!self.largest_excluded || (self.has_range_removals && self.smallest != self.largest))
+        (self.is_endless() || self.smallest.as_slice() <= self.largest.as_slice())
+            && (!self.largest_excluded
+                || (self.has_range_removals && (self.is_endless() || self.smallest != self.largest)))
             && self.smallest_sequence <= self.largest_sequence
             && self.largest_sequence <= MAX_SEQUENCE
             && self.removals <= self.records

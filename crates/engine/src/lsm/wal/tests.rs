@@ -328,11 +328,12 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     let mut second = 42_u64.to_le_bytes().to_vec();
     encode_operation(&mut second, Action::Put(Kind::Remove), 2, b"dog", b"");
     encode_operation(&mut second, Action::RemoveRange, 0, b"a", b"c");
+    encode_operation(&mut second, Action::RemoveRange, 0, b"x", b"");
     let before = ClosedLog { number: 5, bytes: 131 };
     let mut wal = Wal::create(&storage, owner, 7, None, Some(before)).unwrap();
     wal.append(&first, 41).unwrap();
     wal.sync().unwrap();
-    wal.append(&second, 43).unwrap();
+    wal.append(&second, 44).unwrap();
     assert_eq!(memory.content(&log_name(7)).unwrap(), example(DOCUMENT, "log"));
     memory.put(&log_name(7), example(DOCUMENT, "log")).unwrap();
     assert_eq!(previous(&*storage, owner, 7).unwrap(), Some(before));

@@ -8,7 +8,7 @@ use crate::lsm::version::edit::{put_pairs, take_pairs};
 const MAGIC: &[u8; 8] = b"OGIVEDBM";
 
 /// The newest version of the format known here.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | checksum: u32`.
 pub(super) const HEAD_BYTES: usize = 36;
@@ -82,7 +82,7 @@ impl Head {
             return Err(UnknownVersion(version));
         }
         let found = Self { owner: u64_at(head, 16), number: u64_at(head, 24), closed: u32_at(head, 12) == CLOSED };
-        let valid = version == VERSION && u32_at(head, 12) <= CLOSED && found.number == number;
+        let valid = (1..=VERSION).contains(&version) && u32_at(head, 12) <= CLOSED && found.number == number;
         Ok((valid && checksum::check(found.identity(), 0, head)).then_some(found))
     }
 }
