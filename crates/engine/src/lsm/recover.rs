@@ -81,37 +81,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         remove_orphans(&*storage, &state, &young)?;
     }
     let visible = state.last_sequence;
-    let blank = View {
-        active: Arc::new(Memtable::new()),
-        sealed: Vec::new(),
-        levels: Arc::new(Levels::default()),
-        values: Arc::new(ValueFiles::default()),
-    };
-    let misled = tables.values().filter(|table| table.table.has_misleading_index());
-    let misled: BTreeSet<u64> = misled.map(|table| table.meta.number).collect();
-    let shared = Shared {
-        manifest: None,
-        trees: BTreeMap::new(),
-        active: BTreeMap::new(),
-        sealed: VecDeque::new(),
-        tables,
-        shown_values: Arc::clone(&blank.values),
-        blank,
-        values: Arc::new(values),
-        running: Vec::new(),
-        young_values: young,
-        hidden: BTreeMap::new(),
-        misled,
-        is_flushing: false,
-        recyclable: Vec::new(),
-        unsettled: BTreeSet::new(),
-        hiding: BTreeSet::new(),
-        waiting: BTreeSet::new(),
-        is_settled: false,
-        looked_with: 0,
-        failure: None,
-        state,
-    };
+    let shared = shared(state, tables, values, young);
     let core = Core {
         options: options.clone(),
         owner: shared.state.owner,
@@ -135,6 +105,46 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     };
     core.begin(generation, closed.is_some(), &ends)?;
     Ok(core)
+}
+
+/// What threads share of a store that was found, before its keyspaces are planted.
+fn shared(
+    state: State,
+    tables: BTreeMap<u64, Arc<TableFile>>,
+    values: ValueFiles,
+    young_values: HashSet<u64>,
+) -> Shared {
+    let blank = View {
+        active: Arc::new(Memtable::new()),
+        sealed: Vec::new(),
+        levels: Arc::new(Levels::default()),
+        values: Arc::new(ValueFiles::default()),
+    };
+    let misled = tables.values().filter(|table| table.table.has_misleading_index());
+    let misled: BTreeSet<u64> = misled.map(|table| table.meta.number).collect();
+    Shared {
+        manifest: None,
+        trees: BTreeMap::new(),
+        active: BTreeMap::new(),
+        sealed: VecDeque::new(),
+        tables,
+        shown_values: Arc::clone(&blank.values),
+        blank,
+        values: Arc::new(values),
+        running: Vec::new(),
+        young_values,
+        hidden: BTreeMap::new(),
+        misled,
+        is_flushing: false,
+        recyclable: Vec::new(),
+        unsettled: BTreeSet::new(),
+        hiding: BTreeSet::new(),
+        waiting: BTreeSet::new(),
+        is_settled: false,
+        looked_with: 0,
+        failure: None,
+        state,
+    }
 }
 
 /// Refuses a folder without files of a store, before anything is made in it.
