@@ -24,6 +24,7 @@
 //! | `work`, `compact`, `version` | background work: flushes, compactions, collection of values; what to do next, and what is there |
 //! | `table_file`, `level`, `merge`, `visible`, `removals`, `cursor` | from tables to what a reader sees |
 //! | `recover`, `maintain`, `counters` | opening; keyspaces, closing; what was done |
+//! | `numbers`, `unnamed` | numbers of files, reserved before they are used; files that nothing names |
 
 mod batch;
 pub(crate) mod checkpoint;
@@ -48,6 +49,7 @@ pub(crate) mod merge;
 mod merge_tests;
 #[cfg(test)]
 mod model;
+pub(crate) mod numbers;
 mod options;
 mod range;
 mod recover;
@@ -59,6 +61,7 @@ mod stats;
 mod steps;
 pub(crate) mod table_file;
 mod tables;
+pub(crate) mod unnamed;
 mod values;
 pub(crate) mod version;
 mod view;

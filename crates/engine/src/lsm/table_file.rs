@@ -128,8 +128,9 @@ impl TableFile {
         // A model that is missing, damaged or another table's means the plain path.
         let model = table.property(MODEL_PROPERTY).filter(|_| is_inline).and_then(PositionModel::decode);
         let model = model.filter(|model| model.records() == meta.records);
+        let is_this = meta.file_id.is_none_or(|file_id| file_id == table.file_id());
         match removals {
-            Some(removals) if is_ours && table.len() == meta.records => Ok(Arc::new(Self {
+            Some(removals) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
                 removals: Arc::new(removals),
                 origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
                 times: Times::default(),
