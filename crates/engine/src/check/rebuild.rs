@@ -1,4 +1,4 @@
-//! Repairing a store whose manifest is lost: all tables and logs are merged into a new last level.
+//! Repairing a store whose manifest is lost, or older than other files: all tables and logs are merged into a new last level.
 //!
 //! Which tables counted, and for which level, only the manifest said. So a table that a crash left behind counts, too; of two entries with
 //! one key and sequence number that of the younger file is taken. Each table says which keyspace it is of, by number, and what the

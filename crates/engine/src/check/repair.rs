@@ -34,8 +34,9 @@ pub struct Repaired {
     pub saved_entries: u64,
     /// Entries that are known to be lost: those of tables alone can be counted.
     pub lost_entries: u64,
-    /// Whether the manifest was lost. Keyspaces but the default one have numbers for names then, removed entries may be there
-    /// again, and where a file that a compaction had replaced was still in the folder, an older value may stand for the newest.
+    /// Whether the manifest was lost, or older than other files. If it was lost, keyspaces but the default one have numbers for names; in
+    /// either case removed entries may be there again, and where a file that a compaction had replaced was still in the folder, an
+    /// older value may stand for the newest.
     pub manifest_rebuilt: bool,
 }
 

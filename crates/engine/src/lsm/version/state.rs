@@ -2,6 +2,7 @@
 
 use super::edit::Edit;
 use super::levels::Levels;
+use super::names::NUMBERS_MAX;
 use super::table::TableMeta;
 use crate::block::header::Bond;
 use crate::error::Error;
@@ -258,7 +259,12 @@ impl State {
         raise(&mut self.last_sequence, edit.last_sequence, "last sequence number")?;
         raise(&mut self.next_keyspace, edit.next_keyspace, "number of the next keyspace")?;
         raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")?;
-        raise(&mut self.reserved, edit.reserved, "end of the numbers that are reserved")
+        raise(&mut self.reserved, edit.reserved, "end of the numbers that are reserved")?;
+        // A store that takes a million numbers a second has enough for a hundred thousand years; sums of them do not overflow.
+        match self.next_file > NUMBERS_MAX || self.reserved > 2 * NUMBERS_MAX {
+            true => refuse("numbers of files are beyond those that there are".to_owned()),
+            false => Ok(()),
+        }
     }
 
     fn create_keyspace(&mut self, id: KeyspaceId, name: &str) -> Outcome {

@@ -257,6 +257,8 @@ fn each_wrong_edit_is_refused() {
     assert!(with(&|edit| edit.removed.push((1, 1, 3))).is_err(), "of no keyspace");
     assert!(with(&|edit| edit.added.push((1, 1, Arc::new(table(8, 30, 31, (1, 2)))))).is_err(), "to no keyspace");
     assert!(with(&|edit| edit.next_file = Some(6)).is_err());
+    assert!(with(&|edit| edit.next_file = Some(u64::MAX)).is_err());
+    assert!(with(&|edit| edit.reserved = Some(u64::MAX)).is_err());
     assert!(with(&|edit| edit.last_sequence = Some(8)).is_err());
     assert!(with(&|edit| edit.oldest_log = Some(5)).is_err());
     assert!(with(&|edit| edit.logs_added.push(5)).is_err());

@@ -4,7 +4,7 @@ use super::frame::{self, ClosedLengths, FrameKind, Head, UnknownVersion, VERSION
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, Storage};
 use crate::lsm::version::edit::Edit;
-use crate::lsm::version::names::{FileKind, file_name, largest_number, parse_file_name};
+use crate::lsm::version::names::{FileKind, NUMBERS_MAX, file_name, largest_number, parse_file_name};
 use crate::lsm::version::state::State;
 use std::path::PathBuf;
 
@@ -39,6 +39,9 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<Recovered>> {
         };
     };
     let name = file_name(number, FileKind::Manifest);
+    if number >= NUMBERS_MAX {
+        return Err(Error::damaged(storage.path(&name), 0, "no store gives out such a number"));
+    }
     let bytes = read_whole(storage, &name)?;
     let mut recovered = Parser { bytes: &bytes, path: storage.path(&name) }.parse(number)?;
     let used = largest_number(storage)?;
