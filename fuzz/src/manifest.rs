@@ -16,9 +16,11 @@ const OWNER: u64 = 0x0123_4567_89ab_cdef;
 const KINDS: [u8; 4] = [0xd0, 0xd1, 0xd2, 0xd3];
 /// Bytes ahead of a frame's body.
 const FRAME_HEAD_BYTES: usize = 13;
-const HEAD_BYTES: usize = 36;
+/// Of version 1 and of version 2, which has a nonce.
+const HEAD_BYTES: [usize; 2] = [36, 44];
+const NONCE: u64 = 0x1111_2222_3333_4444;
 
-/// Opens, checks and repairs a store of nothing but a manifest. Input: flags u8, of which the lowest bit says that it is closed; then
+/// Opens, checks and repairs a store of nothing but a manifest. Input: flags u8, of which the lowest bit says that it is closed, and the next one that it is of version 2; then
 /// frames, each a kind u8, the length of its body u8 (of which 255 takes all that is left), and the body. All checksums are made right.
 pub fn open(data: &[u8]) {
     let memory = MemoryStorage::new();
@@ -35,13 +37,18 @@ pub fn open(data: &[u8]) {
 }
 
 fn manifest(mut data: &[u8]) -> Vec<u8> {
-    let identity = checksum::identity(OWNER, NUMBER);
+    let flags = take_u8(&mut data);
+    let is_second = flags & 2 != 0;
+    let identity = checksum::identity(if is_second { OWNER ^ NONCE } else { OWNER }, NUMBER);
     let mut file = b"OGIVEDBM".to_vec();
-    file.extend_from_slice(&1_u32.to_le_bytes());
-    file.extend_from_slice(&u32::from(take_u8(&mut data) & 1).to_le_bytes());
+    file.extend_from_slice(&(1 + u32::from(is_second)).to_le_bytes());
+    file.extend_from_slice(&u32::from(flags & 1).to_le_bytes());
     file.extend_from_slice(&OWNER.to_le_bytes());
     file.extend_from_slice(&NUMBER.to_le_bytes());
-    file.resize(HEAD_BYTES, 0);
+    if is_second {
+        file.extend_from_slice(&NONCE.to_le_bytes());
+    }
+    file.resize(HEAD_BYTES[usize::from(is_second)], 0);
     checksum::seal(identity, 0, &mut file);
     while !data.is_empty() {
         let kind = KINDS[usize::from(take_u8(&mut data)) % KINDS.len()];
@@ -69,5 +76,10 @@ pub fn open_seeds() -> Vec<Vec<u8>> {
     let frame = |kind: u8, body: &[u8]| [&[kind, body.len() as u8][..], body].concat();
     let open = [&[0][..], &frame(0, state), &frame(1, edit), &frame(2, b"")].concat();
     let closed = [&[1][..], &frame(0, state), &frame(3, b"\x01\x03\x28\x00")].concat();
-    vec![open, closed]
+    // Version 2: numbers are reserved; no file is of another opening, no log has ended, no opening is known.
+    let second = |body: &[u8], reserved: u8| [body, &[reserved, 0, 0, 0]].concat();
+    let frames = [frame(0, &second(state, 68)), frame(1, &second(edit, 0)), frame(2, b"")];
+    let open_second = [&[2][..], &frames.concat()].concat();
+    let closed_second = [&[3][..], &frame(0, &second(state, 68)), &frame(3, b"\x01\x03\x40\x00")].concat();
+    vec![open, closed, open_second, closed_second]
 }

@@ -105,18 +105,39 @@ fn a_sound_store_is_sound_in_every_part() {
     assert_eq!(held, model);
 }
 
+/// How much of a file counts: behind its end a log may hold what an older one has left in the file.
+fn end_of(memory: &MemoryStorage, name: &str, length: usize) -> usize {
+    if !name.ends_with(".log") {
+        return length;
+    }
+    let is_short = |length: usize| {
+        let cut = copy(memory);
+        cut.put(name, memory.content(name).unwrap()[..length].to_vec()).unwrap();
+        !verify(&cut).unwrap().is_sound()
+    };
+    let (mut low, mut high) = (0, length);
+    while low < high {
+        let middle = (low + high) / 2;
+        if is_short(middle) { low = middle + 1 } else { high = middle }
+    }
+    assert!(low > 1000, "{name} has hardly anything");
+    low
+}
+
 #[test]
 fn every_flipped_bit_of_every_file_is_told() {
     let (memory, _) = store(2);
     let mut random = Random::new(7);
     for name in &needed(&memory) {
         let content = memory.content(name).unwrap();
+        let content = content[..end_of(&memory, name, content.len())].to_vec();
         let step = (content.len() as u64 * 8 / 300).max(1);
         let mut bit = random.below(step);
         while bit < content.len() as u64 * 8 {
             let damaged = copy(&memory);
             let mut flipped = content.clone();
             flipped[bit as usize / 8] ^= 1 << (bit % 8);
+            flipped.extend_from_slice(&memory.content(name).unwrap()[content.len()..]);
             damaged.put(name, flipped).unwrap();
             match verify(&damaged) {
                 Ok(report) => assert!(!report.is_sound(), "bit {bit} of {name}"),

@@ -3,6 +3,7 @@
 //! against a map.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_macros, reason = "the long test shows its figures")]
 
 mod index_support;
 

@@ -3,6 +3,7 @@
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::disallowed_methods, reason = "links are those of real folders")]
 
 use ogive::index::{Index, IndexOptions, OpenOptions};
 use ogive::io::{LocalStorage, Storage};

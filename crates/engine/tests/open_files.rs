@@ -2,7 +2,6 @@
 //! files, than their storage may have open, held against what was written into them.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-#![expect(clippy::disallowed_methods, reason = "handles are those of files in real folders")]
 #![cfg(unix)]
 
 use ogive::io::{LocalStorage, Storage};

@@ -1,11 +1,41 @@
 //! The header of files that one owner numbers: write-ahead logs and value files of a store.
+//!
+//! A file is bound to the store and to the opening for writing that wrote it ([`Bond`]), so that what two copies of a store wrote after
+//! they parted never passes for the other's. Headers of version 1 know the store alone.
 
 use super::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
-use crate::io::{Purpose, ReadRequest, ReadableFile};
+use crate::io::{Purpose, ReadRequest, ReadableFile, random_u64};
 
-/// `magic | version: u32 | zero: u32 | owner: u64 | number: u64 | notes: u64, u64 | zero: u32 | checksum: u32`.
-pub(crate) const HEADER_BYTES: usize = 56;
+/// `magic | version: u32 | zero: u32 | store: u64 | number: u64 | notes: u64, u64 | nonce: u64 | zero: u32 | checksum: u32`.
+pub(crate) const HEADER_BYTES: usize = 64;
+
+/// Version 1, which has no nonce.
+const FIRST_HEADER_BYTES: usize = 56;
+
+/// The first version with a nonce.
+const NONCE_VERSION: u32 = 2;
+
+/// What a file of a store is bound to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Bond {
+    /// Identity of the store: 64 random bits.
+    pub(crate) store: u64,
+    /// The opening for writing that wrote the file: 64 random bits; 0 for files from before openings had any.
+    pub(crate) nonce: u64,
+}
+
+impl Bond {
+    /// What the checksums of file `number` are bound to.
+    pub(crate) fn identity(self, number: u64) -> u64 {
+        identity(self.store ^ self.nonce, number)
+    }
+}
+
+/// A nonce for an opening.
+pub(crate) fn new_nonce() -> u64 {
+    random_u64().max(1)
+}
 
 /// What a file of one kind begins with.
 #[derive(Clone, Copy, Debug)]
@@ -15,60 +45,78 @@ pub(crate) struct HeaderKind {
     pub(crate) version: u32,
 }
 
+/// What the header of a file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) bond: Bond,
+    pub(crate) number: u64,
+    /// What the owner wants to find here again.
+    pub(crate) notes: [u64; 2],
+    /// Its length in bytes.
+    pub(crate) length: usize,
+}
+
 impl HeaderKind {
-    /// The header of file `number` of `owner`; `notes` are what the owner wants to find here again.
-    pub(crate) fn encode(self, owner: u64, number: u64, notes: [u64; 2]) -> [u8; HEADER_BYTES] {
-        let mut bytes = [0; HEADER_BYTES];
+    /// The header of file `number`; `notes` are what the owner wants to find here again.
+    pub(crate) fn encode(self, bond: Bond, number: u64, notes: [u64; 2]) -> Vec<u8> {
+        let (version, length) =
+            if bond.nonce == 0 { (1, FIRST_HEADER_BYTES) } else { (self.version.max(NONCE_VERSION), HEADER_BYTES) };
+        let mut bytes = vec![0; length];
         bytes[..8].copy_from_slice(self.magic);
-        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
-        for (slot, word) in bytes[16..48].chunks_exact_mut(8).zip([owner, number, notes[0], notes[1]]) {
+        bytes[8..12].copy_from_slice(&version.to_le_bytes());
+        let words = [bond.store, number, notes[0], notes[1], bond.nonce];
+        for (slot, word) in bytes[16..length - 8].chunks_exact_mut(8).zip(words) {
             slot.copy_from_slice(&word.to_le_bytes());
         }
-        seal(identity(owner, number), 0, &mut bytes);
+        seal(bond.identity(number), 0, &mut bytes);
         bytes
     }
 
-    /// The notes in the header of file `number` of `owner`; `None` where the file does not begin with one, as after a crash.
+    /// The header of a file, whichever it is; `None` where the file does not begin with a sound one.
     ///
     /// # Errors
     /// [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn read(self, file: &dyn ReadableFile, owner: u64, number: u64) -> Result<Option<[u64; 2]>> {
-        if file.len() < HEADER_BYTES as u64 {
+    pub(crate) fn read(self, file: &dyn ReadableFile) -> Result<Option<Header>> {
+        let mut bytes = [0; HEADER_BYTES];
+        let length = file.len().min(HEADER_BYTES as u64) as usize;
+        if length < FIRST_HEADER_BYTES {
             return Ok(None);
         }
-        let mut bytes = [0; HEADER_BYTES];
-        file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Open })?;
+        file.read(ReadRequest { offset: 0, buffer: &mut bytes[..length], purpose: Purpose::Open })?;
         let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-        if bytes[..8] == self.magic[..] && version > self.version && is_sound(&bytes) {
+        let is_first = version < NONCE_VERSION;
+        let header_bytes = if is_first { FIRST_HEADER_BYTES } else { HEADER_BYTES };
+        if bytes[..8] != self.magic[..] || length < header_bytes {
+            return Ok(None);
+        }
+        let nonce = if is_first { 0 } else { word(&bytes, 48) };
+        let bond = Bond { store: word(&bytes, 16), nonce };
+        let number = word(&bytes, 24);
+        if !check(bond.identity(number), 0, &bytes[..header_bytes]) {
+            return Ok(None);
+        }
+        if version > self.version {
             return Err(Error::UnknownVersion { path: file.path().into(), found: version, supported: self.version });
         }
-        let notes = [word(&bytes, 32), word(&bytes, 40)];
-        // Older versions have the same header.
-        let kind = Self { version: version.clamp(1, self.version), ..self };
-        Ok((bytes == kind.encode(owner, number, notes)).then_some(notes))
+        let header = Header { bond, number, notes: [word(&bytes, 32), word(&bytes, 40)], length: header_bytes };
+        Ok((bytes[..header_bytes] == self.encode(bond, number, header.notes)).then_some(header))
     }
 
-    /// The owner that a file says it has, where nobody else knows; `None` where it does not begin with a sound header.
-    pub(crate) fn owner(self, file: &dyn ReadableFile) -> Result<Option<u64>> {
-        if file.len() < HEADER_BYTES as u64 {
-            return Ok(None);
-        }
-        let mut bytes = [0; HEADER_BYTES];
-        file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Open })?;
-        Ok((bytes[..8] == self.magic[..] && is_sound(&bytes)).then(|| word(&bytes, 16)))
+    /// The header of file `number` of a bond; `None` where the file does not begin with that.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn read_bound(self, file: &dyn ReadableFile, bond: Bond, number: u64) -> Result<Option<Header>> {
+        Ok(self.read(file)?.filter(|header| header.bond == bond && header.number == number))
     }
-}
-
-/// Whether the header is that of the file that it names, of whatever version.
-fn is_sound(bytes: &[u8; HEADER_BYTES]) -> bool {
-    check(identity(word(bytes, 16), word(bytes, 24)), 0, bytes)
 }
 
 fn word(bytes: &[u8; HEADER_BYTES], offset: usize) -> u64 {
     bytes.get(offset..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |word| u64::from_le_bytes(*word))
 }
 
-const _: () = assert!(HEADER_BYTES == 8 + 4 + 4 + 4 * 8 + 4 + CHECKSUM_BYTES);
+const _: () = assert!(FIRST_HEADER_BYTES == 8 + 4 + 4 + 4 * 8 + 4 + CHECKSUM_BYTES);
+const _: () = assert!(HEADER_BYTES == FIRST_HEADER_BYTES + 8);
 
 #[cfg(test)]
 mod tests {
@@ -77,28 +125,36 @@ mod tests {
 
     const KIND: HeaderKind = HeaderKind { magic: b"OGIVETST", version: 3 };
 
-    fn read(bytes: &[u8], number: u64) -> Result<Option<[u64; 2]>> {
+    fn read(bytes: &[u8], nonce: u64, number: u64) -> Result<Option<[u64; 2]>> {
         let storage = MemoryStorage::new();
         storage.put("f", bytes.to_vec()).unwrap();
-        KIND.read(&*storage.open("f").unwrap(), 7, number)
+        let header = KIND.read_bound(&*storage.open("f").unwrap(), Bond { store: 7, nonce }, number)?;
+        Ok(header.map(|header| header.notes))
     }
 
     #[test]
     fn only_the_header_of_the_very_file_is_read_and_every_bit_counts() {
-        let header = KIND.encode(7, u64::MAX, [1, u64::MAX]);
-        assert_eq!(read(&header, u64::MAX).unwrap(), Some([1, u64::MAX]));
-        assert_eq!(read(&header, 8).unwrap(), None);
-        assert_eq!(read(&header[..HEADER_BYTES - 1], u64::MAX).unwrap(), None);
-        for bit in 0..HEADER_BYTES * 8 {
-            let mut damaged = header;
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(read(&damaged, u64::MAX).unwrap(), None, "bit {bit}");
+        for (nonce, length) in [(0, FIRST_HEADER_BYTES), (u64::MAX, HEADER_BYTES), (1, HEADER_BYTES)] {
+            let header = KIND.encode(Bond { store: 7, nonce }, u64::MAX, [1, u64::MAX]);
+            assert_eq!(header.len(), length);
+            assert_eq!(read(&header, nonce, u64::MAX).unwrap(), Some([1, u64::MAX]));
+            assert_eq!(read(&header, nonce, 8).unwrap(), None);
+            assert_eq!(read(&header, nonce ^ 2, u64::MAX).unwrap(), None);
+            assert_eq!(read(&header[..length - 1], nonce, u64::MAX).unwrap(), None);
+            for bit in 0..length * 8 {
+                let mut damaged = header.clone();
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(read(&damaged, nonce, u64::MAX).unwrap(), None, "bit {bit}");
+                // What follows the header does not make up for it.
+                damaged.extend_from_slice(&[0; 100]);
+                assert_eq!(read(&damaged, nonce, u64::MAX).unwrap(), None, "bit {bit}");
+            }
         }
     }
 
     #[test]
     fn a_newer_version_is_a_clear_error() {
-        let newer = HeaderKind { version: 4, ..KIND }.encode(7, 1, [0, 0]);
-        assert!(matches!(read(&newer, 1), Err(Error::UnknownVersion { found: 4, supported: 3, .. })));
+        let newer = HeaderKind { version: 4, ..KIND }.encode(Bond { store: 7, nonce: 1 }, 1, [0, 0]);
+        assert!(matches!(read(&newer, 1, 1), Err(Error::UnknownVersion { found: 4, supported: 3, .. })));
     }
 }

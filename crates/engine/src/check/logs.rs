@@ -1,30 +1,30 @@
 //! Checking the write-ahead logs of a store.
 
 use super::verify::Walk;
+use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::lsm::entry::{Action, Kind, decode_group};
+use crate::lsm::unnamed::Unnamed;
 use crate::lsm::version::{ClosedLengths, FileKind, file_name};
 use crate::lsm::wal;
 use crate::vlog::{ValueFile, ValuePlace};
 
 impl Walk<'_> {
     /// Checks all logs that are needed: their groups, and where those point.
-    pub(super) fn logs(&mut self, closed: Option<&ClosedLengths>) -> Result<()> {
+    pub(super) fn logs(&mut self, closed: Option<&ClosedLengths>, unnamed: &Unnamed) -> Result<()> {
         let numbers: Vec<u64> = self.state.logs.iter().copied().collect();
         for (place, &number) in numbers.iter().enumerate() {
             let name = file_name(number, FileKind::Log);
-            if !self.storage.exists(&name)? {
-                self.report.add(&name, 0, "it is missing");
-                continue;
-            }
             let closed_at = match (closed, numbers.get(place + 1)) {
+                _ if self.state.logs_ended.contains_key(&number) => self.state.logs_ended.get(&number).copied(),
                 (Some(lengths), _) => Some(length_of(lengths, number)),
-                (None, Some(&next)) => self.end_of(number, next)?,
-                (None, None) => None,
+                (None, Some(&next)) => wal::end_before(&*self.storage, self.state.bond_of(next), next, number)?,
+                (None, None) => unnamed.ends.get(&number).copied(),
             };
-            let (storage, owner) = (std::sync::Arc::clone(&self.storage), self.state.owner);
-            let replayed =
-                wal::replay(&*storage, owner, number, closed_at, &mut |group, synced| self.group(&name, group, synced));
+            let (storage, bond) = (std::sync::Arc::clone(&self.storage), self.state.bond_of(number));
+            let replayed = wal::replay(&*storage, bond, number, closed_at, &mut |group, synced| {
+                self.group((&name, bond), group, synced)
+            });
             self.report.logs += 1;
             let end = self.report.note(&name, replayed)?;
             self.advance(end.unwrap_or(0));
@@ -32,21 +32,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Where the log after it says that a log ended.
-    fn end_of(&self, number: u64, next: u64) -> Result<Option<u64>> {
-        let previous = wal::previous(&*self.storage, self.state.owner, next)?;
-        Ok(previous.filter(|previous| previous.number == number).map(|previous| previous.bytes))
-    }
-
     /// Checks a group; `false` where it ends what counts, as a crash may leave it.
-    fn group(&mut self, name: &str, group: &[u8], synced: bool) -> Result<bool> {
+    fn group(&mut self, (name, bond): (&str, Bond), group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations that makes no sense");
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(Kind::Pointer)) {
             let (key, pointer) = operation.parts(group);
             let place = ValuePlace::decode(pointer);
             let is_whole = match &place {
-                Some(place) => self.reach(place)?,
+                Some(place) => self.reach(bond, place)?,
                 None => false,
             };
             match (is_whole, synced) {
@@ -62,15 +56,22 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    fn reach(&mut self, place: &ValuePlace) -> Result<bool> {
+    fn reach(&mut self, bond: Bond, place: &ValuePlace) -> Result<bool> {
         if !self.values.contains_key(&place.file) {
-            match ValueFile::open(&*self.storage, self.state.owner, place.file) {
+            match ValueFile::open(&*self.storage, bond, place.file) {
                 Ok(file) => _ = self.values.insert(place.file, file),
-                Err(error) if super::report::complaint(&error).is_some() => return Ok(false),
+                Err(error) if super::report::complaint(&error).is_some() => {
+                    if ValueFile::is_anothers(&*self.storage, bond, place.file)? {
+                        let name = file_name(place.file, FileKind::Values);
+                        self.report.note(&name, Err::<(), _>(error))?;
+                    }
+                    return Ok(false);
+                }
                 Err(error) => return Err(error),
             }
         }
-        self.leads_to_value(place)
+        let is_of_the_log = self.values.get(&place.file).is_some_and(|file| file.bond() == bond);
+        Ok(is_of_the_log && self.leads_to_value(place)?)
     }
 }
 

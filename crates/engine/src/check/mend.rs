@@ -3,6 +3,7 @@
 use super::repair::{Bench, Memtables, Repaired, open_values};
 use super::report::{StoreReport, complaint};
 use super::salvage::Evidence;
+use crate::block::header::new_nonce;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::compact::Below;
@@ -13,6 +14,7 @@ use crate::lsm::table_file::{Origin, TableFile};
 use crate::lsm::version::{
     ClosedLengths, Edit, FileKind, LEVELS, Levels, Manifest, Recovered, State, TableMeta, file_name, parse_file_name,
 };
+use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,11 +22,15 @@ use std::sync::atomic::Ordering;
 /// Makes a store sound whose damage `report` tells.
 pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &StoreReport) -> Result<Repaired> {
     let damaged: BTreeSet<String> = report.findings.iter().map(|finding| finding.file.clone()).collect();
-    let state = recovered.state;
-    let values = open_values(&**storage, state.owner, &storage.list()?)?;
+    let Recovered { mut state, closed, .. } = recovered;
+    begin_opening(storage, &mut state, closed.as_ref())?;
+    let values = open_values(&storage.list()?, |number| match state.value_files.contains_key(&number) {
+        true => ValueFile::open(&**storage, state.bond_of(number), number),
+        false => ValueFile::open_of_store(&**storage, state.owner, number),
+    })?;
     let is_damaged = |number: u64, kind| damaged.contains(&file_name(number, kind));
     let suspect = values.keys().copied().filter(|&number| is_damaged(number, FileKind::Values)).collect();
-    let bench = Bench::new(storage, state.owner, state.next_file, Evidence { values, suspect, ..Evidence::default() });
+    let bench = Bench::new(storage, state.bond(), state.next_file, Evidence { values, suspect, ..Evidence::default() });
     let mut edit = Edit::default();
     for (keyspace, level, table) in state.tables() {
         let points_to_lost = table.values.iter().any(|&(file, _)| is_damaged(file, FileKind::Values));
@@ -38,7 +44,7 @@ pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &St
     }
     let after = applied(&bench, &state, edit)?;
     let was_complete = state.value_files.keys().copied().collect();
-    install(&bench, &after, recovered.closed, &was_complete)?;
+    install(&bench, &after, closed, &was_complete)?;
     Ok(Repaired {
         damaged_files: damaged.into_iter().collect(),
         saved_entries: bench.shown.count(),
@@ -47,12 +53,25 @@ pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &St
     })
 }
 
+/// Makes the repair an opening of the store: a manifest that says the same as before knows its nonce, and reserves its numbers, so that
+/// nothing that a repair leaves which is cut short passes for more than a leftover.
+fn begin_opening(storage: &Arc<dyn Storage>, state: &mut State, closed: Option<&ClosedLengths>) -> Result<()> {
+    let number = state.next_file;
+    state.begin_opening(new_nonce());
+    state.next_file = number + 1;
+    state.reserved = state.next_file.saturating_add(RESERVED_NUMBERS);
+    Manifest::create(storage, number, state, closed).map(drop)
+}
+
+/// More than any repair writes files.
+const RESERVED_NUMBERS: u64 = 1 << 32;
+
 /// Puts what can be read of a table in its place.
 fn rewrite(bench: &Bench, state: &State, place: (KeyspaceId, usize, &Arc<TableMeta>), edit: &mut Edit) -> Result<()> {
     let (keyspace, level, table) = place;
     edit.removed.push((keyspace, level, table.number));
     let cache = Arc::new(crate::block::BlockCache::new(0));
-    let opened = TableFile::open(&bench.storage, state.owner, Arc::clone(table), &cache, &bench.options);
+    let opened = TableFile::open(&bench.storage, bench.bond.store, Arc::clone(table), &cache, &bench.options);
     let file = match opened {
         Err(error) if complaint(&error).is_some() => {
             bench.evidence.lost.fetch_add(table.records, Ordering::Relaxed);
@@ -84,7 +103,7 @@ fn young(bench: &Bench, state: &State) -> Vec<u64> {
 /// Writes out what can be read of the logs, so that none is needed any more.
 fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
     // The values of these files are copied, too: nothing proves the end of a file that was still growing.
-    let mut copying = Bench::new(&bench.storage, bench.owner, bench.next_file(), Evidence::default());
+    let mut copying = Bench::new(&bench.storage, bench.bond, bench.next_file(), Evidence::default());
     copying.collected = bench.collected.clone();
     for number in young(bench, state) {
         if let Some(file) = bench.evidence.values.get(&number) {
@@ -94,7 +113,7 @@ fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
     // All logs together: what a later one removes, an earlier one may have put.
     let mut memtables = Memtables::default();
     for &number in &state.logs {
-        bench.read_log(number, &BTreeMap::new(), &mut memtables)?;
+        bench.read_log((state.bond_of(number), number), &BTreeMap::new(), &mut memtables)?;
     }
     let last_sequence = state.last_sequence.max(memtables.last_sequence);
     bench.shown.add(memtables.entries);
@@ -123,7 +142,9 @@ fn applied(bench: &Bench, state: &State, mut edit: Edit) -> Result<State> {
     let apply = |state: &State, edit: &Edit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
     let after = apply(state, &edit)?;
     let unused = Edit { value_files_removed: after.unreferenced_value_files(), ..Edit::default() };
-    apply(&after, &unused)
+    let mut after = apply(&after, &unused)?;
+    after.reserved = after.next_file;
+    Ok(after)
 }
 
 /// Makes a state that of the store, and removes all other files, but for value files that only logs lead to: younger ones than the

@@ -1,4 +1,4 @@
-//! Repairing a store whose manifest is lost: all tables and logs are merged into a new last level.
+//! Repairing a store whose manifest is lost, or older than other files: all tables and logs are merged into a new last level.
 //!
 //! Which tables counted, and for which level, only the manifest said. So a table that a crash left behind counts, too; of two entries with
 //! one key and sequence number that of the younger file is taken. Each table says which keyspace it is of, by number, and what the
@@ -9,6 +9,7 @@ use super::repair::{Bench, Memtables, Repaired, open_values};
 use super::report::complaint;
 use super::salvage::Evidence;
 use crate::block::BlockCache;
+use crate::block::header::{Bond, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::Below;
@@ -21,18 +22,23 @@ use crate::lsm::table_file::{Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, TableFil
 use crate::lsm::version::{Edit, FileKind, LEVELS, State, TableMeta, file_name, largest_number, parse_file_name};
 use crate::lsm::{DbOptions, wal};
 use crate::table::{OpenOptions, Table};
+use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Makes a store sound whose manifest cannot be read, for the reason of `cause`.
-pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error) -> Result<Repaired> {
-    let mut damaged_files = vec![manifest_of(&cause)];
-    let (owner, tables) = open_tables(storage, names, &mut damaged_files)?;
-    let Some(owner) = owner.map_or_else(|| owner_of_logs(storage, names), |owner| Ok(Some(owner)))? else {
-        return Err(cause);
-    };
-    let values = open_values(&**storage, owner, names)?;
+/// Makes a store sound whose manifest cannot be read, or is `stale`, for the reason of `cause`: an error, and the files that it is of.
+pub(super) fn rebuild(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    (cause, mut damaged_files): (Error, Vec<String>),
+    stale: Option<&State>,
+) -> Result<Repaired> {
+    let (owner, tables) = open_tables(storage, names, stale, &mut damaged_files)?;
+    let logs = logs(storage, names, stale)?;
+    let owner = owner.or_else(|| logs.values().next().map(|bond| bond.store));
+    let Some(owner) = owner else { return Err(cause) };
+    let values = open_values(names, |number| ValueFile::open_of_store(&**storage, owner, number))?;
     let mut evidence = Evidence { values, ..Evidence::default() };
     let mut complete: BTreeMap<u64, u64> = BTreeMap::new();
     for (&number, file) in &evidence.values {
@@ -42,20 +48,25 @@ pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error
             evidence.suspect.insert(number);
         }
     }
-    let bench = Bench::new(storage, owner, largest_number(&**storage)?.saturating_add(1), evidence);
+    let bond = Bond { store: owner, nonce: new_nonce() };
+    let mut state = State::new(owner);
+    state.nonce = bond.nonce;
+    // A crash that cuts the removal of what was short leaves files of theirs.
+    state.known = logs.values().map(|bond| bond.nonce).collect();
+    let bound = complete.keys().filter_map(|number| Some((*number, evidence.values.get(number)?.bond().nonce)));
+    let mut edit = Edit { bound: bound.collect(), ..Edit::default() };
+    let bench = Bench::new(storage, bond, largest_number(&**storage)?.saturating_add(1), evidence);
     let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
     for file in &tables {
         let newest = known.entry(file.origin.keyspace).or_default();
         *newest = file.origin.newest.max(*newest);
     }
     let mut memtables = Memtables::default();
-    for name in names {
-        if let Some((number, FileKind::Log)) = parse_file_name(name) {
-            bench.read_log(number, &known, &mut memtables)?;
-        }
+    for (&number, &bond) in logs.iter().filter(|(_, bond)| bond.store == owner) {
+        bench.read_log((bond, number), &known, &mut memtables)?;
     }
     bench.shown.add(memtables.entries);
-    let mut edit = Edit { value_files_added: complete.into_iter().collect(), ..Edit::default() };
+    edit.value_files_added = complete.into_iter().collect();
     let keyspaces: BTreeSet<KeyspaceId> = known.keys().chain(memtables.by_keyspace.keys()).copied().collect();
     for &keyspace in &keyspaces {
         let of_keyspace = tables.iter().filter(|file| file.origin.keyspace == keyspace);
@@ -65,13 +76,20 @@ pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error
         edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
         edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
-    edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, format!("keyspace {id}"))).collect();
+    let name_of = |id: KeyspaceId| match stale.and_then(|state| state.keyspaces.get(&id)) {
+        Some(keyspace) => keyspace.name.clone(),
+        None => format!("keyspace {id}"),
+    };
+    edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
     edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
     edit.next_file = Some(bench.next_file() + 1);
+    edit.reserved = edit.next_file;
+    // No log is needed any more.
+    edit.oldest_log = Some(bench.next_file());
     edit.last_sequence = Some(known.into_values().max().unwrap_or(0).max(memtables.last_sequence));
     let path = storage.path(&file_name(bench.next_file(), FileKind::Manifest));
     let apply = |state: &State, edit: &Edit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
-    let state = apply(&State::new(owner), &edit)?;
+    let state = apply(&state, &edit)?;
     let unused = Edit { value_files_removed: state.unreferenced_value_files(), ..Edit::default() };
     install(&bench, &apply(&state, &unused)?, None, &BTreeSet::new())?;
     Ok(Repaired {
@@ -82,7 +100,8 @@ pub(super) fn rebuild(storage: &Arc<dyn Storage>, names: &[String], cause: Error
     })
 }
 
-fn manifest_of(cause: &Error) -> String {
+/// The name of the file that an error is of.
+pub(super) fn file_of(cause: &Error) -> String {
     match cause {
         Error::Damaged { path, .. } => {
             path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
@@ -95,6 +114,7 @@ fn manifest_of(cause: &Error) -> String {
 fn open_tables(
     storage: &Arc<dyn Storage>,
     names: &[String],
+    stale: Option<&State>,
     damaged_files: &mut Vec<String>,
 ) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
     let cache = Arc::new(BlockCache::new(0));
@@ -108,13 +128,14 @@ fn open_tables(
                 if let Some(owner) = owner {
                     *owners.entry(u64::from_le_bytes(owner)).or_default() += 1;
                 }
-                found.push((number, described(&table, number)));
+                found.push((number, described(&table, number, stale)));
             }
             Err(error) if complaint(&error).is_some() => damaged_files.push(name.clone()),
             Err(error) => return Err(error),
         }
     }
-    let owner = owners.into_iter().max_by_key(|&(_, count)| count).map(|(owner, _)| owner);
+    let named = owners.into_iter().max_by_key(|&(_, count)| count).map(|(owner, _)| owner);
+    let owner = stale.map(|state| state.owner).or(named);
     found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
     let mut tables = Vec::new();
     for (number, meta) in found {
@@ -127,26 +148,33 @@ fn open_tables(
     Ok((owner, tables))
 }
 
-/// As much as a table says of itself. One that was taken in has lost its sequence number, and counts as the oldest.
-fn described(table: &Table, number: u64) -> TableMeta {
+/// As much as a table says of itself. One that was taken in has lost its sequence number, unless the stale manifest knows it, and counts as
+/// the oldest.
+fn described(table: &Table, number: u64, stale: Option<&State>) -> TableMeta {
+    let same = |known: &TableMeta| known.number == number && known.file_id == Some(table.file_id());
+    let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
+    let sequence = known.and_then(|(_, _, known)| known.global_sequence).unwrap_or(0);
     TableMeta {
         number,
         records: table.len(),
         has_range_removals: table.property(REMOVALS_PROPERTY).is_some(),
-        global_sequence: (!table.is_tagged()).then_some(0),
+        global_sequence: (!table.is_tagged()).then_some(sequence),
         ..TableMeta::default()
     }
 }
 
-fn owner_of_logs(storage: &Arc<dyn Storage>, names: &[String]) -> Result<Option<u64>> {
+/// What the logs are bound to, by number: those that begin as logs do, and are what their names say.
+fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&State>) -> Result<BTreeMap<u64, Bond>> {
+    let named = stale.into_iter().flat_map(|state| state.logs.iter().map(|&number| (number, state.bond_of(number))));
+    let mut logs: BTreeMap<u64, Bond> = named.collect();
     for name in names {
         if let Some((number, FileKind::Log)) = parse_file_name(name)
-            && let Some(owner) = wal::owner(&**storage, number)?
+            && let Some(header) = wal::header(&**storage, number)?.filter(|header| header.number == number)
         {
-            return Ok(Some(owner));
+            logs.insert(number, header.bond);
         }
     }
-    Ok(None)
+    Ok(logs)
 }
 
 /// All entries of a keyspace in their order, and all range removals.

@@ -6,6 +6,7 @@ use super::report::folder;
 use super::salvage::{Evidence, Salvage, Shown};
 use super::verify::{Progress, survey};
 use super::{mend, rebuild};
+use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
@@ -14,10 +15,12 @@ use crate::lsm::entry::{Action, KeyspaceId, Kind, Sequence, decode_group};
 use crate::lsm::memtable::Memtable;
 use crate::lsm::removals::Removals;
 use crate::lsm::table_file::{Origin, TableFile};
-use crate::lsm::version::{FileKind, file_name, parse_file_name, recover, remove_leftovers};
-use crate::lsm::{DbOptions, LOCK_NAME};
+use crate::lsm::unnamed::{Unnamed, is_table_of};
+use crate::lsm::version::{FileKind, State, file_name, parse_file_name, recover, remove_leftovers};
+use crate::lsm::{DbOptions, LOCK_NAME, wal};
+use crate::table::{OpenOptions, Table};
 use crate::vlog::{ValueFile, ValuePlace};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -31,8 +34,9 @@ pub struct Repaired {
     pub saved_entries: u64,
     /// Entries that are known to be lost: those of tables alone can be counted.
     pub lost_entries: u64,
-    /// Whether the manifest was lost. Keyspaces but the default one have numbers for names then, removed entries may be there
-    /// again, and where a file that a compaction had replaced was still in the folder, an older value may stand for the newest.
+    /// Whether the manifest was lost, or older than other files. If it was lost, keyspaces but the default one have numbers for names; in
+    /// either case removed entries may be there again, and where a file that a compaction had replaced was still in the folder, an
+    /// older value may stand for the newest.
     pub manifest_rebuilt: bool,
 }
 
@@ -60,24 +64,63 @@ pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
 fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) -> Result<Repaired> {
     match recover(&**storage) {
         Ok(Some(recovered)) => {
+            let unnamed = Unnamed::find(storage, &recovered.state)?;
+            if let Err(error) = unnamed.check(&**storage) {
+                // The manifest is not the newest: what it says of files counts no more, but for the names of keyspaces.
+                let strays = unnamed.strays.into_iter().map(|stray| stray.name).collect();
+                return rebuild::rebuild(storage, names, (error, strays), Some(&recovered.state));
+            }
             let again = recover(&**storage)?;
             let report = survey(storage, recovered, names, progress)?;
-            match again {
-                Some(again) if !report.is_sound() => mend::mend(storage, again, &report),
-                _ => Ok(Repaired::default()),
+            let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(Repaired::default()) };
+            match superseded(storage, &again.state)? {
+                Some(missing) => {
+                    let error = Error::damaged(storage.path(&missing), 0, "a file that the manifest names is missing");
+                    rebuild::rebuild(storage, names, (error, vec![missing]), Some(&again.state))
+                }
+                None => mend::mend(storage, again, &report),
             }
         }
         Ok(None) => Ok(Repaired::default()),
-        Err(error @ Error::Damaged { .. }) => rebuild::rebuild(storage, names, error),
+        Err(error @ Error::Damaged { .. }) => {
+            let file = rebuild::file_of(&error);
+            rebuild::rebuild(storage, names, (error, vec![file]), None)
+        }
         Err(error) => Err(error),
     }
+}
+
+/// A file that the manifest names and that is missing, where younger ones are there that it does not name: then it is out of date, as
+/// far as can be told, and they count.
+fn superseded(storage: &Arc<dyn Storage>, state: &State) -> Result<Option<String>> {
+    let tables = state.tables().map(|(_, _, table)| (table.number, FileKind::Table));
+    let values = state.value_files.keys().map(|&number| (number, FileKind::Values));
+    let logs = state.logs.iter().map(|&number| (number, FileKind::Log));
+    let named: BTreeSet<(u64, FileKind)> = tables.chain(values).chain(logs).collect();
+    let there: BTreeSet<(u64, FileKind)> = storage.list()?.iter().filter_map(|name| parse_file_name(name)).collect();
+    let Some(&(missing, kind)) = named.difference(&there).next() else { return Ok(None) };
+    for &(number, found) in there.difference(&named).filter(|&&(number, _)| number > missing) {
+        let counts = match found {
+            FileKind::Table => is_table_of(storage, &file_name(number, found), state.owner)?,
+            FileKind::Log if number >= state.oldest_log => {
+                let header = wal::header(&**storage, number)?;
+                header.is_some_and(|header| header.bond.store == state.owner && header.number == number)
+            }
+            _ => false,
+        };
+        if counts {
+            return Ok(Some(file_name(missing, kind)));
+        }
+    }
+    Ok(None)
 }
 
 /// What a repair works with.
 #[derive(Debug)]
 pub(super) struct Bench {
     pub(super) storage: Arc<dyn Storage>,
-    pub(super) owner: u64,
+    /// What new files are bound to.
+    pub(super) bond: Bond,
     pub(super) options: DbOptions,
     pub(super) next_file: AtomicU64,
     stop: AtomicBool,
@@ -88,13 +131,13 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn new(storage: &Arc<dyn Storage>, owner: u64, next_file: u64, evidence: Evidence) -> Self {
+    pub(super) fn new(storage: &Arc<dyn Storage>, bond: Bond, next_file: u64, evidence: Evidence) -> Self {
         let suspect = evidence.suspect.iter();
         let collected =
             suspect.filter_map(|number| Some((*number, Arc::clone(evidence.values.get(number)?)))).collect();
         Self {
             storage: Arc::clone(storage),
-            owner,
+            bond,
             options: DbOptions::for_walks(),
             next_file: AtomicU64::new(next_file),
             stop: AtomicBool::new(false),
@@ -123,9 +166,9 @@ impl Bench {
     ) -> Result<Outcome> {
         let context = JobContext {
             storage: &self.storage,
-            owner: self.owner,
+            bond: self.bond,
             options: &self.options,
-            next_file: &self.next_file,
+            numbers: &self.next_file,
             memory_bytes: self.options.job_bytes(),
             origin,
             stop: &self.stop,
@@ -140,25 +183,30 @@ impl Bench {
             collected: &self.collected,
             part: Part::default(),
         };
-        run_job(&context, job)
+        let mut outcome = run_job(&context, job)?;
+        for meta in &mut outcome.tables {
+            let name = Self::table_name(meta.number);
+            meta.file_id = Some(Table::open(Arc::clone(&self.storage), &name, &OpenOptions::default())?.file_id());
+        }
+        Ok(outcome)
     }
 
     /// Puts the operations of a log that can be read into memtables, by keyspace, without those whose values are lost, and those that
     /// are `known` to be in tables.
     pub(super) fn read_log(
         &self,
-        number: u64,
+        (bond, number): (Bond, u64),
         known: &BTreeMap<KeyspaceId, Sequence>,
         memtables: &mut Memtables,
     ) -> Result<()> {
-        crate::lsm::wal::salvage(&*self.storage, self.owner, number, &mut |group, _| {
+        wal::salvage(&*self.storage, bond, number, &mut |group, _| {
             let Some(operations) = decode_group(group) else { return Ok(false) };
             let bytes = Arc::new(group.to_vec());
             for operation in operations {
                 if known.get(&operation.keyspace).is_some_and(|&newest| operation.sequence <= newest) {
                     continue;
                 }
-                if operation.action == Action::Put(Kind::Pointer) && !self.is_whole(operation.parts(group).1)? {
+                if operation.action == Action::Put(Kind::Pointer) && !self.is_whole(bond, operation.parts(group).1)? {
                     self.evidence.lost.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
@@ -176,9 +224,11 @@ impl Bench {
         })
     }
 
-    fn is_whole(&self, pointer: &[u8]) -> Result<bool> {
+    /// Whether the value that an entry of a log points to is whole: it lies in a file of the same opening.
+    fn is_whole(&self, bond: Bond, pointer: &[u8]) -> Result<bool> {
         let Some(place) = ValuePlace::decode(pointer) else { return Ok(false) };
-        self.evidence.values.get(&place.file).map_or(Ok(false), |file| file.is_whole(&place))
+        let file = self.evidence.values.get(&place.file).filter(|file| file.bond() == bond);
+        file.map_or(Ok(false), |file| file.is_whole(&place))
     }
 
     /// The name of a table.
@@ -198,14 +248,13 @@ pub(super) struct Memtables {
 
 /// Opens all value files that can be opened, by number.
 pub(super) fn open_values(
-    storage: &dyn Storage,
-    owner: u64,
     names: &[String],
+    open: impl Fn(u64) -> Result<ValueFile>,
 ) -> Result<BTreeMap<u64, Arc<ValueFile>>> {
     let mut values = BTreeMap::new();
     for name in names {
         if let Some((number, FileKind::Values)) = parse_file_name(name) {
-            match ValueFile::open(storage, owner, number) {
+            match open(number) {
                 Ok(file) => _ = values.insert(number, Arc::new(file)),
                 Err(error) if super::report::complaint(&error).is_some() => {}
                 Err(error) => return Err(error),

@@ -5,6 +5,7 @@ use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::Db;
+use crate::lsm::unnamed::Unnamed;
 use crate::lsm::version::{ClosedLengths, FileKind, Recovered, State, file_name, parse_file_name, recover};
 use crate::lsm::{DbOptions, LOCK_NAME};
 use crate::vlog::ValueFile;
@@ -69,11 +70,12 @@ pub(super) fn survey(
     progress: Progress<'_>,
 ) -> Result<StoreReport> {
     let mut walk = Walk::new(storage, recovered.state, progress);
-    walk.orphans(names, recovered.number);
+    let unnamed = Unnamed::find(storage, &walk.state)?;
+    walk.unnamed(names, recovered.number, &unnamed);
     walk.open_values()?;
     walk.tables()?;
     walk.value_files(recovered.closed.as_ref())?;
-    walk.logs(recovered.closed.as_ref())?;
+    walk.logs(recovered.closed.as_ref(), &unnamed)?;
     Ok(walk.report)
 }
 
@@ -131,8 +133,11 @@ impl<'p> Walk<'p> {
         (self.progress)(self.done_bytes, self.total_bytes);
     }
 
-    /// Names the files of the store that nothing leads to.
-    fn orphans(&mut self, names: &[String], manifest: u64) {
+    /// Names the files of the store that nothing leads to, as orphans where a crash may have left them.
+    fn unnamed(&mut self, names: &[String], manifest: u64, unnamed: &Unnamed) {
+        for stray in &unnamed.strays {
+            self.report.add(&stray.name, 0, stray.detail.as_str());
+        }
         let tables: BTreeSet<u64> = self.state.tables().map(|(_, _, table)| table.number).collect();
         let is_orphan = |name: &&String| match parse_file_name(name) {
             Some((number, FileKind::Table)) => !tables.contains(&number),
@@ -147,13 +152,14 @@ impl<'p> Walk<'p> {
             // A table that was being written has something behind its name.
             None => name.contains(".table"),
         };
-        self.report.orphans = names.iter().filter(is_orphan).cloned().collect();
+        let is_stray = |name: &String| unnamed.strays.iter().any(|stray| stray.name == *name);
+        self.report.orphans = names.iter().filter(|name| is_orphan(name) && !is_stray(name)).cloned().collect();
     }
 
     /// Opens the value files, so that pointers can be followed.
     fn open_values(&mut self) -> Result<()> {
         for number in self.state.value_files.keys().copied().collect::<Vec<_>>() {
-            let opened = ValueFile::open(&*self.storage, self.state.owner, number);
+            let opened = ValueFile::open(&*self.storage, self.state.bond_of(number), number);
             if let Some(file) = self.report.note(&file_name(number, FileKind::Values), opened)? {
                 self.values.insert(number, file);
             }
@@ -174,7 +180,7 @@ impl<'p> Walk<'p> {
         }
         for (number, bytes) in closed.map_or(&[][..], |lengths| &lengths.value_files) {
             if !self.state.value_files.contains_key(number) {
-                let opened = ValueFile::open(&*self.storage, self.state.owner, *number);
+                let opened = ValueFile::open_of_store(&*self.storage, self.state.owner, *number);
                 if let Some(file) = self.report.note(&file_name(*number, FileKind::Values), opened)? {
                     self.values.insert(*number, file);
                     self.value_file(*number, *bytes)?;

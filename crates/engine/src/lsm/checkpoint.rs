@@ -6,10 +6,12 @@
 use super::core::Core;
 use super::db::Db;
 use super::folder::refuse_other_things;
+use super::numbers::NumberSource;
 use super::recover::LOCK_NAME;
 use super::table_file::TableFile;
 use super::values::ValueFiles;
 use super::version::{ClosedLengths, FileKind, Manifest, State, file_name, parse_file_name};
+use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
 use std::io::ErrorKind;
@@ -75,8 +77,10 @@ impl Db {
         }
         self.flush()?;
         let held = self.core().hold();
+        // A number that no file of this store gets.
+        let number = self.core().take_number()?;
         let mut made = Vec::new();
-        let outcome = copy(&held, target, &mut made);
+        let outcome = copy(&held, number, target, &mut made);
         if outcome.is_err() {
             // The first error says more than what cannot be removed either.
             // The manifest first: a store of which files are missing would be a damaged one.
@@ -87,7 +91,7 @@ impl Db {
     }
 }
 
-fn copy(held: &Held, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Result<()> {
+fn copy(held: &Held, number: u64, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Result<()> {
     let tables = held.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
     let values = held.state.value_files.keys().map(|&number| file_name(number, FileKind::Values));
     for name in tables.chain(values) {
@@ -96,10 +100,11 @@ fn copy(held: &Held, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Resul
     }
     target.sync_directory()?;
     let mut state = held.state.clone();
-    let number = state.next_file;
+    state.begin_opening(new_nonce());
     state.next_file = number + 1;
-    state.logs.clear();
-    state.oldest_log = number;
+    state.reserved = number + 1;
+    // That those which the store goes on with are not here is told of a folder where they are.
+    state.drop_logs();
     let value_files = state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect();
     made.push(file_name(number, FileKind::NewManifest));
     made.push(file_name(number, FileKind::Manifest));

@@ -13,6 +13,7 @@ use super::entry::{decode_group, encode_operation};
 use super::generation::{Generation, LogPart};
 use super::maintain::is_there;
 use super::memtable::Memtable;
+use super::numbers::NumberSource;
 use super::options::{Durability, MAX_INLINE_BYTES};
 use super::values::ValueHandle;
 use super::version::Edit;
@@ -393,8 +394,8 @@ impl Core {
             writer.finish_values()?;
         }
         if writer.values.is_none() {
-            let number = self.new_number();
-            let created = ValueWriter::create(&self.storage, self.owner, number, self.options.compression)?;
+            let number = self.take_number()?;
+            let created = ValueWriter::create(&self.storage, self.bond, number, self.options.compression)?;
             self.storage.sync_directory()?;
             let handle = ValueHandle::new(&self.storage, number, created.file());
             writer.active.values.push(Arc::clone(&handle));
@@ -546,14 +547,17 @@ impl Core {
         // What the next log holds must not survive without this one.
         writer.sync()?;
         writer.finish_values()?;
-        let number = self.new_number();
+        let number = self.take_number()?;
         let recycled = self.shared.lock().recyclable.pop();
         let previous = writer.log.take().map(Wal::finish).transpose()?;
-        let log = Wal::create(&self.storage, self.owner, number, recycled, previous)?;
-        self.storage.sync_directory()?;
+        let log = Wal::create(&self.storage, self.bond, number, recycled, previous)?;
         let mut shared = self.shared.lock();
-        let edit =
-            Edit { logs_added: vec![number], last_sequence: Some(writer.active.last_sequence), ..Edit::default() };
+        let edit = Edit {
+            logs_added: vec![number],
+            logs_ended: previous.iter().map(|previous| (previous.number, previous.bytes)).collect(),
+            last_sequence: Some(writer.active.last_sequence),
+            ..Edit::default()
+        };
         let memtables = fresh_memtables(&shared);
         let mut sealed = std::mem::take(&mut writer.active);
         if let (Some(part), Some(previous)) = (sealed.logs.last_mut(), previous) {

@@ -9,6 +9,7 @@ use super::entry::{KeyspaceId, Sequence};
 use super::generation::Generation;
 use super::learn::Learner;
 use super::memtable::Memtable;
+use super::numbers::Numbers;
 use super::options::DbOptions;
 use super::recover::check_room;
 use super::snapshot::Moments;
@@ -17,6 +18,7 @@ use super::values::ValueFiles;
 use super::version::{Edit, Job, LEVELS, Manifest, State, TableMeta};
 use super::view::{Levels, Tree, View};
 use crate::block::BlockCache;
+use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex, MutexGuard};
@@ -40,8 +42,8 @@ pub(super) const HIDDEN_BYTES_MIN: u64 = 1 << 20;
 pub(crate) struct Core {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) options: DbOptions,
-    /// Identity of the store: checksums of its files are bound to it.
-    pub(super) owner: u64,
+    /// The store and this opening of it: checksums of new files are bound to both.
+    pub(super) bond: Bond,
     pub(super) cache: Arc<BlockCache>,
     pub(super) moments: Moments,
     pub(super) counters: Counters,
@@ -56,7 +58,7 @@ pub(crate) struct Core {
     /// Told of whenever the shared state has changed.
     pub(super) changed: Condvar,
     pub(super) visible: AtomicU64,
-    pub(super) next_file: AtomicU64,
+    pub(super) numbers: Numbers,
     /// Memtables are switched when they hide more bytes of older values than this.
     pub(super) hidden_limit: AtomicU64,
     pub(super) read_only: bool,
@@ -131,11 +133,6 @@ impl Core {
         self.visible.load(Ordering::Acquire)
     }
 
-    /// A number for a new file.
-    pub(super) fn new_number(&self) -> u64 {
-        self.next_file.fetch_add(1, Ordering::Relaxed)
-    }
-
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
@@ -187,7 +184,7 @@ impl Core {
             return Err(Error::StoreReadOnly { path: path(), cause: "its manifest could not be written".into() });
         };
         let edit = &mut change.edit;
-        edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
+        self.numbers.put_into(edit);
         // Generations are written out after newer ones were begun.
         edit.last_sequence = edit.last_sequence.map(|sequence| sequence.max(shared.state.last_sequence));
         let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
@@ -199,6 +196,7 @@ impl Core {
             return Err(error);
         }
         let is_long = manifest.is_long();
+        self.numbers.note_reserved(shared.state.reserved);
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
         self.hidden_limit.store((live / HIDDEN_PART).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
         shared.adopt(change, &self.learner);
@@ -209,17 +207,25 @@ impl Core {
         self.publish(shared, changed);
         if is_long {
             // Edits that took longer to read than the state itself make way for it.
-            let number = self.new_number();
-            shared.state.next_file = number + 1;
-            match Manifest::create(&self.storage, number, &shared.state, None) {
-                Ok(manifest) => shared.manifest = Some(manifest),
-                // The change itself is durable: only the next one cannot be made.
-                Err(error) => {
-                    shared.manifest = None;
-                    self.fail(shared, &error);
-                }
+            let renewed = self.renew_manifest(shared);
+            // The change itself is durable: only the next one cannot be made.
+            if let Err(error) = renewed {
+                self.fail(shared, &error);
             }
         }
+        Ok(())
+    }
+
+    /// Writes a new manifest, which takes edits from now on; the one before takes none any more, whatever becomes of the new one.
+    pub(super) fn renew_manifest(&self, shared: &mut Shared) -> Result<()> {
+        shared.manifest = None;
+        let number = self.numbers.take();
+        let mut state = shared.state.clone();
+        state.next_file = state.next_file.max(self.numbers.next());
+        state.reserved = state.reserved.max(self.numbers.batch_end());
+        shared.manifest = Some(Manifest::create(&self.storage, number, &state, None)?);
+        self.numbers.note_reserved(state.reserved);
+        shared.state = state;
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 use super::core::{Change, Core, Shared};
 use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
 use super::keyspace::Keyspace;
+use super::numbers::NumberSource;
 use super::options::MAX_INLINE_BYTES;
 use super::table_file::LEAST_OPENING_BYTES;
 use super::version::{Edit, FileKind, LEVELS, Levels, TableMeta, file_name};
@@ -87,7 +88,7 @@ impl Incoming<'_> {
         // First where it is: a file that is no table is not even linked.
         let examined = examine(self.core, storage, name)?;
         let Some(mut meta) = examined else { return Ok(()) };
-        meta.number = self.core.new_number();
+        meta.number = self.core.take_number()?;
         let new_name = file_name(meta.number, FileKind::Table);
         storage.export(name, &*self.core.storage, &new_name)?;
         self.tables.push(meta);

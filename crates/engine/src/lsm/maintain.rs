@@ -146,13 +146,7 @@ impl Core {
     fn try_resume(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
         // What an edit that failed has left in the old manifest is not known; the new one says all. From here on the old one takes
         // nothing more, whether the new one becomes whole or not.
-        shared.manifest = None;
-        let number = self.new_number();
-        let mut state = shared.state.clone();
-        state.next_file = state.next_file.max(self.next_file.load(Ordering::Relaxed));
-        let manifest = Manifest::create(&self.storage, number, &state, None)?;
-        shared.state = state;
-        shared.manifest = Some(manifest);
+        self.renew_manifest(shared)?;
         shared.failure = None;
         shared.look_at_all();
         self.has_failed.store(false, Ordering::Release);
@@ -168,9 +162,8 @@ impl Core {
 
     /// Gives up a log that failed: what it holds is written out, and a new one begun.
     fn restart_log(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
-        let number = self.new_number();
-        let log = Wal::create(&self.storage, self.owner, number, None, None)?;
-        self.storage.sync_directory()?;
+        let number = self.number_within(shared)?;
+        let log = Wal::create(&self.storage, self.bond, number, None, None)?;
         let memtables = fresh_memtables(shared);
         let last_sequence = writer.next_sequence - 1;
         let mut next = Generation::of(memtables.clone());
@@ -216,8 +209,10 @@ impl Core {
         value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
         value_files.sort_unstable();
         let mut state = shared.state.clone();
-        let number = self.new_number();
-        state.next_file = self.next_file.load(Ordering::Relaxed);
+        let number = self.numbers.take();
+        state.next_file = self.numbers.next();
+        // From here on nothing takes a number.
+        state.reserved = state.next_file;
         Manifest::create(&self.storage, number, &state, Some(&ClosedLengths { logs, value_files }))?;
         Ok(())
     }

@@ -24,6 +24,7 @@
 //! | `work`, `compact`, `version` | background work: flushes, compactions, collection of values; what to do next, and what is there |
 //! | `table_file`, `level`, `merge`, `visible`, `removals`, `cursor` | from tables to what a reader sees |
 //! | `recover`, `folder`, `maintain`, `counters` | opening, where a store may be; keyspaces, closing; what was done |
+//! | `numbers`, `unnamed` | numbers of files, reserved before they are used; files that nothing names |
 
 mod batch;
 pub(crate) mod checkpoint;
@@ -51,6 +52,7 @@ pub(crate) mod merge;
 mod merge_tests;
 #[cfg(test)]
 mod model;
+pub(crate) mod numbers;
 mod obsolete;
 mod options;
 mod range;
@@ -65,6 +67,7 @@ pub(crate) mod table_file;
 mod tables;
 #[cfg(test)]
 mod thread_tests;
+pub(crate) mod unnamed;
 mod values;
 pub(crate) mod version;
 mod view;

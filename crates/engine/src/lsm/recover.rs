@@ -7,16 +7,17 @@ use super::entry::{Action, KeyspaceId, Kind, Operation, decode_group};
 use super::generation::{Generation, LogPart};
 use super::learn::Learner;
 use super::memtable::Memtable;
+use super::numbers::Numbers;
 use super::options::{DbOptions, MEMORY_OPTION};
 use super::snapshot::Moments;
 use super::table_file::TableFile;
+use super::unnamed::{Unnamed, leftovers};
 use super::values::{ValueFiles, ValueHandle};
-use super::version::{
-    ClosedLengths, Edit, FileKind, Manifest, Recovered, State, final_name, parse_file_name, recover, remove_leftovers,
-};
+use super::version::{ClosedLengths, Edit, FileKind, Recovered, State, parse_file_name, recover, remove_leftovers};
 use super::view::{Levels, Tree, View};
 use super::wal::{self, ClosedLog, Wal, log_name};
 use crate::block::BlockCache;
+use crate::block::header::{Bond, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
@@ -66,25 +67,32 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     if !read_only {
         remove_leftovers(&*storage)?;
     }
-    let recovered = recover(&*storage)?;
-    let recovered = recovered.unwrap_or_else(|| Recovered { state: State::new(random_u64()), number: 0, closed: None });
-    let Recovered { mut state, closed, .. } = recovered;
+    let (mut state, closed) = match recover(&*storage)? {
+        Some(Recovered { state, closed, .. }) => (state, closed),
+        None => (State::new(random_u64()), None),
+    };
+    if !read_only {
+        state.begin_opening(new_nonce());
+    }
+    let unnamed = Unnamed::find(&storage, &state)?;
+    unnamed.check(&*storage)?;
     let cache = Arc::new(BlockCache::for_tables(options.memory_bytes));
     cache.reserve(options.buffer_bytes());
     let mut replayed = Replayed::new(&storage, &state)?;
-    replayed.replay(&state, closed.as_ref())?;
+    replayed.replay(&state, closed.as_ref(), &unnamed)?;
     let Replayed { values, generation, young, ends, .. } = replayed;
     state.last_sequence = state.last_sequence.max(generation.last_sequence);
     let learner = Learner::new(options);
     let tables = open_tables(&storage, &state, &cache, options, &learner)?;
     if !read_only {
-        remove_orphans(&*storage, &state, &young)?;
+        let orphans = leftovers(storage.list()?, &state, |number| young.contains(&number));
+        orphans.iter().try_for_each(|name| storage.remove(name))?;
     }
     let visible = state.last_sequence;
     let shared = shared(state, tables, values, young);
     let core = Core {
         options: options.clone(),
-        owner: shared.state.owner,
+        bond: shared.state.bond(),
         cache,
         moments: Moments::default(),
         counters: Counters::default(),
@@ -92,7 +100,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         queue: Mutex::default(),
         written: Condvar::default(),
         writer: FairMutex::new(Writer::new(None, Generation::default(), visible + 1)),
-        next_file: AtomicU64::new(shared.state.next_file),
+        numbers: Numbers::new(shared.state.next_file),
         hidden_limit: AtomicU64::new(HIDDEN_BYTES_MIN),
         shared: Mutex::new(shared),
         changed: Condvar::default(),
@@ -216,17 +224,23 @@ impl Core {
             return Ok(());
         }
         let found = self.complete_values(&mut shared, found, ends)?;
-        let number = self.new_number();
-        shared.state.next_file = number + 1;
-        shared.manifest = Some(Manifest::create(&self.storage, number, &shared.state, None)?);
+        if was_closed {
+            // The manifest that says so is replaced before the next log does.
+            shared.state.logs_ended = found.logs.iter().map(|part| (part.number, part.bytes)).collect();
+        }
+        if shared.state.knows_many() {
+            // What was removed of theirs must not come back.
+            self.storage.sync_directory()?;
+            shared.state.forget_openings();
+        }
+        self.renew_manifest(&mut shared)?;
         // What was found after a crash is written out, so that no log with a torn end is ever read again.
         let keeps =
             was_closed && found.logs.len() < KEPT_LOGS && found.memory_bytes() < self.options.memtable_bytes / 2;
         let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
         let previous = previous.map(|part| ClosedLog { number: part.number, bytes: part.bytes });
-        let number = self.new_number();
-        let log = Wal::create(&self.storage, self.owner, number, None, previous)?;
-        self.storage.sync_directory()?;
+        let number = self.number_within(&mut shared)?;
+        let log = Wal::create(&self.storage, self.bond, number, None, previous)?;
         let mut active = found;
         active.held = self.hold_for_memtables(active.memory_bytes());
         if !keeps {
@@ -262,7 +276,8 @@ impl Core {
                 continue;
             }
             let end = ends.get(&number).copied().unwrap_or(0);
-            let completed = ValueWriter::resume(&self.storage, self.owner, number, end, self.options.compression);
+            let completed =
+                ValueWriter::resume(&self.storage, handle.file.bond(), number, end, self.options.compression);
             let file = completed.and_then(ValueWriter::finish)?;
             *handle = ValueHandle::new(&self.storage, number, file);
             shared.add_values(Arc::clone(handle));
@@ -287,8 +302,9 @@ const KEPT_LOGS: usize = 8;
 /// What the logs have.
 struct Replayed<'a> {
     storage: &'a Arc<dyn Storage>,
-    owner: u64,
     keyspaces: HashSet<KeyspaceId>,
+    /// What the log at hand is bound to, and so the value files that it points to alone.
+    bond: Bond,
     values: ValueFiles,
     generation: Generation,
     /// Value files that entries of the logs point to.
@@ -301,7 +317,7 @@ impl<'a> Replayed<'a> {
     fn new(storage: &'a Arc<dyn Storage>, state: &State) -> Result<Self> {
         let mut values = ValueFiles::default();
         for (&number, meta) in &state.value_files {
-            let handle = open_values(storage, state.owner, number)?;
+            let handle = open_values(storage, state.bond_of(number), number)?;
             if handle.file.len_bytes() < meta.bytes {
                 let path = storage.path(&super::version::file_name(number, FileKind::Values));
                 let detail = format!("it had {} bytes when it was complete", meta.bytes);
@@ -313,26 +329,20 @@ impl<'a> Replayed<'a> {
         generation.last_sequence = state.last_sequence;
         let keyspaces = state.keyspaces.keys().copied().collect();
         let (young, ends) = (HashSet::new(), BTreeMap::new());
-        Ok(Self { storage, owner: state.owner, keyspaces, values, generation, young, ends })
+        Ok(Self { storage, keyspaces, bond: state.bond(), values, generation, young, ends })
     }
 
-    fn replay(&mut self, state: &State, closed: Option<&ClosedLengths>) -> Result<()> {
+    fn replay(&mut self, state: &State, closed: Option<&ClosedLengths>, unnamed: &Unnamed) -> Result<()> {
         for (&number, next) in state.logs.iter().zip(state.logs.iter().skip(1).map(Some).chain([None])) {
-            // A log is there, durably, before the manifest names it.
-            if !self.storage.exists(&log_name(number))? {
-                let path = self.storage.path(&log_name(number));
-                return Err(Error::damaged(path, 0, "a log that is needed is missing"));
-            }
             let closed_at = match (closed, next) {
+                _ if state.logs_ended.contains_key(&number) => state.logs_ended.get(&number).copied(),
                 (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
-                (None, Some(&next)) => wal::previous(&**self.storage, self.owner, next)?
-                    .filter(|previous| previous.number == number)
-                    .map(|previous| previous.bytes),
-                (None, None) => None,
+                (None, Some(&next)) => wal::end_before(&**self.storage, state.bond_of(next), next, number)?,
+                (None, None) => unnamed.ends.get(&number).copied(),
             };
             let storage = Arc::clone(self.storage);
-            let owner = self.owner;
-            let bytes = wal::replay(&*storage, owner, number, closed_at, &mut |group, synced| {
+            self.bond = state.bond_of(number);
+            let bytes = wal::replay(&*storage, self.bond, number, closed_at, &mut |group, synced| {
                 self.take(number, group, synced)
             })?;
             self.generation.logs.push(LogPart { number, bytes });
@@ -392,14 +402,21 @@ impl<'a> Replayed<'a> {
     /// Opens the file that an entry points to; whether the value is whole.
     fn reach(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
         let Some(place) = ValuePlace::decode(operation.parts(group).1) else { return Ok(false) };
-        if !self.values.0.contains_key(&place.file) {
-            match open_values(self.storage, self.owner, place.file) {
+        let is_open = self.values.0.get(&place.file).is_some_and(|handle| handle.file.bond() == self.bond);
+        if !is_open {
+            match open_values(self.storage, self.bond, place.file) {
                 Ok(handle) => {
                     self.young.insert(place.file);
                     self.generation.values.push(Arc::clone(&handle));
                     self.values.0.insert(place.file, handle);
                 }
-                Err(error) if synced || !is_torn(&error) => return Err(error),
+                Err(error)
+                    if synced
+                        || !is_torn(&error)
+                        || ValueFile::is_anothers(&**self.storage, self.bond, place.file)? =>
+                {
+                    return Err(error);
+                }
                 Err(_) => return Ok(false),
             }
         }
@@ -420,25 +437,7 @@ fn is_torn(error: &Error) -> bool {
     }
 }
 
-fn open_values(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<Arc<ValueHandle>> {
-    let file = ValueFile::open(&**storage, owner, number)?;
+fn open_values(storage: &Arc<dyn Storage>, bond: Bond, number: u64) -> Result<Arc<ValueHandle>> {
+    let file = ValueFile::open(&**storage, bond, number)?;
     Ok(ValueHandle::new(storage, number, Arc::new(file)))
-}
-
-/// Removes files of the store that nothing leads to: of jobs, and writes, that a crash has cut short.
-fn remove_orphans(storage: &dyn Storage, state: &State, young: &HashSet<u64>) -> Result<()> {
-    let tables: HashSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
-    for name in storage.list()? {
-        let table = final_name(&name);
-        let is_orphan = match parse_file_name(table) {
-            Some((number, FileKind::Table)) => table != name || !tables.contains(&number),
-            Some((number, FileKind::Log)) => !state.logs.contains(&number),
-            Some((number, FileKind::Values)) => !state.value_files.contains_key(&number) && !young.contains(&number),
-            _ => false,
-        };
-        if is_orphan {
-            storage.remove(&name)?;
-        }
-    }
-    Ok(())
 }

@@ -138,8 +138,9 @@ impl TableFile {
         // A model that is missing, damaged or another table's means the plain path.
         let model = model.filter(|_| is_inline).as_deref().and_then(PositionModel::decode);
         let model = model.filter(|model| model.records() == meta.records);
+        let is_this = meta.file_id.is_none_or(|file_id| file_id == table.file_id());
         match removals {
-            Some(removals) if is_ours && table.len() == meta.records => Ok(Arc::new(Self {
+            Some(removals) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
                 _held: cache.hold(removals.memory_bytes()),
                 reserved_bytes: table.needed_bytes() + removals.memory_bytes(),
                 removals: Arc::new(removals),

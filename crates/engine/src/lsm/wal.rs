@@ -1,7 +1,7 @@
 //! The write-ahead log: groups of operations, each wholly there or not at all.
 //!
-//! A log is one file, `NNNNNN.log`. Its header says where the log before it ended, so that a tail that vanished from that one is
-//! noticed. A group lies in it as one record, or several (their length is limited), and the commit behind them, which makes them
+//! A log is one file, `NNNNNN.log`. Its header is durable before anything refers to it, so that a log that was lost whole is told from an
+//! empty one; it says where the log before it ended, so that a tail that vanished from that one is noticed. A group lies in it as one record, or several (their length is limited), and the commit behind them, which makes them
 //! count:
 //!
 //! ```text
@@ -13,8 +13,7 @@
 //! new one's.
 
 use super::version::{FileKind, file_name};
-use crate::block::checksum::identity;
-use crate::block::header::{HEADER_BYTES, HeaderKind};
+use crate::block::header::{Bond, Header, HeaderKind};
 use crate::error::{Error, Result};
 use crate::io::{ReadableFile, Storage};
 use crate::log::{BODY_BYTES_MAX, Commit, Entry, RecordWriter, Records, Visit, replay_records};
@@ -45,21 +44,18 @@ pub(crate) struct ClosedLog {
 /// A log that grows. After a failed call it takes nothing more.
 #[derive(Debug)]
 pub(crate) struct Wal {
-    storage: Arc<dyn Storage>,
     number: u64,
     records: RecordWriter,
-    /// Whether the log is durable under its name.
-    is_named: bool,
 }
 
 impl Wal {
-    /// Begins log `number` of `owner`.
+    /// Begins log `number`: when this returns its header is durable, and its name.
     ///
-    /// It takes over the file of the log `recycled`. That one must not be needed any more, durably: after a crash the new groups
+    /// It takes over the file of the log `recycled`. That one must not be needed any more, durably: after a crash the new header
     /// may lie under the old name. `previous` is the log whose groups come before; its tail is proved by this one.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
-        owner: u64,
+        bond: Bond,
         number: u64,
         recycled: Option<u64>,
         previous: Option<ClosedLog>,
@@ -73,8 +69,11 @@ impl Wal {
             }
         };
         let notes = previous.map_or([0, 0], |closed| [closed.number, closed.bytes]);
-        let records = RecordWriter::new(file, identity(owner, number), &HEADER.encode(owner, number, notes));
-        Ok(Self { storage: Arc::clone(storage), number, records, is_named: false })
+        let mut records = RecordWriter::new(file, bond.identity(number), &HEADER.encode(bond, number, notes));
+        records.flush()?;
+        records.sync()?;
+        storage.sync_directory()?;
+        Ok(Self { number, records })
     }
 
     /// Length of the log.
@@ -100,15 +99,10 @@ impl Wal {
         self.records.commit(last_sequence, first)
     }
 
-    /// Makes all groups so far durable, and the first time the name of the log.
+    /// Makes all groups so far durable.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.records.flush()?;
-        self.records.sync()?;
-        if !self.is_named {
-            self.storage.sync_directory()?;
-            self.is_named = true;
-        }
-        Ok(())
+        self.records.sync()
     }
 
     /// Makes the log durable as a whole. The next log is told where this one ended.
@@ -118,11 +112,21 @@ impl Wal {
     }
 }
 
-/// What the header of a log says of the log before it; `None` where it says nothing, or the log was not even begun.
-pub(crate) fn previous(storage: &dyn Storage, owner: u64, number: u64) -> Result<Option<ClosedLog>> {
-    let Some(file) = open(storage, number)? else { return Ok(None) };
-    let notes = HEADER.read(&*file, owner, number)?;
-    Ok(notes.filter(|notes| notes[1] > 0).map(|[number, bytes]| ClosedLog { number, bytes }))
+/// What the header of a log says of the log before it.
+pub(crate) fn previous(header: &Header) -> Option<ClosedLog> {
+    let [number, bytes] = header.notes;
+    (bytes > 0).then_some(ClosedLog { number, bytes })
+}
+
+/// Where log `number` ended, as the header of the log `next` behind it says; `None` where it says nothing.
+pub(crate) fn end_before(storage: &dyn Storage, bond: Bond, next: u64, number: u64) -> Result<Option<u64>> {
+    let header = header(storage, next)?.filter(|header| header.bond == bond && header.number == next);
+    Ok(header.as_ref().and_then(previous).filter(|previous| previous.number == number).map(|previous| previous.bytes))
+}
+
+/// The header of the file of a log, whichever log it is; `None` where it has none, or is not there.
+pub(crate) fn header(storage: &dyn Storage, number: u64) -> Result<Option<Header>> {
+    open(storage, number)?.map_or(Ok(None), |file| HEADER.read(&*file))
 }
 
 fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFile>>> {
@@ -142,61 +146,94 @@ fn open(storage: &dyn Storage, number: u64) -> Result<Option<Arc<dyn ReadableFil
 /// Memory: the longest group. Its bytes are in the file before they are in memory.
 ///
 /// # Errors
-/// [`Error::Damaged`] where groups are missing or no longer what they were; those of `visit`.
+/// [`Error::Damaged`] where the log is missing or does not begin as it must, and where groups are missing or no longer what they were;
+/// those of `visit`.
 pub(crate) fn replay(
     storage: &dyn Storage,
-    owner: u64,
+    bond: Bond,
     number: u64,
     closed_at: Option<u64>,
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
 ) -> Result<u64> {
     let Some(file) = open(storage, number)? else {
-        let missing = || Error::damaged(storage.path(&log_name(number)), 0, "the log is missing");
-        return closed_at.map_or(Ok(0), |_| Err(missing()));
+        return Err(lost(storage, number, "a log that is needed is missing"));
     };
-    let header_is_valid = HEADER.read(&*file, owner, number)?.is_some();
-    let records = Records { file: &*file, identity: identity(owner, number), start: HEADER_BYTES as u64 };
-    let (end, mut durable) = survey(records, header_is_valid)?;
+    let Some(header) = HEADER.read_bound(&*file, bond, number)? else {
+        // The first version made headers durable with the first group alone.
+        if bond.nonce == 0 && closed_at.is_none() {
+            return replay_without_header(&*file, bond, number);
+        }
+        return Err(lost(storage, number, "a log that is needed does not begin with its header"));
+    };
+    let start = header.length as u64;
+    let records = Records { file: &*file, identity: bond.identity(number), start };
+    let (end, mut durable) = survey(records, true)?;
     if let Some(bytes) = closed_at {
-        if !header_is_valid || end != bytes {
+        if end != bytes {
             let detail = format!("the log ended at byte {bytes}, and valid groups end here");
-            return Err(Error::damaged(file.path(), if header_is_valid { end } else { 0 }, detail));
+            return Err(Error::damaged(file.path(), end, detail));
         }
         durable = bytes;
     }
-    let mut groups =
-        Groups { file: &*file, group: Vec::new(), begins: records.start, sequence: 0, taken: records.start };
-    if header_is_valid && end > records.start {
+    let mut groups = Groups::new(&*file, start);
+    if end > start {
         replay_records(records, true, &mut |entry| groups.take(entry, end, durable, visit))?;
     }
     Ok(groups.taken)
 }
 
-/// Shows `visit` the groups of a log ahead of whatever is damaged in it, or missing.
+/// What is said of a log that was lost as a whole.
+fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
+    let detail = format!(
+        "{what}, and with it what was written since it was begun: put the file back, or let `ogive db repair` go on without it"
+    );
+    Error::damaged(storage.path(&log_name(number)), 0, detail)
+}
+
+/// A log of the first version that a crash left before it was begun, unless later groups say otherwise.
+fn replay_without_header(file: &dyn ReadableFile, bond: Bond, number: u64) -> Result<u64> {
+    let records = Records { file, identity: bond.identity(number), start: 0 };
+    survey(records, false)?;
+    Ok(0)
+}
+
+/// Shows `visit` the groups of a log ahead of whatever is damaged in it, or missing. A damaged header is none of them: each record
+/// proves that it is the log's.
 ///
 /// # Errors
 /// What the storage reports, and those of `visit`; damage is none.
 pub(crate) fn salvage(
     storage: &dyn Storage,
-    owner: u64,
+    bond: Bond,
     number: u64,
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
 ) -> Result<()> {
     let Some(file) = open(storage, number)? else { return Ok(()) };
-    let header_is_valid = HEADER.read(&*file, owner, number)?.is_some();
-    let start = HEADER_BYTES as u64;
-    let records = Records { file: &*file, identity: identity(owner, number), start };
-    let mut groups = Groups { file: &*file, group: Vec::new(), begins: start, sequence: 0, taken: start };
-    let shown = replay_records(records, header_is_valid, &mut |entry| groups.take(entry, u64::MAX, 0, visit));
+    let start = HEADER.encode(bond, number, [0, 0]).len() as u64;
+    let records = Records { file: &*file, identity: bond.identity(number), start };
+    let mut groups = Groups::new(&*file, start);
+    let shown = replay_records(records, true, &mut |entry| groups.take(entry, u64::MAX, 0, visit));
     match shown {
         Err(error) if !matches!(error, Error::Damaged { .. }) => Err(error),
         _ => Ok(()),
     }
 }
 
-/// The owner that a log says it has.
-pub(crate) fn owner(storage: &dyn Storage, number: u64) -> Result<Option<u64>> {
-    open(storage, number)?.map_or(Ok(None), |file| HEADER.owner(&*file))
+/// Whether groups were written to a log.
+pub(crate) fn has_groups(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
+    let Some(file) = open(storage, number)? else { return Ok(false) };
+    let Some(header) = HEADER.read_bound(&*file, bond, number)? else { return Ok(false) };
+    let records = Records { file: &*file, identity: bond.identity(number), start: header.length as u64 };
+    let mut found = false;
+    let walked = replay_records(records, true, &mut |entry| {
+        found = matches!(entry, Entry::Commit(_));
+        Ok(if found { Visit::Stop } else { Visit::Continue })
+    });
+    match walked {
+        // Later groups say that the first one was there.
+        Err(Error::Damaged { .. }) => Ok(true),
+        walked => walked.map(|_| found),
+    }
 }
 
 /// Where the last whole group ends, and up to where the log is known to have been durable.
@@ -218,13 +255,19 @@ struct Groups<'a> {
     group: Vec<u8>,
     /// Where it begins.
     begins: u64,
+    /// Where the first one begins.
+    start: u64,
     /// The last commit's.
     sequence: u64,
     /// Where the last group ends that was taken.
     taken: u64,
 }
 
-impl Groups<'_> {
+impl<'a> Groups<'a> {
+    fn new(file: &'a dyn ReadableFile, start: u64) -> Self {
+        Self { file, group: Vec::new(), begins: start, start, sequence: 0, taken: start }
+    }
+
     fn take(
         &mut self,
         entry: Entry<'_>,
@@ -250,7 +293,7 @@ impl Groups<'_> {
     }
 
     fn check(&self, commit: Commit) -> Result<()> {
-        let in_order = commit.sequence > self.sequence || self.begins == HEADER_BYTES as u64;
+        let in_order = commit.sequence > self.sequence || self.begins == self.start;
         if commit.first == self.begins && in_order { Ok(()) } else { Err(self.nonsense(self.begins)) }
     }
 

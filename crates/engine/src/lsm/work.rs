@@ -194,9 +194,9 @@ impl Core {
     fn context(&self, origin: Origin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
-            owner: self.owner,
+            bond: self.bond,
             options: &self.options,
-            next_file: &self.next_file,
+            numbers: self,
             origin,
             stop: &self.stop,
             memory_bytes: self.options.job_bytes(),
@@ -231,6 +231,7 @@ impl Core {
             value_files_added: values.collect(),
             last_sequence: Some(generation.last_sequence),
             oldest_log: generation.logs.last().map(|part| part.number + 1),
+            bound: self.bound_elsewhere(&generation.values),
             ..Edit::default()
         };
         for handle in &generation.values {
@@ -263,8 +264,21 @@ impl Core {
         Ok(())
     }
 
+    /// Which of these files another opening has begun, and which one.
+    fn bound_elsewhere(&self, values: &[Arc<ValueHandle>]) -> Vec<(u64, u64)> {
+        let bonds = values.iter().map(|handle| (handle.number, handle.file.bond().nonce));
+        bonds.filter(|&(_, nonce)| nonce != self.bond.nonce).collect()
+    }
+
+    /// Opens a table that was just written, or taken in.
     pub(super) fn open_table(&self, meta: TableMeta) -> Result<Arc<TableFile>> {
-        TableFile::open(&self.storage, self.owner, Arc::new(meta), &self.cache, &self.options)
+        let mut opened = TableFile::open(&self.storage, self.bond.store, Arc::new(meta), &self.cache, &self.options)?;
+        // From here on no other file passes for this one.
+        if let Some(table) = Arc::get_mut(&mut opened) {
+            let file_id = Some(table.table.file_id());
+            table.meta = Arc::new(TableMeta { file_id, ..TableMeta::clone(&table.meta) });
+        }
+        Ok(opened)
     }
 
     /// Opens the new files of a flush or a compaction in a keyspace.

@@ -57,7 +57,7 @@ impl Spilled {
         if own >= SPILLED_CHANGES_MAX {
             return None;
         }
-        versions.iter().fold(committed, |chain, version| Chain::followed_by(chain, version))
+        versions.iter().fold(committed, Chain::followed_by)
     }
 
     /// Notes a record of a page.

@@ -262,6 +262,11 @@ impl Table {
         self.inner.meta.properties.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_slice())
     }
 
+    /// The random bits that the file was given when it was written.
+    pub(crate) fn file_id(&self) -> u64 {
+        self.inner.file_id
+    }
+
     /// The read that opened the table.
     #[must_use]
     pub fn opening(&self) -> ReadRecord {

@@ -4,15 +4,15 @@ use super::chunk::{CHUNK_BYTES, Head, Part, STORED_BYTES_MAX, STORED_BYTES_MIN};
 use super::place::ValuePlace;
 use super::stream::ValueStream;
 use crate::block::Slice;
-use crate::block::checksum::{self, identity};
+use crate::block::checksum;
 use crate::block::compress::CODEC_STORED;
-use crate::block::header::{HEADER_BYTES, HeaderKind};
+use crate::block::header::{Bond, HeaderKind};
 use crate::block::stream::MAX_VALUE_BYTES;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage};
 use std::sync::Arc;
 
-pub(super) const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEVAL", version: 1 };
+pub(super) const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEVAL", version: 2 };
 
 /// First bytes of the footer; no chunk begins so.
 const FOOTER_MAGIC: &[u8; 8] = b"\xffOGIVEVF";
@@ -54,24 +54,68 @@ impl Footer {
 pub(crate) struct ValueFile {
     pub(super) file: Arc<dyn ReadableFile>,
     pub(super) identity: u64,
+    bond: Bond,
     number: u64,
+    /// Where the first record begins.
+    pub(super) start: u64,
 }
 
 impl ValueFile {
     /// Opens a file, finished or not.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where it does not begin as file `number` of `owner`; [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn open(storage: &dyn Storage, owner: u64, number: u64) -> Result<Self> {
-        let file = storage.open(&values_name(number))?;
-        if HEADER.read(&*file, owner, number)?.is_none() {
-            return Err(Error::damaged(file.path(), 0, "this is not the value file that belongs here"));
-        }
-        Ok(Self::of(file, owner, number))
+    /// [`Error::Damaged`] where it does not begin as file `number` of `bond`; [`Error::UnknownVersion`]; whatever the storage reports.
+    pub(crate) fn open(storage: &dyn Storage, bond: Bond, number: u64) -> Result<Self> {
+        Self::open_checked(storage, number, |found| found == bond)
     }
 
-    pub(super) fn of(file: Arc<dyn ReadableFile>, owner: u64, number: u64) -> Self {
-        Self { file, identity: identity(owner, number), number }
+    /// As [`Self::open`], of whichever opening of a store wrote it.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn open_of_store(storage: &dyn Storage, store: u64, number: u64) -> Result<Self> {
+        Self::open_checked(storage, number, |found| found.store == store)
+    }
+
+    /// The store that a file says it is of, whichever number it says; `None` where it does not begin with a sound header.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`]; whatever the storage reports.
+    pub(crate) fn store_of(storage: &dyn Storage, number: u64) -> Result<Option<u64>> {
+        let header = HEADER.read(&*storage.open(&values_name(number))?)?;
+        Ok(header.map(|header| header.bond.store))
+    }
+
+    /// Whether there is a sound value file of that name which is another: no crash leaves that.
+    ///
+    /// # Errors
+    /// [`Error::UnknownVersion`]; whatever the storage reports.
+    pub(crate) fn is_anothers(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
+        let name = values_name(number);
+        if !storage.exists(&name)? {
+            return Ok(false);
+        }
+        let header = HEADER.read(&*storage.open(&name)?)?;
+        Ok(header.is_some_and(|header| header.bond != bond || header.number != number))
+    }
+
+    fn open_checked(storage: &dyn Storage, number: u64, is_ours: impl FnOnce(Bond) -> bool) -> Result<Self> {
+        let file = storage.open(&values_name(number))?;
+        match HEADER.read(&*file)? {
+            Some(header) if header.number == number && is_ours(header.bond) => {
+                Ok(Self::of(file, header.bond, number, header.length as u64))
+            }
+            _ => Err(Error::damaged(file.path(), 0, "this is not the value file that belongs here")),
+        }
+    }
+
+    pub(super) fn of(file: Arc<dyn ReadableFile>, bond: Bond, number: u64, start: u64) -> Self {
+        Self { file, identity: bond.identity(number), bond, number, start }
+    }
+
+    /// The store, and the opening of it, that wrote the file.
+    pub(crate) fn bond(&self) -> Bond {
+        self.bond
     }
 
     /// Its number.
@@ -184,7 +228,7 @@ impl ValueFile {
         let least = chunks.saturating_mul(STORED_BYTES_MIN as u64);
         let makes_sense = place.file == self.number
             && place.length <= MAX_VALUE_BYTES
-            && place.offset >= HEADER_BYTES as u64
+            && place.offset >= self.start
             && (least..=most).contains(&place.stored_bytes);
         if makes_sense && place.end().is_some_and(|end| end <= self.len_bytes()) {
             return Ok(());

@@ -5,10 +5,9 @@ use super::chunk::{CHUNK_BYTES, Frame, Head, KEY_BYTES_MAX, Part, STORED_BYTES_M
 use super::file::{FOOTER_BYTES, HEADER};
 use super::walk::Walked;
 use super::*;
-use crate::block::checksum::identity;
 use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
 use crate::block::documents::example;
-use crate::block::header::HEADER_BYTES;
+use crate::block::header::{Bond, HEADER_BYTES};
 use crate::block::stream::MAX_VALUE_BYTES;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, MemoryStorage, Meter, Storage};
@@ -16,7 +15,7 @@ use proptest::prelude::*;
 use std::io::Read;
 use std::sync::Arc;
 
-const OWNER: u64 = 0x8877_6655_4433_2211;
+const OWNER: Bond = Bond { store: 0x8877_6655_4433_2211, nonce: 0x0102_0304_0506_0708 };
 
 fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
     let memory = MemoryStorage::new();
@@ -360,7 +359,11 @@ fn a_file_in_the_place_of_another_is_refused() {
     memory.put(&values_name(2), content.clone()).unwrap();
     assert!(is_damage(&ValueFile::open(&*storage, OWNER, 2)));
     memory.put(&values_name(1), content).unwrap();
-    assert!(is_damage(&ValueFile::open(&*storage, OWNER ^ 1, 1)));
+    for strange in [Bond { store: OWNER.store ^ 1, ..OWNER }, Bond { nonce: 5, ..OWNER }, Bond { nonce: 0, ..OWNER }] {
+        assert!(is_damage(&ValueFile::open(&*storage, strange, 1)), "{strange:?}");
+    }
+    assert_eq!(ValueFile::open_of_store(&*storage, OWNER.store, 1).unwrap().bond(), OWNER);
+    assert!(is_damage(&ValueFile::open_of_store(&*storage, OWNER.store ^ 1, 1)));
     assert!(matches!(ValueFile::open(&*storage, OWNER, 3), Err(Error::Io { .. })));
 }
 
@@ -374,7 +377,7 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
     let content = memory.content(&values_name(1)).unwrap();
     let first = place.offset as usize + CHUNK_BYTES + 9;
     let middle = CHUNK_BYTES + 8;
-    assert!(Head::checked(identity(OWNER, 1), first as u64, &content[first..]).is_some());
+    assert!(Head::checked(OWNER.identity(1), first as u64, &content[first..]).is_some());
     let (left, right) = (first..first + middle, first + middle..first + 2 * middle);
     let mut swapped = content.clone();
     swapped[left.clone()].copy_from_slice(&content[right.clone()]);
@@ -452,7 +455,7 @@ fn forge(chunks: &[(Part, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePlace) 
     let mut content = HEADER.encode(OWNER, 1, [0, 0]).to_vec();
     let mut length = 0;
     for &(part, codec, raw, stored) in chunks {
-        let frame = Frame { identity: identity(OWNER, 1), offset: content.len() as u64, part, key: &[] };
+        let frame = Frame { identity: OWNER.identity(1), offset: content.len() as u64, part, key: &[] };
         frame.encode(&mut content, codec, raw, stored);
         length += raw as u64;
     }
@@ -620,7 +623,7 @@ fn small_values_take_eight_bytes_beside_key_and_value() {
 }
 
 const DOCUMENT: &str = include_str!("../../../../docs/format/value-log.md");
-const DOCUMENT_OWNER: u64 = 0x0123_4567_89ab_cdef;
+const DOCUMENT_OWNER: Bond = Bond { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
 
 #[test]
 fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
@@ -635,7 +638,7 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
         place.encode(&mut bytes);
         bytes
     });
-    assert_eq!(encoded, [vec![0x09, 0x38, 0x0e, 0x04], vec![0x09, 0x46, 0x0a, 0x00]]);
+    assert_eq!(encoded, [vec![0x09, 0x40, 0x0e, 0x04], vec![0x09, 0x4e, 0x0a, 0x00]]);
     memory.put(&values_name(9), example(DOCUMENT, "file")).unwrap();
     let file = ValueFile::open(&*storage, DOCUMENT_OWNER, 9).unwrap();
     assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
@@ -647,7 +650,7 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
 #[cfg(feature = "lz4")]
 fn the_packed_example_of_the_document_is_unpacked_as_it_says() {
     let chunk = example(DOCUMENT, "packed");
-    let head = Head::checked(identity(DOCUMENT_OWNER, 9), 56, &chunk).unwrap();
+    let head = Head::checked(DOCUMENT_OWNER.identity(9), 64, &chunk).unwrap();
     assert_eq!((head.part, head.codec, head.chunk_bytes()), (Part::Whole, CODEC_LZ4, chunk.len()));
     assert_eq!(chunk[head.key.clone()], *b"dog");
     let mut value = Vec::new();

@@ -3,7 +3,6 @@
 use super::chunk::{Head, Part, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, ValueFile};
 use super::place::ValuePlace;
-use crate::block::header::HEADER_BYTES;
 use crate::block::window::Window;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
@@ -68,7 +67,7 @@ impl ValueFile {
 
     /// Counts the records before `end`.
     pub(super) fn walk_to(&self, end: u64) -> Result<Walked> {
-        if !(HEADER_BYTES as u64..=self.len_bytes()).contains(&end) {
+        if !(self.start..=self.len_bytes()).contains(&end) {
             return Err(Error::damaged(self.file.path(), end, "the value file ends before its values do"));
         }
         let mut walk = Walk::new(self, end);
@@ -96,7 +95,7 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn new(file: &'a ValueFile, end: u64) -> Self {
-        let position = HEADER_BYTES as u64;
+        let position = file.start;
         let walked = Walked { end: position, ..Walked::default() };
         let window = Window::new(end, READ_BYTES, Purpose::Walk);
         Self { file, window, position, end, open: None, unknown_bytes: 0, walked }

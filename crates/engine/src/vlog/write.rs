@@ -4,11 +4,11 @@ use super::chunk::{CHUNK_BYTES, Frame, KEY_BYTES_MAX, Part};
 use super::file::{Footer, HEADER, ValueFile, values_name};
 use super::place::ValuePlace;
 use crate::block::appender::{Appender, FLUSH_BYTES};
-use crate::block::checksum::identity;
 use crate::block::compress::{CODEC_STORED, Compression};
+use crate::block::header::Bond;
 use crate::block::stream::{MAX_VALUE_BYTES, fill_chunk};
 use crate::error::{Error, Result};
-use crate::io::{Purpose, Storage, UpdatableFile};
+use crate::io::{Purpose, Storage};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,17 +33,19 @@ pub(crate) struct ValueWriter {
 }
 
 impl ValueWriter {
-    /// Begins value file `number` of `owner`.
+    /// Begins value file `number`.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
-        owner: u64,
+        bond: Bond,
         number: u64,
         compression: Compression,
     ) -> Result<Self> {
         let file = storage.create_update(&values_name(number))?;
         let mut appender = Appender::new(Arc::clone(&file), Purpose::Value);
-        appender.buffer().extend_from_slice(&HEADER.encode(owner, number, [0, 0]));
-        Ok(Self::new(storage, file, appender, owner, number, compression))
+        let header = HEADER.encode(bond, number, [0, 0]);
+        appender.buffer().extend_from_slice(&header);
+        let reader = ValueFile::of(file, bond, number, header.len() as u64);
+        Ok(Self::new(storage, reader, appender, compression))
     }
 
     /// Goes on with a file that was not finished, behind its first `end` bytes; what follows them is cut off.
@@ -52,33 +54,28 @@ impl ValueWriter {
     /// [`Error::Damaged`] where these are not whole records, given up ones among them; whatever the storage reports.
     pub(crate) fn resume(
         storage: &Arc<dyn Storage>,
-        owner: u64,
+        bond: Bond,
         number: u64,
         end: u64,
         compression: Compression,
     ) -> Result<Self> {
-        let walked = ValueFile::open(&**storage, owner, number)?.walk_to(end)?;
+        let found = ValueFile::open(&**storage, bond, number)?;
+        let walked = found.walk_to(end)?;
         let file = storage.open_update(&values_name(number))?;
         file.set_len(end)?;
         let appender = Appender::resume(Arc::clone(&file), Purpose::Value, end)?;
-        let mut writer = Self::new(storage, file, appender, owner, number, compression);
+        let reader = ValueFile::of(file, bond, number, found.start);
+        let mut writer = Self::new(storage, reader, appender, compression);
         (writer.records, writer.value_bytes) = (walked.records, walked.value_bytes);
         Ok(writer)
     }
 
-    fn new(
-        storage: &Arc<dyn Storage>,
-        file: Arc<dyn UpdatableFile>,
-        appender: Appender,
-        owner: u64,
-        number: u64,
-        compression: Compression,
-    ) -> Self {
+    fn new(storage: &Arc<dyn Storage>, file: ValueFile, appender: Appender, compression: Compression) -> Self {
         Self {
             storage: Arc::clone(storage),
-            file: Arc::new(ValueFile::of(file, owner, number)),
+            identity: file.identity,
+            file: Arc::new(file),
             appender,
-            identity: identity(owner, number),
             compression,
             packed: Vec::new(),
             records: 0,

@@ -41,10 +41,13 @@ pub(super) const SCANNED_ROWS: usize = 12;
 /// Rows of one key that are asked for together, at most.
 const MOST_REPEATS: usize = 400;
 
+/// Appends the value of a row.
+type ValueOf<'a> = Box<dyn Fn(usize, &mut Vec<u8>) + 'a>;
+
 /// What must be answered.
 pub(super) struct Answers<'a> {
     pub(super) rows: &'a Rows,
-    value: Box<dyn Fn(usize, &mut Vec<u8>) + 'a>,
+    value: ValueOf<'a>,
 }
 
 impl<'a> Answers<'a> {

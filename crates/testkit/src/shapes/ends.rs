@@ -41,7 +41,7 @@ fn numbers(shape: &Shape, show: &mut dyn FnMut(&[u8])) {
         match shape.key_type {
             KeyType::U128 => {
                 let key = u128::from(key);
-                let key = [key, key << 64 | key % 251, key << 30][wide as usize];
+                let key = [key, (key << 64) | (key % 251), key << 30][wide as usize];
                 show(&key.to_be_bytes());
             }
             _ => show(&key.to_be_bytes()),

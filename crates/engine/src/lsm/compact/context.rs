@@ -1,11 +1,13 @@
 //! What a job of the store needs around it.
 
+use super::super::numbers::NumberSource;
 use super::super::options::DbOptions;
 use super::super::table_file::Origin;
+use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An input reads at least so much at a time, in bytes: less, and it would be the number of reads that costs.
 const AHEAD_BYTES_MIN: u64 = 32 << 10;
@@ -16,11 +18,11 @@ const AHEAD_BYTES_MAX: u64 = 512 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobContext<'a> {
     pub(crate) storage: &'a Arc<dyn Storage>,
-    /// Identity of the store, which its value files bear.
-    pub(crate) owner: u64,
+    /// What new files are bound to.
+    pub(crate) bond: Bond,
     pub(crate) options: &'a DbOptions,
-    /// The next file's number.
-    pub(crate) next_file: &'a AtomicU64,
+    /// Where the numbers of new files come from.
+    pub(crate) numbers: &'a dyn NumberSource,
     /// About how much memory the job may take, in bytes.
     pub(crate) memory_bytes: u64,
     /// What the inputs are made of.
@@ -37,8 +39,8 @@ impl JobContext<'_> {
     }
 
     /// A number that no file has had.
-    pub(crate) fn next_number(&self) -> u64 {
-        self.next_file.fetch_add(1, Ordering::Relaxed)
+    pub(crate) fn next_number(&self) -> Result<u64> {
+        self.numbers.take_number()
     }
 
     /// # Errors

@@ -178,10 +178,10 @@ impl Drop for Outputs<'_> {
 
 impl Growing {
     fn begin(context: &JobContext<'_>, first: &[u8], ends: Option<&(Vec<u8>, Vec<u8>)>) -> Result<Self> {
-        let number = context.next_number();
+        let number = context.next_number()?;
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options);
-        options.properties.push((PLACE_PROPERTY.to_owned(), place_property(context.owner, number)));
+        options.properties.push((PLACE_PROPERTY.to_owned(), place_property(context.bond.store, number)));
         let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
         writer.limit_memory(context.memory_bytes / 2);
         let meta =

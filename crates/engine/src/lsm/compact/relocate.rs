@@ -71,9 +71,9 @@ impl<'a> Relocator<'a> {
         let writer = match &mut self.growing {
             Some(growing) => growing,
             None => {
-                let number = context.next_number();
+                let number = context.next_number()?;
                 let compression = context.options.compression;
-                let created = ValueWriter::create(context.storage, context.owner, number, compression);
+                let created = ValueWriter::create(context.storage, context.bond, number, compression);
                 self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
             }
         };

@@ -259,7 +259,7 @@ impl UpdaterWrapper for SmallUpdater {
 
 /// Values of a history in value files, and entries that point at them.
 fn separated(world: &World, history: &History, number: u64) -> (History, Arc<ValueFile>) {
-    let mut writer = ValueWriter::create(&world.storage, OWNER, number, Compression::None).unwrap();
+    let mut writer = ValueWriter::create(&world.storage, world.context().bond, number, Compression::None).unwrap();
     let mut pointing = history.clone();
     for version in pointing.versions.iter_mut().filter(|version| version.kind == Kind::Value) {
         let place = writer.append(&version.key, &version.value).unwrap();

@@ -7,6 +7,7 @@ use super::super::table_file::{Origin, TableFile};
 use super::super::version::TableMeta;
 use super::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
 use crate::block::cache::BlockCache;
+use crate::block::header::Bond;
 use crate::error::Result;
 use crate::io::{MemoryStorage, Storage};
 use std::sync::Arc;
@@ -14,6 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// Identity of the store.
 pub(crate) const OWNER: u64 = 77;
+
+/// And of the opening.
+pub(crate) const NONCE: u64 = 5;
 
 /// A folder and what a job needs around it.
 pub(crate) struct World {
@@ -36,9 +40,9 @@ impl World {
     pub(crate) fn context(&self) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
-            owner: OWNER,
+            bond: Bond { store: OWNER, nonce: NONCE },
             options: &self.options,
-            next_file: &self.next_file,
+            numbers: &self.next_file,
             origin: Origin::default(),
             stop: &self.stop,
             memory_bytes: 1 << 20,

@@ -33,7 +33,18 @@ pub(crate) struct Edit {
     pub(crate) last_sequence: Option<Sequence>,
     /// No keyspace with this number or a greater one was made.
     pub(crate) next_keyspace: Option<KeyspaceId>,
+    /// No file has this number or a greater one, nor takes one before an edit that raises this is durable.
+    pub(crate) reserved: Option<u64>,
+    /// Logs and value files that another opening than the manifest's wrote, by number, and the nonce of that one.
+    pub(crate) bound: Vec<(u64, u64)>,
+    /// Logs that are durable as a whole and take no more, by number, and their lengths in bytes.
+    pub(crate) logs_ended: Vec<(u64, u64)>,
+    /// Openings whose logs may be there although nothing names them, by nonce: a crash may leave them.
+    pub(crate) known: Vec<u64>,
 }
+
+/// The first version of the manifest whose edits say what files are bound to.
+const BOUND_VERSION: u32 = 2;
 
 impl Edit {
     /// Moves a table to another level.
@@ -68,10 +79,14 @@ impl Edit {
         put_option(out, self.next_file);
         put_option(out, self.last_sequence);
         put_option(out, self.next_keyspace.map(u64::from));
+        put_option(out, self.reserved);
+        put_pairs(out, &self.bound);
+        put_pairs(out, &self.logs_ended);
+        put_numbers(out, &self.known);
     }
 
-    /// `None` where the bytes are no edit.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// `None` where the bytes are no edit of a manifest of this version.
+    pub(super) fn decode(bytes: &[u8], version: u32) -> Option<Self> {
         let (mut edit, at) = (Self::default(), &mut 0);
         for _ in 0..take_varint(bytes, at)? {
             let id = take_keyspace(bytes, at)?;
@@ -98,6 +113,12 @@ impl Edit {
             Some(id) => Some(KeyspaceId::try_from(id).ok()?),
             None => None,
         };
+        if version >= BOUND_VERSION {
+            edit.reserved = take_option(bytes, at)?;
+            edit.bound = take_pairs(bytes, at)?;
+            edit.logs_ended = take_pairs(bytes, at)?;
+            edit.known = take_numbers(bytes, at)?;
+        }
         let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= MAX_SEQUENCE);
         (*at == bytes.len() && sequence_fits).then_some(edit)
     }

@@ -2,7 +2,9 @@
 
 use super::edit::Edit;
 use super::levels::Levels;
+use super::names::NUMBERS_MAX;
 use super::table::TableMeta;
+use crate::block::header::Bond;
 use crate::error::Error;
 use crate::lsm::entry::{KeyspaceId, Sequence};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -42,6 +44,8 @@ impl ValueFileMeta {
 pub(crate) struct State {
     /// Identity of the store: 64 random bits.
     pub(crate) owner: u64,
+    /// The opening for writing that the manifest is of: 64 random bits; 0 in those of the first version.
+    pub(crate) nonce: u64,
     pub(crate) keyspaces: BTreeMap<KeyspaceId, KeyspaceState>,
     /// Complete value files by number.
     pub(crate) value_files: BTreeMap<u64, ValueFileMeta>,
@@ -55,6 +59,14 @@ pub(crate) struct State {
     pub(crate) last_sequence: Sequence,
     /// The next keyspace has this number.
     pub(crate) next_keyspace: KeyspaceId,
+    /// No file has this number or a greater one; 0 where that is not known, as in manifests of the first version.
+    pub(crate) reserved: u64,
+    /// The openings that wrote the logs and value files of others than this one, by number of the file.
+    pub(crate) bound: BTreeMap<u64, u64>,
+    /// Where logs ended that are known to take no more, by number.
+    pub(crate) logs_ended: BTreeMap<u64, u64>,
+    /// Openings whose logs may be there although nothing names them, by nonce.
+    pub(crate) known: BTreeSet<u64>,
     /// The numbers of the keyspaces by name.
     pub(super) names: BTreeMap<String, KeyspaceId>,
     /// The numbers of all tables.
@@ -69,6 +81,9 @@ pub(crate) struct Undo {
     /// The keyspaces that the edit names; `None` for one that was not there.
     keyspaces: Vec<(KeyspaceId, Option<KeyspaceState>)>,
 }
+
+/// With more openings than this, those that no file is of any more are forgotten.
+const KNOWN_OPENINGS_MAX: usize = 64;
 
 /// An edit that does not fit a state: what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +115,7 @@ impl State {
     pub(super) fn empty(owner: u64) -> Self {
         Self {
             owner,
+            nonce: 0,
             keyspaces: BTreeMap::new(),
             value_files: BTreeMap::new(),
             logs: BTreeSet::new(),
@@ -109,7 +125,56 @@ impl State {
             next_keyspace: 0,
             names: BTreeMap::new(),
             numbers: HashSet::new(),
+            reserved: 0,
+            bound: BTreeMap::new(),
+            logs_ended: BTreeMap::new(),
+            known: BTreeSet::new(),
         }
+    }
+
+    /// What the files of this opening are bound to.
+    pub(crate) fn bond(&self) -> Bond {
+        Bond { store: self.owner, nonce: self.nonce }
+    }
+
+    /// What a log or a value file is bound to.
+    pub(crate) fn bond_of(&self, number: u64) -> Bond {
+        Bond { store: self.owner, nonce: self.bound.get(&number).copied().unwrap_or(self.nonce) }
+    }
+
+    /// Whether a log that nothing names may be what an opening has left.
+    pub(crate) fn knows(&self, bond: Bond) -> bool {
+        bond.store == self.owner && (bond.nonce == self.nonce || self.known.contains(&bond.nonce))
+    }
+
+    /// Makes this the state of a new opening: what is there stays of those that wrote it.
+    pub(crate) fn begin_opening(&mut self, nonce: u64) {
+        for &number in self.logs.iter().chain(self.value_files.keys()) {
+            self.bound.entry(number).or_insert(self.nonce);
+        }
+        // A new store has had none.
+        if self.nonce != 0 || self.next_file > 1 {
+            self.known.insert(self.nonce);
+        }
+        self.nonce = nonce;
+    }
+
+    /// Names no log any more. What is needed is said to begin where it did.
+    pub(crate) fn drop_logs(&mut self) {
+        self.logs_ended.clear();
+        for number in std::mem::take(&mut self.logs) {
+            self.bound.remove(&number);
+        }
+    }
+
+    /// Whether openings should be forgotten.
+    pub(crate) fn knows_many(&self) -> bool {
+        self.known.len() > KNOWN_OPENINGS_MAX
+    }
+
+    /// Forgets the openings that no file which is named is of. There must be no other files of theirs, durably.
+    pub(crate) fn forget_openings(&mut self) {
+        self.known = self.bound.values().copied().collect();
     }
 
     /// The number of the keyspace of a name.
@@ -199,6 +264,8 @@ impl State {
         for (id, name) in &edit.keyspaces_created {
             self.create_keyspace(*id, name)?;
         }
+        self.bound.extend(edit.bound.iter().copied());
+        self.known.extend(&edit.known);
         for &(number, bytes) in &edit.value_files_added {
             self.check_unused(number)?;
             self.value_files.insert(number, ValueFileMeta { bytes, live_bytes: 0, tables: 0 });
@@ -211,6 +278,7 @@ impl State {
             self.drop_keyspace(id)?;
         }
         for &number in &edit.value_files_removed {
+            self.bound.remove(&number);
             match self.value_files.remove(&number) {
                 Some(file) if file.tables == 0 => {}
                 Some(_) => return refuse(format!("value file {number} is removed, but tables point into it")),
@@ -232,6 +300,10 @@ impl State {
             next_file: Some(self.next_file),
             last_sequence: Some(self.last_sequence),
             next_keyspace: Some(self.next_keyspace),
+            reserved: Some(self.reserved),
+            bound: self.bound.iter().map(|(&number, &nonce)| (number, nonce)).collect(),
+            logs_ended: self.logs_ended.iter().map(|(&number, &bytes)| (number, bytes)).collect(),
+            known: self.known.iter().copied().collect(),
             ..Edit::default()
         }
     }
@@ -250,7 +322,13 @@ impl State {
         raise(&mut self.next_file, edit.next_file, "number of the next file")?;
         raise(&mut self.last_sequence, edit.last_sequence, "last sequence number")?;
         raise(&mut self.next_keyspace, edit.next_keyspace, "number of the next keyspace")?;
-        raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")
+        raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")?;
+        raise(&mut self.reserved, edit.reserved, "end of the numbers that are reserved")?;
+        // A store that takes a million numbers a second has enough for a hundred thousand years; sums of them do not overflow.
+        match self.next_file > NUMBERS_MAX || self.reserved > 2 * NUMBERS_MAX {
+            true => refuse("numbers of files are beyond those that there are".to_owned()),
+            false => Ok(()),
+        }
     }
 
     fn create_keyspace(&mut self, id: KeyspaceId, name: &str) -> Outcome {
@@ -365,7 +443,20 @@ impl State {
             self.check_unused(number)?;
             self.logs.insert(number);
         }
-        self.logs = self.logs.split_off(&self.oldest_log);
-        Ok(())
+        let needed = self.logs.split_off(&self.oldest_log);
+        let dropped = std::mem::replace(&mut self.logs, needed);
+        self.logs_ended.extend(edit.logs_ended.iter().copied());
+        for number in dropped {
+            self.bound.remove(&number);
+            self.logs_ended.remove(&number);
+        }
+        if let Some(number) = self.logs_ended.keys().find(|number| !self.logs.contains(number)) {
+            return refuse(format!("it says where log {number} ended, but does not name that"));
+        }
+        let is_there = |number| self.logs.contains(number) || self.value_files.contains_key(number);
+        match self.bound.keys().find(|number| !is_there(*number)) {
+            Some(number) => refuse(format!("it says who wrote file {number}, but nothing names that")),
+            None => Ok(()),
+        }
     }
 }

@@ -13,6 +13,8 @@ const LARGEST_EXCLUDED: u64 = 1;
 const RANGE_REMOVALS: u64 = 2;
 /// All entries have the sequence number that follows.
 const GLOBAL_SEQUENCE: u64 = 4;
+/// The identity of the file follows.
+const FILE_ID: u64 = 8;
 
 /// What a store knows of a table without opening it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,9 @@ pub(crate) struct TableMeta {
     pub(crate) has_range_removals: bool,
     /// Value files that entries point into, by number, and the bytes there that they point at.
     pub(crate) values: Vec<(u64, u64)>,
+    /// The random bits that the file was given when it was written, by which it is told from all others: missing for tables that a store
+    /// of the first version wrote.
+    pub(crate) file_id: Option<u64>,
 }
 
 impl TableMeta {
@@ -96,12 +101,16 @@ impl TableMeta {
         let flag = |set: bool, bit| if set { bit } else { 0 };
         let flags = flag(self.largest_excluded, LARGEST_EXCLUDED)
             | flag(self.has_range_removals, RANGE_REMOVALS)
-            | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE);
+            | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE)
+            | flag(self.file_id.is_some(), FILE_ID);
         put_varint(out, flags);
         put_varint(out, self.smallest_sequence);
         put_varint(out, self.largest_sequence);
         if let Some(sequence) = self.global_sequence {
             put_varint(out, sequence);
+        }
+        if let Some(file_id) = self.file_id {
+            out.extend_from_slice(&file_id.to_le_bytes());
         }
         put_varint(out, self.values.len() as u64);
         for &(number, bytes) in &self.values {
@@ -122,7 +131,7 @@ impl TableMeta {
             largest: take_bytes(bytes, at)?.to_vec(),
             ..Self::default()
         };
-        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * GLOBAL_SEQUENCE)?;
+        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * FILE_ID)?;
         meta.largest_excluded = flags & LARGEST_EXCLUDED != 0;
         if meta.largest_excluded && known_end(&meta.largest).is_empty() {
             meta.largest = Vec::new();
@@ -132,6 +141,11 @@ impl TableMeta {
         meta.largest_sequence = take_sequence(bytes, at)?;
         if flags & GLOBAL_SEQUENCE != 0 {
             meta.global_sequence = Some(take_sequence(bytes, at)?);
+        }
+        if flags & FILE_ID != 0 {
+            let file_id = bytes.get(*at..)?.first_chunk()?;
+            meta.file_id = Some(u64::from_le_bytes(*file_id));
+            *at += file_id.len();
         }
         for _ in 0..take_varint(bytes, at).filter(|&count| count <= VALUE_FILES_MAX)? {
             meta.values.push((take_varint(bytes, at)?, take_varint(bytes, at)?));

@@ -158,6 +158,13 @@ fn random_edit(random: &mut Random, state: &State) -> Edit {
         edit.added.push((keyspace, random.below(LEVELS as u64) as usize, Arc::new(table)));
         number += 1;
     }
+    if random.one_in(4) {
+        edit.reserved = Some(state.reserved.max(number) + random.below(50));
+        edit.known.push(random.next_u64());
+        edit.logs_ended = edit.logs_added.iter().map(|&log| (log, random.below(1000))).collect();
+        let files = edit.value_files_added.iter().map(|&(file, _)| file);
+        edit.bound = files.filter(|file| file % 2 == 0).map(|file| (file, random.next_u64())).collect();
+    }
     if random.one_in(30) && keyspaces.len() > 1 {
         edit.keyspaces_dropped.push(keyspaces[1]);
     }
@@ -179,7 +186,7 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
             let mut bytes = Vec::new();
             edit.encode(&mut bytes);
             let sensible = edit.added.iter().all(|(_, _, table)| table.is_sensible());
-            assert_eq!(Edit::decode(&bytes), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
+            assert_eq!(Edit::decode(&bytes, 2), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
             match state.apply(&edit) {
                 Ok(next) => {
                     let mut model = Model::of(&state);
@@ -250,11 +257,16 @@ fn each_wrong_edit_is_refused() {
     assert!(with(&|edit| edit.removed.push((1, 1, 3))).is_err(), "of no keyspace");
     assert!(with(&|edit| edit.added.push((1, 1, Arc::new(table(8, 30, 31, (1, 2)))))).is_err(), "to no keyspace");
     assert!(with(&|edit| edit.next_file = Some(6)).is_err());
+    assert!(with(&|edit| edit.next_file = Some(u64::MAX)).is_err());
+    assert!(with(&|edit| edit.reserved = Some(u64::MAX)).is_err());
     assert!(with(&|edit| edit.last_sequence = Some(8)).is_err());
     assert!(with(&|edit| edit.oldest_log = Some(5)).is_err());
     assert!(with(&|edit| edit.logs_added.push(5)).is_err());
     assert!(with(&|edit| edit.value_files_added.push((6, 1))).is_err());
     assert!(with(&|edit| edit.value_files_removed.push(6)).is_err());
+    assert!(with(&|edit| edit.bound.push((7, 1))).is_err(), "no such log or value file");
+    assert!(with(&|edit| edit.bound.push((3, 1))).is_err(), "a table");
+    assert!(with(&|edit| edit.logs_ended.push((5, 1))).is_err(), "a value file");
     assert!(with(&|edit| edit.keyspaces_dropped.push(0)).is_err(), "the default keyspace");
     assert!(with(&|edit| edit.keyspaces_dropped.push(1)).is_err());
     assert!(with(&|edit| edit.keyspaces_created.push((1, "a".to_owned()))).is_err(), "number not given out");
@@ -283,13 +295,13 @@ fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_p
     let mut bytes = Vec::new();
     state.as_edit().encode(&mut bytes);
     for cut in 0..bytes.len() {
-        assert_eq!(Edit::decode(&bytes[..cut]), None);
+        assert_eq!(Edit::decode(&bytes[..cut], 2), None);
     }
     for place in 0..bytes.len() {
         for change in [1, 0x7f, 0x80, 0xff] {
             let mut changed = bytes.clone();
             changed[place] ^= change;
-            if let Some(edit) = Edit::decode(&changed) {
+            if let Some(edit) = Edit::decode(&changed, 2) {
                 let _ = State::empty(7).change(&edit);
             }
         }
@@ -335,4 +347,32 @@ fn the_tables_of_a_key_and_of_a_range_are_found() {
             }
         }
     }
+}
+
+#[test]
+fn files_stay_bound_to_the_opening_that_wrote_them() {
+    let first = Edit { logs_added: vec![3], value_files_added: vec![(4, 100)], next_file: Some(5), ..Edit::default() };
+    let mut state = State { nonce: 11, ..State::new(7) }.apply(&first).unwrap();
+    assert_eq!((state.bond_of(3).nonce, state.bond_of(4).nonce), (11, 11));
+    state.begin_opening(12);
+    let second = Edit {
+        logs_added: vec![6],
+        value_files_added: vec![(5, 9)],
+        bound: vec![(5, 11)],
+        next_file: Some(7),
+        ..Edit::default()
+    };
+    let state = state.apply(&second).unwrap();
+    let nonces = |state: &State| [3, 4, 5, 6].map(|number| state.bond_of(number).nonce);
+    assert_eq!(nonces(&state), [11, 11, 11, 12]);
+    let knows = |state: &State, nonce| state.knows(crate::block::header::Bond { store: 7, nonce });
+    assert!(knows(&state, 11) && knows(&state, 12) && !knows(&state, 13));
+    // As a manifest keeps it.
+    let again = State { nonce: 12, ..State::empty(7) }.apply(&state.as_edit()).unwrap();
+    assert_eq!(again, state);
+    let mut state =
+        state.apply(&Edit { oldest_log: Some(6), value_files_removed: vec![4, 5], ..Edit::default() }).unwrap();
+    assert!(state.bound.is_empty());
+    state.forget_openings();
+    assert!(!knows(&state, 11) && knows(&state, 12));
 }

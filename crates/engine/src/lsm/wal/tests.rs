@@ -5,11 +5,15 @@
 use super::super::entry::{Action, Kind, encode_operation};
 use super::*;
 use crate::block::documents::example;
+use crate::block::header::HEADER_BYTES;
 use crate::io::{MemoryStorage, Purpose, ReadRequest};
 use crate::log::RecordPlace;
 use proptest::prelude::*;
 
-const OWNER: u64 = 0x1122_3344_5566_7788;
+const OWNER: Bond = Bond { store: 0x1122_3344_5566_7788, nonce: 0x0102_0304_0506_0708 };
+
+/// As the first version bound its files.
+const FIRST: Bond = Bond { nonce: 0, ..OWNER };
 
 fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
     let memory = MemoryStorage::new();
@@ -111,17 +115,69 @@ fn a_group_that_is_too_long_leaves_the_log_as_it_was() {
 }
 
 #[test]
-fn a_log_that_was_not_begun_is_empty_unless_it_was_closed() {
+fn a_log_without_its_header_is_lost_and_not_empty() {
     let (memory, storage) = storage();
-    assert_eq!(read(&*storage, 3, None).unwrap(), (vec![], 0));
-    assert!(is_damage(&read(&*storage, 3, Some(HEADER_BYTES as u64))));
+    let closed = [None, Some(HEADER_BYTES as u64)];
+    let is_lost = || closed.into_iter().all(|closed_at| is_damage(&read(&*storage, 3, closed_at)));
+    assert!(is_lost(), "missing");
     for content in [vec![], vec![0; 20], vec![0; 5000], vec![7; 5000]] {
         memory.put("000003.log", content).unwrap();
-        assert_eq!(read(&*storage, 3, None).unwrap().0, vec![]);
-        assert!(is_damage(&read(&*storage, 3, Some(HEADER_BYTES as u64))));
+        assert!(is_lost());
     }
     let closed = Wal::create(&storage, OWNER, 4, None, None).unwrap().finish().unwrap();
     assert_eq!(read(&*storage, 4, Some(closed.bytes)).unwrap(), (vec![], closed.bytes));
+}
+
+#[test]
+fn a_header_is_durable_before_the_log_can_be_named_and_costs_no_sync_of_the_first_group() {
+    let meter = Arc::new(crate::io::Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
+    let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
+    let before = meter.snapshot();
+    let mut wal = Wal::create(&storage, OWNER, 1, None, None).unwrap();
+    let made = meter.snapshot();
+    assert_eq!(header(&*storage, 1).unwrap().map(|header| (header.bond, header.number)), Some((OWNER, 1)));
+    wal.append(b"x", 1).unwrap();
+    wal.sync().unwrap();
+    let written = meter.snapshot();
+    let syncs = |one: &crate::io::MeterSnapshot| (one.writes.file_syncs, one.writes.directory_syncs);
+    assert_eq!((syncs(&before), syncs(&made), syncs(&written)), ((0, 0), (1, 1), (2, 1)));
+}
+
+#[test]
+fn a_log_of_the_first_version_is_read_and_may_be_there_without_its_header() {
+    let (memory, storage) = storage();
+    let mut wal = Wal::create(&storage, FIRST, 1, None, None).unwrap();
+    (0..3).for_each(|i| wal.append(&group(i, 50), i as u64 + 1).unwrap());
+    let mut found = 0;
+    let mut count = |_: &[u8], _| {
+        found += 1;
+        Ok(true)
+    };
+    replay(&*storage, FIRST, 1, None, &mut count).unwrap();
+    assert_eq!(found, 3);
+    assert!(is_damage(&read(&*storage, 1, None)), "it is of no opening");
+    for content in [vec![], vec![0; 5000]] {
+        memory.put("000001.log", content).unwrap();
+        assert_eq!(replay(&*storage, FIRST, 1, None, &mut |_, _| Ok(true)).unwrap(), 0);
+        assert!(is_damage(&replay(&*storage, FIRST, 1, Some(56), &mut |_, _| Ok(true))));
+    }
+}
+
+#[test]
+fn whether_a_log_has_groups_is_told_without_reading_it_whole() {
+    let (memory, storage) = storage();
+    let (mut wal, _) = write(&storage, 1, None, &[]);
+    assert!(!has_groups(&*storage, OWNER, 1).unwrap());
+    for i in 0..3 {
+        wal.append(&group(i, 50), i as u64 + 1).unwrap();
+        wal.sync().unwrap();
+    }
+    assert!(has_groups(&*storage, OWNER, 1).unwrap());
+    assert!(!has_groups(&*storage, FIRST, 1).unwrap() && !has_groups(&*storage, OWNER, 2).unwrap());
+    let mut content = memory.content("000001.log").unwrap();
+    content[HEADER_BYTES + 9] ^= 1;
+    memory.put("000001.log", content).unwrap();
+    assert!(has_groups(&*storage, OWNER, 1).unwrap(), "the first one is damaged, and later ones say so");
 }
 
 #[test]
@@ -129,12 +185,10 @@ fn the_next_log_tells_where_the_one_before_ended() {
     let (memory, storage) = storage();
     let (wal, _) = write(&storage, 1, None, &[(10, true), (20, false)]);
     let closed = wal.finish().unwrap();
-    let mut next = Wal::create(&storage, OWNER, u64::MAX, None, Some(closed)).unwrap();
-    assert_eq!(previous(&*storage, OWNER, u64::MAX).unwrap(), None, "nothing was written yet");
-    next.append(b"x", 3).unwrap();
-    assert_eq!(previous(&*storage, OWNER, u64::MAX).unwrap(), Some(closed));
-    assert_eq!(previous(&*storage, OWNER, 1).unwrap(), None);
-    assert_eq!(previous(&*storage, OWNER, 2).unwrap(), None);
+    Wal::create(&storage, OWNER, u64::MAX, None, Some(closed)).unwrap();
+    let previous_of = |number| header(&*storage, number).unwrap().as_ref().and_then(previous);
+    assert_eq!(previous_of(u64::MAX), Some(closed));
+    assert_eq!((previous_of(1), previous_of(2)), (None, None));
     let bytes = memory.content("000001.log").unwrap();
     memory.put("000001.log", bytes[..bytes.len() - 1].to_vec()).unwrap();
     assert_eq!(read(&*storage, 1, None).unwrap().0.len(), 1, "alone it looks torn");
@@ -174,9 +228,13 @@ fn every_truncation_is_damage_of_a_closed_log_and_a_torn_tail_of_an_open_one() {
         memory.put("000001.log", content[..length].to_vec()).unwrap();
         assert!(is_damage(&read(&*storage, 1, Some(closed.bytes))), "{length} bytes");
         let whole = ends.iter().filter(|&&end| end as usize <= length).count();
+        if length < HEADER_BYTES {
+            assert!(is_damage(&read(&*storage, 1, None)), "the header was durable, but {length} bytes are there");
+            continue;
+        }
         let (found, end) = read(&*storage, 1, None).unwrap();
         assert_eq!(found.len(), whole);
-        assert_eq!(end, if length < HEADER_BYTES || whole == 0 { HEADER_BYTES as u64 } else { ends[whole - 1] });
+        assert_eq!(end, if whole == 0 { HEADER_BYTES as u64 } else { ends[whole - 1] });
     }
     memory.put("000001.log", [&content[..], &[0; 5000]].concat()).unwrap();
     assert_eq!(read(&*storage, 1, Some(closed.bytes)).unwrap().0.len(), 4, "what lies behind is not the log's");
@@ -188,9 +246,10 @@ fn logs_in_the_place_of_others_are_refused() {
     write(&storage, 1, None, &[(10, true), (20, true)]);
     let content = memory.content("000001.log").unwrap();
     memory.put("000002.log", content).unwrap();
-    assert_eq!(read(&*storage, 2, None).unwrap().0, vec![]);
-    let strange = replay(&*storage, OWNER ^ 1, 1, None, &mut |_, _| Ok(true));
-    assert_eq!(strange.unwrap(), HEADER_BYTES as u64);
+    assert!(is_damage(&read(&*storage, 2, None)));
+    for strange in [Bond { store: OWNER.store ^ 1, ..OWNER }, Bond { nonce: OWNER.nonce ^ 1, ..OWNER }] {
+        assert!(is_damage(&replay(&*storage, strange, 1, None, &mut |_, _| Ok(true))), "{strange:?}");
+    }
 }
 
 /// Pitfall: a record recycled from an older log with a valid checksum.
@@ -233,6 +292,8 @@ fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
             random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             let mut image = old.clone();
             image.resize(new.len(), 0);
+            // The first sector holds the header, which is durable, and perhaps more.
+            image[..HEADER_BYTES].copy_from_slice(&new[..HEADER_BYTES]);
             for (sector, at) in (0..new.len()).step_by(512).enumerate() {
                 if random >> (sector % 64) & 1 == 1 {
                     let end = (at + 512).min(new.len());
@@ -262,7 +323,7 @@ fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> Wal {
 /// A log as no writer makes it.
 fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut RecordWriter)) {
     let file = storage.create_update(&log_name(number)).unwrap();
-    let mut records = RecordWriter::new(file, identity(OWNER, number), &HEADER.encode(OWNER, number, [0, 0]));
+    let mut records = RecordWriter::new(file, OWNER.identity(number), &HEADER.encode(OWNER, number, [0, 0]));
     make(&mut records);
     records.flush().unwrap();
 }
@@ -322,7 +383,7 @@ const DOCUMENT: &str = include_str!("../../../../../docs/format/write-ahead-log.
 #[test]
 fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     let (memory, storage) = storage();
-    let owner = 0x0123_4567_89ab_cdef;
+    let bond = Bond { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
     let mut first = 41_u64.to_le_bytes().to_vec();
     encode_operation(&mut first, Action::Put(Kind::Value), 0, b"cat", b"meow");
     let mut second = 42_u64.to_le_bytes().to_vec();
@@ -330,15 +391,15 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     encode_operation(&mut second, Action::RemoveRange, 0, b"a", b"c");
     encode_operation(&mut second, Action::RemoveRange, 0, b"x", b"");
     let before = ClosedLog { number: 5, bytes: 131 };
-    let mut wal = Wal::create(&storage, owner, 7, None, Some(before)).unwrap();
+    let mut wal = Wal::create(&storage, bond, 7, None, Some(before)).unwrap();
     wal.append(&first, 41).unwrap();
     wal.sync().unwrap();
     wal.append(&second, 44).unwrap();
     assert_eq!(memory.content(&log_name(7)).unwrap(), example(DOCUMENT, "log"));
     memory.put(&log_name(7), example(DOCUMENT, "log")).unwrap();
-    assert_eq!(previous(&*storage, owner, 7).unwrap(), Some(before));
+    assert_eq!(header(&*storage, 7).unwrap().as_ref().and_then(previous), Some(before));
     let mut found = Vec::new();
-    replay(&*storage, owner, 7, None, &mut |group, synced| {
+    replay(&*storage, bond, 7, None, &mut |group, synced| {
         found.push((group.to_vec(), synced));
         Ok(true)
     })
@@ -358,6 +419,10 @@ proptest! {
         let cut = cut.index(content.len() + 1);
         memory.put("000001.log", [&content[..cut], &tail[..]].concat()).unwrap();
         let whole = ends.iter().filter(|&&end| end as usize <= cut).count();
+        if cut < HEADER_BYTES {
+            prop_assert!(is_damage(&read(&*storage, 1, None)));
+            return Ok(());
+        }
         let (found, _) = read(&*storage, 1, None).unwrap();
         // The tail may happen to begin as what was cut off.
         prop_assert!(found.len() >= whole);

@@ -45,6 +45,7 @@ fn flush() -> Edit {
         smallest_sequence: 1,
         largest_sequence: 3,
         values: vec![(4, 1500)],
+        file_id: Some(0x0102_0304_0506_0708),
         ..TableMeta::default()
     };
     Edit {
@@ -59,8 +60,10 @@ fn flush() -> Edit {
 }
 
 fn new_store() -> State {
-    let first_log = Edit { logs_added: vec![3], oldest_log: Some(3), next_file: Some(4), ..Edit::default() };
-    State::new(0x0123_4567_89ab_cdef).apply(&first_log).unwrap()
+    let first_log =
+        Edit { logs_added: vec![3], oldest_log: Some(3), next_file: Some(4), reserved: Some(67), ..Edit::default() };
+    let state = State { nonce: 0x1111_2222_3333_4444, ..State::new(0x0123_4567_89ab_cdef) };
+    state.apply(&first_log).unwrap()
 }
 
 fn check(name: &str, bytes: &[u8]) {
@@ -76,7 +79,8 @@ fn the_documents_manifest_of_an_open_store_is_what_the_code_writes_and_reads() {
     manifest.sync().unwrap();
     check("open", &memory.content("000002.manifest").unwrap());
     let recovered = recover(&memory).unwrap().unwrap();
-    assert_eq!((recovered.state, recovered.closed), (new_store().apply(&flush()).unwrap(), None));
+    let state = State { next_file: 67, ..new_store().apply(&flush()).unwrap() };
+    assert_eq!((recovered.state, recovered.closed), (state, None));
 }
 
 #[test]
@@ -84,10 +88,11 @@ fn the_documents_manifest_of_a_closed_store_is_what_the_code_writes_and_reads() 
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let next = Edit { next_file: Some(8), ..Edit::default() };
-    let state = new_store().apply(&flush()).unwrap().apply(&next).unwrap();
-    let lengths = ClosedLengths { logs: vec![(6, 40)], value_files: vec![(4, 1564)] };
+    let mut state = new_store().apply(&flush()).unwrap().apply(&next).unwrap();
+    state.begin_opening(0x5555_6666_7777_8888);
+    let lengths = ClosedLengths { logs: vec![(6, 64)], value_files: vec![(4, 1564)] };
     Manifest::create(&storage, 7, &state, Some(&lengths)).unwrap();
     check("closed", &memory.content("000007.manifest").unwrap());
     let recovered = recover(&memory).unwrap().unwrap();
-    assert_eq!((recovered.state, recovered.closed), (state, Some(lengths)));
+    assert_eq!((recovered.state, recovered.closed), (State { next_file: 67, ..state }, Some(lengths)));
 }

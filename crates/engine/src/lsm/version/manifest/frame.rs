@@ -1,6 +1,7 @@
 //! The parts of a manifest: its head, and frames.
 
 use crate::block::checksum::{self, CHECKSUM_BYTES, checksum};
+use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::lsm::version::edit::{put_pairs, take_pairs};
 
@@ -10,8 +11,11 @@ const MAGIC: &[u8; 8] = b"OGIVEDBM";
 /// The newest version of the format known here.
 pub(super) const VERSION: u32 = 2;
 
-/// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | checksum: u32`.
-pub(super) const HEAD_BYTES: usize = 36;
+/// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
+const HEAD_BYTES: usize = 44;
+
+/// Version 1, which has no nonce.
+const FIRST_HEAD_BYTES: usize = 36;
 
 /// Nothing follows the state and the lengths.
 const CLOSED: u32 = 1;
@@ -49,7 +53,9 @@ impl ClosedLengths {
 /// What a manifest says first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    pub(super) owner: u64,
+    pub(super) version: u32,
+    /// The store, and the opening that the manifest is of.
+    pub(super) bond: Bond,
     pub(super) number: u64,
     pub(super) closed: bool,
 }
@@ -57,33 +63,43 @@ pub(super) struct Head {
 impl Head {
     /// What all checksums of the file are bound to.
     pub(super) fn identity(self) -> u64 {
-        checksum::identity(self.owner, self.number)
+        self.bond.identity(self.number)
+    }
+
+    /// Its length in bytes.
+    pub(super) fn length(self) -> usize {
+        if self.version == 1 { FIRST_HEAD_BYTES } else { HEAD_BYTES }
     }
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(MAGIC);
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&self.version.to_le_bytes());
         out.extend_from_slice(&(if self.closed { CLOSED } else { 0 }).to_le_bytes());
-        out.extend_from_slice(&self.owner.to_le_bytes());
+        out.extend_from_slice(&self.bond.store.to_le_bytes());
         out.extend_from_slice(&self.number.to_le_bytes());
+        if self.version > 1 {
+            out.extend_from_slice(&self.bond.nonce.to_le_bytes());
+        }
         out.extend_from_slice(&[0; CHECKSUM_BYTES]);
         checksum::seal(self.identity(), 0, &mut out[start..]);
     }
 
-    /// The head of the manifest that has `number` in its name.
+    /// The head of manifest `number`; `None` if the file does not begin with it.
     pub(super) fn decode(bytes: &[u8], number: u64) -> Result<Option<Self>, UnknownVersion> {
-        let Some(head) = bytes.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
-        if head[..MAGIC.len()] != MAGIC[..] {
+        if bytes.len() < FIRST_HEAD_BYTES || !bytes.starts_with(MAGIC) {
             return Ok(None);
         }
-        let version = u32_at(head, 8);
+        let version = u32_at(bytes, 8);
         if version > VERSION {
             return Err(UnknownVersion(version));
         }
-        let found = Self { owner: u64_at(head, 16), number: u64_at(head, 24), closed: u32_at(head, 12) == CLOSED };
-        let valid = (1..=VERSION).contains(&version) && u32_at(head, 12) <= CLOSED && found.number == number;
-        Ok((valid && checksum::check(found.identity(), 0, head)).then_some(found))
+        let nonce = if version == 1 { 0 } else { u64_at(bytes, 32) };
+        let bond = Bond { store: u64_at(bytes, 16), nonce };
+        let found = Self { version, bond, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED };
+        let valid = version > 0 && u32_at(bytes, 12) <= CLOSED && found.number == number;
+        let Some(head) = bytes.get(..found.length()).filter(|_| valid) else { return Ok(None) };
+        Ok(checksum::check(found.identity(), 0, head).then_some(found))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reading a manifest back.
 
-use super::frame::{self, ClosedLengths, FrameKind, HEAD_BYTES, Head, UnknownVersion, VERSION};
+use super::frame::{self, ClosedLengths, FrameKind, Head, UnknownVersion, VERSION};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, Storage};
 use crate::lsm::version::edit::Edit;
-use crate::lsm::version::names::{FileKind, file_name, largest_number, parse_file_name};
+use crate::lsm::version::names::{FileKind, NUMBERS_MAX, file_name, largest_number, parse_file_name};
 use crate::lsm::version::state::State;
 use std::path::PathBuf;
 
@@ -39,10 +39,15 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<Recovered>> {
         };
     };
     let name = file_name(number, FileKind::Manifest);
+    if number >= NUMBERS_MAX {
+        return Err(Error::damaged(storage.path(&name), 0, "no store gives out such a number"));
+    }
     let bytes = read_whole(storage, &name)?;
     let mut recovered = Parser { bytes: &bytes, path: storage.path(&name) }.parse(number)?;
     let used = largest_number(storage)?;
-    recovered.state.next_file = recovered.state.next_file.max(used.saturating_add(1));
+    let state = &mut recovered.state;
+    // Numbers that were reserved and never seen may have been those of files that a crash took.
+    state.next_file = state.next_file.max(state.reserved).max(used.saturating_add(1));
     Ok(Some(recovered))
 }
 
@@ -76,7 +81,7 @@ impl Parser<'_> {
                 return Err(Error::UnknownVersion { path: self.path.clone(), found, supported: VERSION });
             }
         };
-        let mut state = State::empty(head.owner);
+        let mut state = State { nonce: head.bond.nonce, ..State::empty(head.bond.store) };
         let end = self.read_state(head, &mut state)?;
         let closed = if head.closed { Some(self.read_closed(head, end)?) } else { None };
         if !head.closed {
@@ -87,12 +92,13 @@ impl Parser<'_> {
 
     /// The state, and where it ends.
     fn read_state(&self, head: Head, state: &mut State) -> Result<usize> {
-        match frame::decode(self.bytes, head.identity(), HEAD_BYTES) {
+        let start = head.length();
+        match frame::decode(self.bytes, head.identity(), start) {
             Some(frame) if frame.kind == FrameKind::State => {
-                self.change(state, frame.body, HEAD_BYTES)?;
-                Ok(HEAD_BYTES + frame.length)
+                self.change(head, state, frame.body, start)?;
+                Ok(start + frame.length)
             }
-            _ => self.damaged(HEAD_BYTES, "the state is not what was written"),
+            _ => self.damaged(start, "the state is not what was written"),
         }
     }
 
@@ -109,7 +115,7 @@ impl Parser<'_> {
     fn read_edits(&self, head: Head, mut position: usize, state: &mut State) -> Result<()> {
         while let Some(frame) = frame::decode(self.bytes, head.identity(), position) {
             match frame.kind {
-                FrameKind::Edit => self.change(state, frame.body, position)?,
+                FrameKind::Edit => self.change(head, state, frame.body, position)?,
                 FrameKind::Synced => {}
                 FrameKind::State | FrameKind::Closed => return self.damaged(position, "a part is in a wrong place"),
             }
@@ -122,8 +128,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn change(&self, state: &mut State, body: &[u8], position: usize) -> Result<()> {
-        let Some(edit) = Edit::decode(body) else {
+    fn change(&self, head: Head, state: &mut State, body: &[u8], position: usize) -> Result<()> {
+        let Some(edit) = Edit::decode(body, head.version) else {
             return self.damaged(position, "an edit makes no sense");
         };
         state.change(&edit).map_err(|inconsistent| inconsistent.into_error(&self.path, position as u64))

@@ -170,6 +170,10 @@ fn numbers_of_files_that_no_edit_names_are_not_used_again() {
     memory.put("000501.manifest.new", Vec::new()).unwrap();
     let recovered = recover(&memory).unwrap().unwrap();
     assert_eq!((recovered.state.next_file, states[2].next_file), (502, 12));
+    memory.put("18446744073709551615.table", Vec::new()).unwrap();
+    assert_eq!(recover(&memory).unwrap().unwrap().state.next_file, 502, "a number that no store gives out");
+    memory.put("18446744073709551615.manifest", Vec::new()).unwrap();
+    assert!(is_damaged(&recover(&memory)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Writing manifests.
 
-use super::frame::{self, ClosedLengths, FrameKind, HEAD_BYTES, Head};
+use super::frame::{self, ClosedLengths, FrameKind, Head, VERSION};
 use crate::error::Result;
 use crate::io::{Storage, WritableFile};
 use crate::lsm::version::edit::Edit;
@@ -37,7 +37,7 @@ impl Manifest {
         state: &State,
         closed: Option<&ClosedLengths>,
     ) -> Result<Self> {
-        let head = Head { owner: state.owner, number, closed: closed.is_some() };
+        let head = Head { version: VERSION, bond: state.bond(), number, closed: closed.is_some() };
         let bytes = first_bytes(head, state, closed)?;
         let new_name = file_name(number, FileKind::NewManifest);
         let mut file = storage.create(&new_name)?;
@@ -86,11 +86,12 @@ impl Manifest {
 }
 
 fn first_bytes(head: Head, state: &State, closed: Option<&ClosedLengths>) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(HEAD_BYTES);
+    let mut bytes = Vec::new();
     head.encode(&mut bytes);
     let mut body = Vec::new();
     state.as_edit().encode(&mut body);
-    frame::encode(&mut bytes, head.identity(), HEAD_BYTES as u64, FrameKind::State, 0, &body)?;
+    let start = bytes.len() as u64;
+    frame::encode(&mut bytes, head.identity(), start, FrameKind::State, 0, &body)?;
     if let Some(lengths) = closed {
         let position = bytes.len() as u64;
         frame::encode(&mut bytes, head.identity(), position, FrameKind::Closed, 0, &lengths.encode())?;

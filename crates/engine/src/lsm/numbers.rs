@@ -1,0 +1,128 @@
+//! The numbers of files, reserved in the manifest before any file takes one.
+//!
+//! So a file of the store with a number that is not reserved proves that the manifest is older than the file: nothing that a crash has left.
+//! Numbers are reserved in batches, by edits that are written for other reasons as a rule, so that hardly any sync is for them alone.
+//! Manifests are exempt: each says by itself what is reserved.
+
+use super::core::{Change, Core, Shared};
+use super::version::Edit;
+use crate::error::Result;
+use crate::io::sync::MutexGuard;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// So many numbers are reserved ahead.
+const BATCH: u64 = 64;
+
+/// Where the numbers of new files come from.
+pub(crate) trait NumberSource: Debug + Sync {
+    /// A number that no file has had, and that may be used.
+    fn take_number(&self) -> Result<u64>;
+}
+
+/// The numbers of a store that is open.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    next: AtomicU64,
+    /// The end of those that the manifest has reserved, durably.
+    reserved: AtomicU64,
+}
+
+impl Numbers {
+    pub(super) fn new(next: u64) -> Self {
+        Self { next: AtomicU64::new(next), reserved: AtomicU64::new(0) }
+    }
+
+    /// The next number.
+    pub(super) fn next(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// A number, reserved or not: for a manifest.
+    pub(super) fn take(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// What a new manifest is to reserve.
+    pub(super) fn batch_end(&self) -> u64 {
+        self.next().saturating_add(BATCH).max(self.reserved.load(Ordering::Acquire))
+    }
+
+    /// What an edit is to reserve, if it is time.
+    fn due(&self) -> Option<u64> {
+        let is_due = self.next().saturating_add(BATCH / 2) > self.reserved.load(Ordering::Acquire);
+        is_due.then(|| self.batch_end())
+    }
+
+    /// Says that numbers are reserved, durably.
+    pub(super) fn note_reserved(&self, end: u64) {
+        self.reserved.fetch_max(end, Ordering::AcqRel);
+    }
+
+    fn is_reserved(&self, number: u64) -> bool {
+        number < self.reserved.load(Ordering::Acquire)
+    }
+
+    /// Makes an edit say what files were made before it, and reserve numbers where that is due.
+    pub(super) fn put_into(&self, edit: &mut Edit) {
+        edit.next_file = Some(self.next());
+        edit.reserved = self.due();
+    }
+}
+
+impl Core {
+    /// As [`NumberSource::take_number`], for who holds the shared state.
+    pub(super) fn number_within(&self, shared: &mut MutexGuard<'_, Shared>) -> Result<u64> {
+        let number = self.numbers.take();
+        if !self.numbers.is_reserved(number) {
+            // Any edit reserves what is due.
+            self.apply(shared, Change::default())?;
+        }
+        Ok(number)
+    }
+}
+
+impl NumberSource for Core {
+    fn take_number(&self) -> Result<u64> {
+        let number = self.numbers.take();
+        if !self.numbers.is_reserved(number) {
+            let mut shared = self.shared.lock();
+            // Another thread may have waited for the same.
+            if !self.numbers.is_reserved(number) {
+                self.apply(&mut shared, Change::default())?;
+            }
+        }
+        Ok(number)
+    }
+}
+
+/// For work on a store that nobody has open.
+impl NumberSource for AtomicU64 {
+    fn take_number(&self) -> Result<u64> {
+        Ok(self.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_reserve_a_batch_when_half_of_one_is_used_and_never_less_than_what_was_taken() {
+        let numbers = Numbers::new(10);
+        numbers.note_reserved(numbers.batch_end());
+        let mut reservations = 0;
+        for _ in 0..10 * BATCH {
+            let number = numbers.take();
+            let mut edit = Edit::default();
+            numbers.put_into(&mut edit);
+            if let Some(end) = edit.reserved {
+                reservations += 1;
+                numbers.note_reserved(end);
+            }
+            assert!(numbers.is_reserved(number) && edit.next_file == Some(number + 1));
+            assert!(numbers.reserved.load(Ordering::Relaxed) <= number + 1 + BATCH);
+        }
+        assert!((10..=21).contains(&reservations), "{reservations}");
+    }
+}
