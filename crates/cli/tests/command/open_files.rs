@@ -19,7 +19,7 @@ fn a_store_of_more_tables_than_handles_works() {
     let tables: Vec<String> = (0..80).map(|table| format!("{table}.ogive")).collect();
     for (at, table) in tables.iter().enumerate() {
         folder.write("rows.csv", format!("k{at:03},v{at}\n"));
-        folder.build("rows.csv", table, &["--no-header", "--key-type", "text"]);
+        folder.build("rows.csv", table, &["--no-header", "--key-type", "text", "--value", "2"]);
     }
     let ingest: Vec<&str> = ["db", "ingest", "s"].into_iter().chain(tables.iter().map(String::as_str)).collect();
     with_handles(&folder, 20, &ingest).exits_with(0);
