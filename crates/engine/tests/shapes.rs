@@ -168,14 +168,14 @@ fn urls_in_a_store_of_64_mib() {
 #[test]
 fn dense_numbers_without_values_in_blocks_of_1_mib() {
     let table = TableForm { block_bytes: Some(1 << 20), ..TABLE };
-    hold(&Shape { key_type: KeyType::U64, ends: Ends::Dense, rows: 1_200_000, table, ..PLAIN });
+    hold(&Shape { key_type: KeyType::U64, ends: Ends::Dense, rows: 1_070_000, table, ..PLAIN });
 }
 
 #[test]
 fn wide_numbers_in_large_blocks() {
     let table = TableForm { design: "coded", block_bytes: Some(256 << 10), ..TABLE };
     let shape = Shape { key_type: KeyType::U128, ends: Ends::Dense, values: Values::Even(2), table, ..PLAIN };
-    hold(&Shape { rows: 500_000, ..shape });
+    hold(&Shape { rows: 480_000, ..shape });
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn shapes_by_name_at_full_size() {
 }
 
 /// Seeds of shapes that are drawn in each run, but for those that take longer than so many bytes of rows.
-const SAMPLE: (std::ops::Range<u64>, u64) = (0..80, 2 << 20);
+const SAMPLE: (std::ops::Range<u64>, u64) = (0..80, 160 << 10);
 
 #[test]
 fn shapes_that_are_drawn() {
