@@ -36,8 +36,7 @@ pub(super) fn rebuild(
 ) -> Result<Repaired> {
     let (owner, tables) = open_tables(storage, names, stale, &mut damaged_files)?;
     let logs = logs(storage, names, stale)?;
-    let owner = owner.or_else(|| logs.values().next().map(|bond| bond.store));
-    let Some(owner) = owner else { return Err(cause) };
+    let Some(owner) = owner.or_else(|| logs.values().next().map(|bond| bond.store)) else { return Err(cause) };
     let values = open_values(names, |number| ValueFile::open_of_store(&**storage, owner, number))?;
     let mut evidence = Evidence { values, ..Evidence::default() };
     let mut complete: BTreeMap<u64, u64> = BTreeMap::new();
