@@ -126,6 +126,15 @@ fn check_sound(what: &str, report: ogive::Result<ogive::check::StoreReport>) -> 
     }
 }
 
+/// Opens a store with other memory; where that is short, with as much as the store says that it takes.
+fn open_again(shape: &Shape, form: &StoreForm, storage: &Arc<dyn Storage>) -> ogive::Result<Db> {
+    let open = |memory_bytes| Db::open_in(Arc::clone(storage), &options(shape, form, memory_bytes));
+    match open(form.reopened_bytes) {
+        Err(ogive::Error::MemoryShort { needed_bytes, .. }) if needed_bytes > form.reopened_bytes => open(needed_bytes),
+        opened => opened,
+    }
+}
+
 /// Opens a store with other memory, asks it, and once more when it has been compacted.
 fn check_again(
     what: &str,
@@ -137,7 +146,7 @@ fn check_again(
 ) -> Result<(), String> {
     let again = || {
         check_sound("verify", verify_store(&storage, &mut |_, _| {}))?;
-        let db = doing("open", Db::open_in(Arc::clone(&storage), &options(shape, form, form.reopened_bytes)))?;
+        let db = doing("open", open_again(shape, form, &storage))?;
         check_keyspace(&db, &Answers::of(rows), Effort { places: effort.places / 4, ..effort })?;
         doing("compact", db.compact())?;
         check_sound("verify when compacted", db.verify(&mut |_, _| {}))?;
