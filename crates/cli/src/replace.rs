@@ -85,7 +85,7 @@ pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<F
     }
 }
 
-/// Refuses a path that belongs to a store or to the log of an index, whether a file is there or not.
+/// Refuses a path that belongs to a store, or is the lock or a part of the log of an index, whether a file is there or not.
 pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
     let place = Place::of(output)?;
     match is_store_file(&place.path) {
@@ -96,12 +96,13 @@ pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
         found => _ = found?,
     }
-    if let Some((name, number)) = place.name.rsplit_once(".log-")
-        && number.bytes().all(|digit| digit.is_ascii_digit())
+    let log_of =
+        place.name.rsplit_once(".log-").filter(|(_, number)| number.bytes().all(|digit| digit.is_ascii_digit()));
+    if let Some(name) = log_of.map(|(name, _)| name).or(place.name.strip_suffix(".lock"))
         && metadata(&place.folder.join(name)).is_some_and(|found| found.is_file())
         && (Place { path: place.folder.join(name), name: name.to_owned(), ..place.clone() }).is_index()?
     {
-        return Err(kept(&place.shown, "a part of the log of an index", "choose another name"));
+        return Err(kept(&place.shown, "the lock or a part of the log of an index", "choose another name"));
     }
     Ok(())
 }

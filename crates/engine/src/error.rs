@@ -21,7 +21,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A checksum, a length or a promise of the format does not hold.
-    #[error("{} is damaged at byte {offset}: {detail}; run `ogive verify` on it, and restore it from a copy", path.display())]
+    #[error("{} is damaged at byte {offset}: {detail}; run `ogive verify` on it (`ogive db verify` on a store, `ogive index verify` on an index), and restore it from a copy", path.display())]
     Damaged {
         /// The damaged file.
         path: PathBuf,

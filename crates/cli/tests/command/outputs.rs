@@ -216,7 +216,7 @@ fn names_that_a_store_or_the_log_of_an_index_may_take_are_no_outputs() {
         folder.run(&["build", "rows.csv", "-o", name, "--force"]).exits_with(1).complains_of("the store");
         folder.run(&["index", "create", name]).exits_with(1).complains_of("the store");
     }
-    for name in ["i.ogx.log-1", "i.ogx.log-77"] {
+    for name in ["i.ogx.log-1", "i.ogx.log-77", "i.ogx.lock"] {
         folder.run(&["build", "rows.csv", "-o", name, "--force"]).exits_with(1).complains_of("log of an index");
         folder.run(&["index", "create", name]).exits_with(1).complains_of("log of an index");
     }

@@ -51,7 +51,8 @@ fn scanned(table: &Table, range: &KeyRange, profile: &str, memory_bytes: u64) ->
 
 /// Compares scans of the whole table and of ranges with what the table itself gives.
 fn check(table: &Table, keys: &[Vec<u8>], memory_bytes: u64) {
-    let mut ranges = vec![KeyRange::all(), KeyRange { from: Some(vec![0xFF; 20]), to: None }];
+    let behind_all = vec![0xFF; table.key_type().width().unwrap_or(20)];
+    let mut ranges = vec![KeyRange::all(), KeyRange { from: Some(behind_all), to: None }];
     for pair in keys.windows(2).step_by((keys.len() / 6).max(1)) {
         ranges.push(KeyRange { from: Some(pair[0].clone()), to: Some(pair[1].clone()) });
         ranges.push(KeyRange { from: None, to: Some(pair[0].clone()) });

@@ -190,7 +190,7 @@ impl Core {
         let undo = shared.state.change_undoably(edit).map_err(|error| error.into_error(path(), 0))?;
         let unused = shared.state.unreferenced_value_files();
         edit.value_files_removed = unused.into_iter().filter(|number| !shared.young_values.contains(number)).collect();
-        edit.value_files_removed.iter().for_each(|number| _ = shared.state.value_files.remove(number));
+        edit.value_files_removed.iter().for_each(|&number| _ = shared.state.forget_value_file(number));
         if let Err(error) = manifest.append(edit).and_then(|()| manifest.sync()) {
             shared.state.restore(undo);
             return Err(error);

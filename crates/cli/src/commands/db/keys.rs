@@ -69,7 +69,15 @@ pub(super) fn settle(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Re
             Err(Failure::refused(message, "put other keys into another keyspace, with --keyspace"))
         }
         (None, Some(asked)) if asked != KeyType::Bytes => {
-            db.keyspace(TYPES)?.insert(keyspace.name(), asked.to_string())?;
+            let ends = [keyspace.iter().next().transpose()?, keyspace.iter().next_back().transpose()?];
+            if ends.iter().flatten().any(|(key, _)| asked.width().is_some_and(|width| width != key.len())) {
+                let message = format!("the keyspace {:?} has keys that are no {asked}", keyspace.name());
+                return Err(Failure::refused(message, "put other keys into another keyspace, with --keyspace"));
+            }
+            // Whoever put keys there without a type may have meant them as bytes: only this command takes them for numbers then.
+            if ends[0].is_none() {
+                db.keyspace(TYPES)?.insert(keyspace.name(), asked.to_string())?;
+            }
             Ok(Keys(asked))
         }
         (known, _) => Ok(Keys(known.unwrap_or(KeyType::Bytes))),

@@ -60,6 +60,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         grouped(repaired.saved_entries),
         grouped(repaired.lost_entries)
     ))?;
+    if repaired.damaged_files.iter().any(|file| file.ends_with(".log")) {
+        output.flush()?;
+        note("a log was damaged: what it held behind its last sound group is lost, and how much that was is not known");
+    }
     if repaired.manifest_rebuilt {
         output.flush()?;
         note(

@@ -51,6 +51,6 @@ fn damaged(error: &Error, output: &mut Output) -> Result<Outcome> {
     }
     output.flush()?;
     note(format_args!("error: {error}"));
-    note("hint: restore it from a copy; `ogive index scan` prints the entries up to the damage");
+    note("hint: restore it from a copy; if it still opens, `ogive index scan` prints the entries up to the damage");
     Ok(Outcome::Negative)
 }

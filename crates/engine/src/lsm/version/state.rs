@@ -278,14 +278,19 @@ impl State {
             self.drop_keyspace(id)?;
         }
         for &number in &edit.value_files_removed {
-            self.bound.remove(&number);
-            match self.value_files.remove(&number) {
+            match self.forget_value_file(number) {
                 Some(file) if file.tables == 0 => {}
                 Some(_) => return refuse(format!("value file {number} is removed, but tables point into it")),
                 None => return refuse(format!("value file {number} is removed, but not there")),
             }
         }
         self.change_logs(edit)
+    }
+
+    /// Takes a value file out, and who wrote it.
+    pub(crate) fn forget_value_file(&mut self, number: u64) -> Option<ValueFileMeta> {
+        self.bound.remove(&number);
+        self.value_files.remove(&number)
     }
 
     /// The edit that makes this state of an empty one.
