@@ -116,6 +116,17 @@ fn nested_keys() {
     }
 }
 
+/// Separators so long that the index has several layers, of which joins read the lowest.
+#[test]
+fn nested_keys_looked_up_by_joins() {
+    for method in [Method::Inlj, Method::InljBtree] {
+        for kind in [JoinKind::Inner, JoinKind::Semi, JoinKind::Anti] {
+            let way = Way::Join(JoinForm { method, kind, ..JOIN });
+            hold(&Shape { ends: Ends::Nested, rows: 2_900, way, ..PLAIN });
+        }
+    }
+}
+
 #[test]
 fn prefixes_of_urls_with_random_ends() {
     hold(&Shape { prefix_bytes: 1000, ends: Ends::Hexadecimal, rows: 10_000, ..PLAIN });

@@ -61,12 +61,17 @@ impl Wal {
         previous: Option<ClosedLog>,
     ) -> Result<Self> {
         let name = log_name(number);
-        let file = match recycled {
-            None => storage.create_update(&name)?,
-            Some(old) => {
-                storage.rename(&log_name(old), &name)?;
+        let file = match recycled.map(log_name) {
+            // A file with other names belongs to a copy of the store, too: nothing is written over it.
+            Some(old) if storage.check_only_name(&old).is_ok() => {
+                storage.rename(&old, &name)?;
                 storage.open_update(&name)?
             }
+            Some(old) => {
+                storage.remove(&old)?;
+                storage.create_update(&name)?
+            }
+            None => storage.create_update(&name)?,
         };
         let notes = previous.map_or([0, 0], |closed| [closed.number, closed.bytes]);
         let mut records = RecordWriter::new(file, bond.identity(number), &HEADER.encode(bond, number, notes));

@@ -26,6 +26,8 @@ pub(crate) enum NodeRun<'a> {
     CodedStrings {
         payload: &'a [u8],
         groups: usize,
+        /// First child behind the run: the zeros that fill a unit up look like further separators.
+        end_child: u64,
     },
 }
 
@@ -120,11 +122,11 @@ impl Table {
 }
 
 fn run_of<'a>(nodes: &Nodes<'a>) -> Option<NodeRun<'a>> {
-    let Nodes { payload, count: groups, .. } = *nodes;
+    let Nodes { payload, count: groups, end_child, .. } = *nodes;
     Some(match nodes.kind {
         NodeKind::Step => NodeRun::Steps(step::decode(payload, groups)?),
         NodeKind::Line => NodeRun::Lines(line::decode(payload, groups)?),
         NodeKind::Coded => NodeRun::Coded { payload, groups },
-        NodeKind::CodedStrings => NodeRun::CodedStrings { payload, groups },
+        NodeKind::CodedStrings => NodeRun::CodedStrings { payload, groups, end_child },
     })
 }

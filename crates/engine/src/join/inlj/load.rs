@@ -204,10 +204,12 @@ impl Loader<'_> {
             NodeRun::Coded { payload, groups, .. } => {
                 visit_children(payload, groups, |_, separator| numbers.starts.push(separator))
             }
-            NodeRun::CodedStrings { payload, groups, .. } => {
+            NodeRun::CodedStrings { payload, groups, end_child } => {
                 let mut pushed = Some(());
-                visit_separators(payload, groups, |_, separator| {
-                    pushed = pushed.and_then(|()| strings.push_stored(&separator))
+                visit_separators(payload, groups, |child, separator| {
+                    if child < end_child {
+                        pushed = pushed.and_then(|()| strings.push_stored(&separator));
+                    }
                 })?;
                 pushed
             }
