@@ -13,7 +13,8 @@ mod clock;
 mod direct;
 pub(crate) mod fair;
 mod handles;
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod handles_tests;
 mod links;
 mod local;
