@@ -31,7 +31,8 @@ pub(crate) fn drawn(random: &mut Random, like: &DbOptions) -> DbOptions {
         filter_bits_per_key: any(random, &[None, Some(1), Some(10), Some(20)]),
         dead_share: any(random, &[0.05, 0.2, 0.6]),
         learning: any(random, &Learning::ALL),
-        level_models: random.one_in(2),
+        // Whoever writes would learn a level anew at each of its changes, for minutes: `lsm/learn` tests them.
+        level_models: like.level_models,
         model_reads: any(random, &[ModelReads::Block, ModelReads::Window]),
         model_error: 1 << random.below(7),
         threads: if like.threads == 0 { 0 } else { random.below(4) as usize },
