@@ -64,6 +64,21 @@ impl<T> FairMutex<T> {
             turns.given += 1;
         }
         drop(turns);
+        self.guard()
+    }
+
+    /// Takes a turn at once, or none where somebody has it or waits for it.
+    pub(crate) fn try_lock(&self) -> Option<FairGuard<'_, T>> {
+        let mut turns = self.turns.lock();
+        if turns.is_held || !turns.waiting.is_empty() {
+            return None;
+        }
+        turns.is_held = true;
+        drop(turns);
+        Some(self.guard())
+    }
+
+    fn guard(&self) -> FairGuard<'_, T> {
         let turn = Turn(&self.turns);
         FairGuard { value: self.value.lock(), _turn: turn }
     }

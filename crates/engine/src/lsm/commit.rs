@@ -27,6 +27,7 @@ use crate::vlog::{ValuePlace, ValueWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// A group waits for writers to join it for one part in so many of the time that the last one took.
 const GATHER_SHARE: f64 = 4.0;
@@ -290,7 +291,7 @@ impl Core {
         let is_taken = writer.active.insert(group.bytes, group.operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
-        self.visible.store(last, std::sync::atomic::Ordering::Release);
+        self.visible.store(last, Ordering::Release);
         Ok(())
     }
 
@@ -471,7 +472,7 @@ impl Core {
         let is_taken = writer.active.insert(bytes, operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
-        self.visible.store(last, std::sync::atomic::Ordering::Release);
+        self.visible.store(last, Ordering::Release);
         Ok(())
     }
 
@@ -480,11 +481,13 @@ impl Core {
     pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
         let is_full = !writer.active.has_room(OPERATIONS_MAX)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
-            || writer.active.hidden_bytes >= self.hidden_limit.load(std::sync::atomic::Ordering::Relaxed);
+            || writer.active.hidden_bytes >= self.hidden_limit.load(Ordering::Relaxed)
+            || self.is_switch_asked.load(Ordering::Relaxed) && !writer.active.is_empty();
         self.check_writable()?;
         if !is_full {
             return Ok(());
         }
+        self.is_switch_asked.store(false, Ordering::Relaxed);
         self.wait_for_room()?;
         self.switch(writer)
     }

@@ -12,6 +12,7 @@ use super::memtable::Memtable;
 use super::numbers::Numbers;
 use super::options::DbOptions;
 use super::recover::check_room;
+use super::skips::{Cleanup, Skips};
 use super::snapshot::Moments;
 use super::table_file::TableFile;
 use super::values::ValueFiles;
@@ -61,6 +62,8 @@ pub(crate) struct Core {
     pub(super) numbers: Numbers,
     /// Memtables are switched when they hide more bytes of older values than this.
     pub(super) hidden_limit: AtomicU64,
+    /// The next group is to switch memtables, full or not.
+    pub(super) is_switch_asked: AtomicBool,
     pub(super) read_only: bool,
     /// Set when the store is closed to writes; why, is in the shared state.
     pub(super) has_failed: AtomicBool,
@@ -88,6 +91,11 @@ pub(super) struct Shared {
     pub(super) values: Arc<ValueFiles>,
     /// Those that the views of keyspaces with memtables show.
     pub(super) shown_values: Arc<ValueFiles>,
+    /// What iterators have skipped of the keyspaces, and what is to be done about it.
+    pub(super) skips: BTreeMap<KeyspaceId, Skips>,
+    pub(super) cleanups: Vec<Cleanup>,
+    /// Memtables are to be switched for a cleanup.
+    pub(super) is_switch_due: bool,
     /// Compactions under way.
     pub(super) running: Vec<Arc<Job>>,
     /// Value files of generations that are not written out yet, or are being written: no table may lead to them.

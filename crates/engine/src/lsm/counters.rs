@@ -56,6 +56,8 @@ counters! {
     flush_us,
     /// Microseconds that compactions took.
     compaction_us,
+    /// Removed entries that iterators skipped, in runs of 256 and more.
+    skipped_entries,
     /// Times that a write had to wait for flushes or compactions.
     stalls,
     /// Microseconds of waiting.

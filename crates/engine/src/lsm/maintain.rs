@@ -68,6 +68,7 @@ impl Core {
         }
         shared.trees.remove(&tree.id);
         shared.active.remove(&tree.id);
+        shared.skips.remove(&tree.id);
         writer.active.forget(tree.id);
         for number in numbers {
             shared.hidden.remove(&number);

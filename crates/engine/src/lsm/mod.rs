@@ -60,6 +60,7 @@ mod recover;
 pub(crate) mod removals;
 #[cfg(test)]
 mod schedule_tests;
+mod skips;
 mod snapshot;
 mod stats;
 mod steps;

@@ -15,6 +15,10 @@ use std::sync::Arc;
 
 /// An iterator over the records of a range in key order, from either end: see [`Keyspace::range`]. It shows one moment, whatever is
 /// written meanwhile. After an error it stays failed: it gives nothing more.
+///
+/// A record after a run of removed ones that are not compacted away yet costs a step for each of these. Long runs are counted, and
+/// compacted once iterators have skipped about as many entries as that reads; not while a snapshot needs them, nor in a store that is only
+/// read.
 #[derive(Debug)]
 pub struct Range {
     keyspace: Keyspace,
@@ -143,6 +147,9 @@ impl Range {
             Some(visible) => visible.prev()?,
             None => *end = Some(place(&self.view, self.at, &self.bounds, forward)?),
         }
+        if let Some(run) = end.as_mut().and_then(Visible::take_skipped) {
+            self.keyspace.core().note_skipped(self.keyspace.tree(), run);
+        }
         let (here, other) = if forward { (&self.front, &self.back) } else { (&self.back, &self.front) };
         let Some(visible) = here else { return Ok(None) };
         let Some(entry) = visible.entry() else { return Ok(None) };
@@ -192,7 +199,7 @@ fn behind(key: &[u8]) -> Vec<u8> {
 /// All that a view has, newest first.
 fn sources(view: &View) -> Source {
     let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
-    for memtable in std::iter::once(&view.active).chain(&view.sealed).filter(|memtable| !memtable.is_empty()) {
+    for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
         sources.push(Box::new(memtable.cursor()));
     }
     for table in &view.levels.newest {

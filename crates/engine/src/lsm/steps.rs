@@ -81,7 +81,7 @@ impl View {
         clock: &mut StepClock,
         steps: &mut LookupSteps,
     ) -> Result<Option<Found>> {
-        for memtable in std::iter::once(&self.active).chain(&self.sealed) {
+        for memtable in self.memtables() {
             let source = Source { hidden: memtable.covering(key, at), entry: memtable.get_slice(key, at) };
             if let Some(found) = source.decide() {
                 steps.other_ns += clock.lap_ns();

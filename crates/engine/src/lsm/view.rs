@@ -164,7 +164,7 @@ impl View {
 
     #[inline]
     fn find_by<T: Take>(&self, key: &[u8], at: Sequence, take: &mut T) -> Result<Option<(Kind, T::Taken)>> {
-        for memtable in std::iter::once(&self.active).chain(&self.sealed) {
+        for memtable in self.memtables() {
             if memtable.is_empty() {
                 continue;
             }
@@ -192,9 +192,14 @@ impl View {
         Ok(None)
     }
 
+    /// The memtables, newest first.
+    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(&self.sealed)
+    }
+
     /// The range removals of all sources that have any.
     pub(crate) fn removals(&self) -> Vec<Arc<Removals>> {
-        let memtables = std::iter::once(&self.active).chain(&self.sealed).map(|memtable| memtable.removals());
+        let memtables = self.memtables().map(|memtable| memtable.removals());
         let newest = self.levels.newest.iter().map(|table| &table.removals);
         let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.removals());
         let with_any = newest.chain(deeper).filter(|removals| !removals.is_empty()).map(Arc::clone);

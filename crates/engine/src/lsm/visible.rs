@@ -4,6 +4,7 @@ use super::cursor::Cursor;
 use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};
 use super::level::LevelCursor;
 use super::removals::Removals;
+use super::skips::{RUN_MIN, SkippedRun};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub(crate) struct Visible {
     key: Vec<u8>,
     /// With `key`, what is shown where the cursor is not at it.
     found: Found,
+    /// What the last long run was that a move has skipped.
+    skipped: Option<SkippedRun>,
 }
 
 /// What is looked through. A store that was compacted is one level, which is worth a way without virtual calls.
@@ -120,7 +123,22 @@ impl Visible {
     /// What a reader at `at` sees; `removals` are those of all sources of the cursor.
     pub(crate) fn new(cursor: Source, mut removals: Vec<Arc<Removals>>, at: Sequence) -> Self {
         removals.retain(|removals| !removals.is_empty());
-        Self { cursor, is_settled: false, removals, at, place: Place::Nowhere, key: Vec::new(), found: Found::new() }
+        Self {
+            cursor,
+            is_settled: false,
+            removals,
+            at,
+            place: Place::Nowhere,
+            key: Vec::new(),
+            found: Found::new(),
+            skipped: None,
+        }
+    }
+
+    /// The long run of hidden entries that the last move has skipped, if there was one.
+    #[inline]
+    pub(crate) fn take_skipped(&mut self) -> Option<SkippedRun> {
+        self.skipped.take()
     }
 
     /// The entry here; `None` behind either end, and before the first move.
@@ -243,7 +261,7 @@ impl Visible {
     /// From an entry on to the first that is visible.
     #[inline]
     fn settle_forward(&mut self) -> Result<()> {
-        let mut too_new = 0;
+        let (mut too_new, mut skipped) = (0, 0);
         loop {
             let Some(entry) = self.cursor.entry() else {
                 self.place = Place::Nowhere;
@@ -257,6 +275,11 @@ impl Visible {
                 return Ok(());
             } else {
                 too_new = 0;
+                skipped += 1;
+                if skipped % RUN_MIN == 0 {
+                    self.keep_key();
+                    self.note_skipped(skipped);
+                }
                 self.skip_key()?;
             }
         }
@@ -279,6 +302,16 @@ impl Visible {
         Ok(before + 1)
     }
 
+    /// Notes that so many hidden entries were skipped in a row, and that the last one is that of `key`.
+    #[cold]
+    fn note_skipped(&mut self, entries: u64) {
+        let run =
+            self.skipped.get_or_insert_with(|| SkippedRun { entries, from: self.key.clone(), to: self.key.clone() });
+        run.entries = entries;
+        let reached = if self.key < run.from { &mut run.from } else { &mut run.to };
+        reached.clone_from(&self.key);
+    }
+
     /// From an entry to the first of the next key.
     fn skip_key(&mut self) -> Result<()> {
         if self.cursor.entry().is_none_or(|entry| entry.sequence == 0) {
@@ -297,12 +330,17 @@ impl Visible {
 
     /// From the oldest entry of a key back to the first key of which something is visible; the cursor then stands before it.
     fn settle_backward(&mut self) -> Result<()> {
+        let mut skipped = 0;
         while self.cursor.entry().is_some() {
             self.keep_key();
             if self.find_newest()? && self.found.kind != Kind::Remove && !self.is_hidden(&self.key, self.found.sequence)
             {
                 self.place = Place::Before;
                 return Ok(());
+            }
+            skipped += 1;
+            if skipped % RUN_MIN == 0 {
+                self.note_skipped(skipped);
             }
         }
         self.place = Place::Nowhere;

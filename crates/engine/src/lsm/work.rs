@@ -27,6 +27,8 @@ const RECYCLED_LOGS: usize = 2;
 #[derive(Debug)]
 enum Task {
     Flush(Arc<Generation>),
+    /// Switching memtables, so that they are written out.
+    Switch,
     Compact(Arc<Job>),
     Learn(LearnTask),
 }
@@ -44,6 +46,7 @@ impl Drop for UnderWay<'_> {
         shared.is_settled = false;
         match self.task {
             Task::Flush(_) => shared.is_flushing = false,
+            Task::Switch => {}
             Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
             Task::Learn(_) => self.core.learner.end(),
         }
@@ -125,7 +128,7 @@ impl Core {
         Ok(self.changed.wait(&self.shared, shared))
     }
 
-    fn limits(&self, shared: &Shared) -> Limits {
+    pub(super) fn limits(&self, shared: &Shared) -> Limits {
         let oldest = self.moments.oldest().unwrap_or(MAX_SEQUENCE);
         let limits = Limits::of(&self.options, oldest, shared.hidden.clone());
         Limits { misled: shared.misled.clone(), ..limits }
@@ -164,6 +167,9 @@ impl Core {
             shared.is_flushing = true;
             return Some(Task::Flush(generation));
         }
+        if std::mem::take(&mut shared.is_switch_due) {
+            return Some(Task::Switch);
+        }
         if !compacts {
             return None;
         }
@@ -171,13 +177,14 @@ impl Core {
         if let Some(task) = self.learner.next() {
             return Some(Task::Learn(task));
         }
-        self.next_job(shared).map(Task::Compact)
+        self.next_of_cleanups(shared).or_else(|| self.next_job(shared)).map(Task::Compact)
     }
 
     fn run(&self, task: Task) -> Result<()> {
         let under_way = UnderWay { core: self, task: &task };
         let outcome = match &task {
             Task::Flush(generation) => self.flush_generation(generation),
+            Task::Switch => self.switch_for_cleanup(),
             Task::Compact(job) => self.compact_job(job),
             Task::Learn(task) => self.learn_one(task),
         };
@@ -545,7 +552,7 @@ impl Shared {
         }
     }
 
-    fn start(&mut self, job: Job) -> Arc<Job> {
+    pub(super) fn start(&mut self, job: Job) -> Arc<Job> {
         let job = Arc::new(job);
         self.running.push(Arc::clone(&job));
         job

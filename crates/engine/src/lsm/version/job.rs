@@ -17,6 +17,8 @@ pub(crate) enum Reason {
     Size,
     /// Much of a table is removals and shadowed entries.
     Removals,
+    /// Iterators skip many removed entries there.
+    Skips,
     /// A table points into value files that are to go.
     Collection,
     /// The index of a table leads look-ups astray.

@@ -350,13 +350,63 @@ impl<'a> Picker<'a> {
 
     /// Rewrites a table of which much can be dropped, or merges it into the next level.
     fn removals_job(&self, keyspace: KeyspaceId, levels: &Levels) -> Option<Job> {
-        levels.iter().filter(|(level, table)| *level > 0 && self.is_mostly_dropped(table)).find_map(|(level, table)| {
-            let job = Job::new(keyspace, Reason::Removals, vec![(level, Arc::clone(table))], level, levels)?;
-            if job.is_bottom {
-                return self.unless_blocked(job);
+        levels
+            .iter()
+            .filter(|(level, table)| *level > 0 && self.is_mostly_dropped(table))
+            .find_map(|(level, table)| self.dropping_job(keyspace, levels, Reason::Removals, level, table))
+    }
+
+    /// Rewrites a table where nothing lies below it, so that what can be dropped is; or brings it down by a level.
+    fn dropping_job(
+        &self,
+        keyspace: KeyspaceId,
+        levels: &Levels,
+        reason: Reason,
+        level: usize,
+        table: &Arc<TableMeta>,
+    ) -> Option<Job> {
+        if level == 0 {
+            return self.level0_job(keyspace, levels, reason, self.targets(levels).base);
+        }
+        let job = Job::new(keyspace, reason, vec![(level, Arc::clone(table))], level, levels)?;
+        if job.is_bottom {
+            return self.unless_blocked(job);
+        }
+        self.table_job(keyspace, levels, reason, level, table)
+    }
+
+    /// The next step of dropping what was removed between two keys.
+    pub(crate) fn pick_cleanup(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
+        let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
+        let mut step = RangeStep::Done;
+        for (level, table) in self.droppable_within(levels, range) {
+            match self.dropping_job(keyspace, levels, Reason::Skips, level, table) {
+                Some(job) => return RangeStep::Job(Box::new(self.collecting(job))),
+                None => step = RangeStep::Wait,
             }
-            self.table_job(keyspace, levels, Reason::Removals, level, table)
-        })
+        }
+        step
+    }
+
+    /// How many entries the first of these steps read, for all tables between two keys that have something to drop; `None` without any.
+    pub(crate) fn price_of_cleanup(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> Option<u64> {
+        let levels = self.state.levels(keyspace)?;
+        let records = |(level, table): (usize, &Arc<TableMeta>)| {
+            let below = (level + 1..LEVELS).map(|next| levels.overlapping(next, table.bounds()));
+            let below = below.map(|tables| tables.map(|table| table.records).sum::<u64>()).find(|&records| records > 0);
+            table.records + below.unwrap_or(0)
+        };
+        self.droppable_within(levels, range).map(records).reduce(|one, other| one + other)
+    }
+
+    /// The tables with keys in a range that hold what a compaction may drop, level 0 first.
+    fn droppable_within<'l>(
+        &self,
+        levels: &'l Levels,
+        range: KeyBounds<'l>,
+    ) -> impl Iterator<Item = (usize, &'l Arc<TableMeta>)> {
+        let oldest_snapshot = self.limits.oldest_snapshot;
+        levels.iter().filter(move |(_, table)| is_droppable(table, oldest_snapshot) && table.overlaps(range))
     }
 
     fn is_mostly_dropped(&self, table: &TableMeta) -> bool {
@@ -447,10 +497,8 @@ impl<'a> Picker<'a> {
 
     /// Whether nothing is left to do for tables that share keys with no others.
     fn is_settled(&self, group: &[(usize, Arc<TableMeta>)]) -> bool {
-        let droppable = |table: &TableMeta| {
-            table.is_dropped_at_the_bottom() && table.largest_sequence <= self.limits.oldest_snapshot
-        };
-        matches!(group, [(LAST, table)] if !droppable(table) && !self.is_doubtful(table))
+        let oldest_snapshot = self.limits.oldest_snapshot;
+        matches!(group, [(LAST, table)] if !is_droppable(table, oldest_snapshot) && !self.is_doubtful(table))
     }
 
     fn group_job(&self, keyspace: KeyspaceId, levels: &Levels, group: Vec<(usize, Arc<TableMeta>)>) -> Option<Job> {
@@ -479,6 +527,11 @@ impl<'a> Picker<'a> {
         let mut tables = group.iter().filter(|(found, _)| *found == level);
         tables.find_map(|(_, table)| self.table_job(keyspace, levels, Reason::Asked, level, table))
     }
+}
+
+/// Whether a compaction to the bottom drops something of a table, and no snapshot needs it.
+fn is_droppable(table: &TableMeta, oldest_snapshot: Sequence) -> bool {
+    table.is_dropped_at_the_bottom() && table.largest_sequence <= oldest_snapshot
 }
 
 /// Whether more than so many percent of `whole` are `part`.

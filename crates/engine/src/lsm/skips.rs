@@ -1,0 +1,174 @@
+//! Removed entries that iterators skip.
+//!
+//! An iterator steps over entries that were removed and not yet compacted away, and the next one steps over them again: at the head of a
+//! queue from which a hundred thousand keys were taken, the first key lies a hundred thousand steps away. So long runs are counted. Once
+//! iterators have skipped as many entries as a flush or a compaction would read to drop them, it is due: in all, readers skip about as many
+//! entries as are read on their behalf. LevelDB charges seeks in vain to compactions in the same way.
+
+use super::core::{Core, Shared};
+use super::cursor::Cursor;
+use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
+use super::memtable::Memtable;
+use super::version::{Job, KeyBounds, Picker, RangeStep};
+use super::view::{Tree, View};
+use crate::error::Result;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Shorter runs are not counted: they take a reader some ten microseconds.
+pub(crate) const RUN_MIN: u64 = 256;
+
+/// Entries of a memtable that are looked at to see whether a run lies in it.
+const LOOKED_AT: usize = 64;
+
+/// A flush takes files and syncs, whatever is in it: about as long as skipping so many entries.
+const FLUSH_PRICE: u64 = 1 << 16;
+
+/// Compactions in one cleanup. Each brings removals down by a level or drops them, so that only a keyspace that grows meanwhile takes more;
+/// its readers ask again.
+const CLEANUP_JOBS: u32 = 128;
+
+/// Entries that one move of an iterator has skipped, in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SkippedRun {
+    pub(crate) entries: u64,
+    /// A key near the one end of the run, and one near the other.
+    pub(crate) from: Vec<u8>,
+    pub(crate) to: Vec<u8>,
+}
+
+/// What iterators over a keyspace have skipped since its last cleanup.
+#[derive(Debug)]
+pub(super) struct Skips {
+    run: SkippedRun,
+    /// Entries that must be skipped for a flush or a cleanup to pay, as far as was known when that was last asked.
+    price: u64,
+}
+
+/// Compactions that drop removed entries between two keys.
+#[derive(Debug)]
+pub(super) struct Cleanup {
+    keyspace: KeyspaceId,
+    from: Vec<u8>,
+    to: Vec<u8>,
+    jobs_left: u32,
+}
+
+impl SkippedRun {
+    fn bounds(&self) -> KeyBounds<'_> {
+        (Bound::Included(&self.from), Bound::Included(&self.to))
+    }
+
+    fn add(&mut self, other: Self) {
+        self.entries += other.entries;
+        if other.from < self.from {
+            self.from = other.from;
+        }
+        if other.to > self.to {
+            self.to = other.to;
+        }
+    }
+}
+
+impl Core {
+    /// Counts what an iterator has skipped, and makes a cleanup due where one pays.
+    pub(super) fn note_skipped(&self, tree: &Tree, run: SkippedRun) {
+        self.counters.skipped_entries.add(run.entries);
+        if self.read_only {
+            return;
+        }
+        let mut shared = self.shared.lock();
+        let is_under_way = shared.cleanups.iter().any(|cleanup| cleanup.keyspace == tree.id);
+        if shared.failure.is_some() || is_under_way || tree.is_dropped() {
+            return;
+        }
+        let mut skips = match shared.skips.remove(&tree.id) {
+            Some(mut skips) => {
+                skips.run.add(run);
+                skips
+            }
+            None => Skips { run, price: 0 },
+        };
+        if skips.run.entries >= skips.price {
+            let flush = price_of_flush(&tree.view.get(), &skips.run);
+            let limits = self.limits(&shared);
+            let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
+            let cleanup = picker.price_of_cleanup(tree.id, skips.run.bounds());
+            let is_worth = |price: Option<u64>| price.is_some_and(|price| skips.run.entries >= price);
+            let (is_flush_due, is_cleanup_due) = (is_worth(flush), is_worth(cleanup));
+            if is_flush_due || is_cleanup_due {
+                let SkippedRun { from, to, .. } = skips.run;
+                shared.is_switch_due |= is_flush_due;
+                if is_cleanup_due {
+                    shared.cleanups.push(Cleanup { keyspace: tree.id, from, to, jobs_left: CLEANUP_JOBS });
+                }
+                drop(shared);
+                self.changed.notify_all();
+                return;
+            }
+            // Without either a snapshot needs what was removed, or it is gone by now.
+            let Some(price) = flush.into_iter().chain(cleanup).min() else { return };
+            skips.price = price;
+        }
+        shared.skips.insert(tree.id, skips);
+    }
+
+    /// The next compaction of a cleanup, if there is one.
+    pub(super) fn next_of_cleanups(&self, shared: &mut Shared) -> Option<Arc<Job>> {
+        if shared.cleanups.is_empty() {
+            return None;
+        }
+        let limits = self.limits(shared);
+        let mut at = 0;
+        while let Some(cleanup) = shared.cleanups.get_mut(at) {
+            let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
+            let range = (Bound::Included(&cleanup.from[..]), Bound::Included(&cleanup.to[..]));
+            match picker.pick_cleanup(cleanup.keyspace, range) {
+                RangeStep::Job(job) => {
+                    cleanup.jobs_left -= 1;
+                    if cleanup.jobs_left == 0 {
+                        shared.cleanups.remove(at);
+                    }
+                    return Some(shared.start(*job));
+                }
+                RangeStep::Wait => at += 1,
+                RangeStep::Done => _ = shared.cleanups.remove(at),
+            }
+        }
+        None
+    }
+
+    /// Switches memtables for a cleanup. A writer at work is not waited for, since it may wait for this thread: its next group does it.
+    pub(super) fn switch_for_cleanup(&self) -> Result<()> {
+        self.is_switch_asked.store(true, Ordering::Relaxed);
+        let Some(mut writer) = self.writer.try_lock() else { return Ok(()) };
+        self.is_switch_asked.store(false, Ordering::Relaxed);
+        let is_crowded = self.shared.lock().sealed.len() >= self.options.sealed_max();
+        if is_crowded || writer.active.is_empty() || self.check_writable().is_err() {
+            return Ok(());
+        }
+        self.switch(&mut writer)
+    }
+}
+
+/// How many entries must be skipped for a flush of the memtables to pay; `None` where no removals of a run are in them.
+fn price_of_flush(view: &View, run: &SkippedRun) -> Option<u64> {
+    let has_removals = |memtable: &Arc<Memtable>| {
+        if !memtable.removals().is_empty() {
+            return true;
+        }
+        let mut cursor = memtable.cursor();
+        let mut moved = cursor.seek(&run.from, MAX_SEQUENCE);
+        for _ in 0..LOOKED_AT {
+            match cursor.entry().filter(|entry| moved.is_ok() && entry.key <= &run.to[..]) {
+                Some(entry) if entry.kind == Kind::Remove => return true,
+                Some(_) => moved = cursor.next(),
+                None => return false,
+            }
+        }
+        false
+    };
+    let entries: u64 = view.memtables().map(|memtable| memtable.len() as u64).sum();
+    view.memtables().any(has_removals).then_some(entries.max(FLUSH_PRICE))
+}
