@@ -63,6 +63,13 @@ impl Proof {
         self.doubt.get_or_insert_with(detail);
     }
 
+    /// Notes what the separators of a group came to, of which there must be one for each block.
+    fn conclude(&mut self, is_sound: bool, group: usize, separators: usize, blocks: usize) {
+        if !is_sound || separators != blocks {
+            self.note_doubt(|| format!("group {group} of the separators does not lead to its {blocks} blocks"));
+        }
+    }
+
     /// Proves the separator with which the next group of byte strings begins, behind a block that ends with `low` and before one that
     /// begins with `high`.
     pub(super) fn next_string(&mut self, separator: &[u8], low: &[u8], high: &[u8]) {
@@ -90,16 +97,8 @@ impl Proof {
             };
             seen += 1;
         });
-        if whole.is_none() || !sound || seen != begins.len() + 1 {
-            self.note_doubt(|| {
-                format!(
-                    "group {} of the separators does not lead to its {} blocks",
-                    layer.groups() - 1,
-                    begins.len() + 1
-                )
-            });
-        }
         self.scratch = scratch;
+        self.conclude(whole.is_some() && sound, layer.groups() - 1, seen, begins.len() + 1);
     }
 
     /// Proves the last group of `layer`, whose children 1, 2, ... begin at the records `begins`; `border` tells the coordinates on both
@@ -125,16 +124,8 @@ impl Proof {
             };
             seen += 1;
         });
-        if whole.is_none() || !sound || seen != begins.len() + 1 {
-            self.note_doubt(|| {
-                format!(
-                    "group {} of the separators does not lead to its {} blocks",
-                    layer.groups() - 1,
-                    begins.len() + 1
-                )
-            });
-        }
         self.scratch = scratch;
+        self.conclude(whole.is_some() && sound, layer.groups() - 1, seen, begins.len() + 1);
     }
 }
 
