@@ -89,6 +89,13 @@ impl BlockCache {
         Self { frames: Some(Frames::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
     }
 
+    /// As [`Self::for_tables`], but nothing is held in it: it only counts what a store keeps in memory beside. Tables must give it no
+    /// blocks.
+    #[must_use]
+    pub(crate) fn of_nothing_for_tables(budget_bytes: u64) -> Self {
+        Self { frames: Some(Frames::new(budget_bytes)), cache: None }
+    }
+
     /// The frames, in a cache for tables.
     pub(crate) fn frames(&self) -> Option<&Frames> {
         self.frames.as_ref()

@@ -65,6 +65,9 @@ impl<K: Key> View<'_, K> {
     }
 
     pub(super) fn multi_get<V: Payload>(&self, keys: &[K]) -> Result<Vec<Option<V>>> {
+        if !self.shared.file.options().fast_paths.batches {
+            return keys.iter().map(|&key| self.get(key)).collect();
+        }
         let mut values: Vec<Option<V>> = keys.iter().map(|_| None).collect();
         let Some(state) = self.state else { return Ok(values) };
         let width = self.shared.header.layout.payload_bytes;

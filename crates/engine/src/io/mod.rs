@@ -12,6 +12,7 @@ mod behind;
 mod clock;
 mod direct;
 pub(crate) mod fair;
+mod fast_paths;
 mod handles;
 #[cfg(test)]
 #[cfg(unix)]
@@ -34,6 +35,7 @@ mod wrapper;
 
 pub(crate) use behind::{BehindOptions, WriteBehind};
 pub use clock::{ModelledClock, StepClock, Timer, available_threads, random_u64, seed_random};
+pub use fast_paths::FastPaths;
 pub use handles::OpenFiles;
 pub use local::LocalStorage;
 pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile, measure_profile};

@@ -1,4 +1,5 @@
-//! Reading ahead: a worker fills buffers while the ones it filled before are used.
+//! Reading ahead: a worker fills buffers while the ones it filled before are used. Or, where nothing is to be read ahead, whoever uses a
+//! buffer fills it.
 
 use super::task::{Spent, Task};
 use crate::error::{Error, Result};
@@ -14,7 +15,12 @@ pub(super) struct Ahead<T> {
     task: Arc<Task>,
     at_hand: Option<T>,
     worker: Option<Worker>,
+    /// What fills buffers where there is no worker.
+    fill: Option<Fill<T>>,
 }
+
+/// Fills a buffer; `false` where nothing is left.
+type Fill<T> = Box<dyn FnMut(&mut T) -> Result<bool> + Send>;
 
 struct Shared<T> {
     state: Mutex<State<T>>,
@@ -42,9 +48,13 @@ impl<T: Send + 'static> Ahead<T> {
     ) -> Result<Self> {
         let state = State { free: buffers, full: VecDeque::new(), closed: false, ended: false, failed: None };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::default() });
+        let task = task.clone();
+        if !task.fast_paths.prefetch {
+            return Ok(Self { shared, task, at_hand: None, worker: None, fill: Some(Box::new(fill)) });
+        }
         let theirs = shared.clone();
         let worker = Worker::spawn("ogive-ahead", path, move || work(&theirs, &mut fill))?;
-        Ok(Self { shared, task: task.clone(), at_hand: None, worker: Some(worker) })
+        Ok(Self { shared, task, at_hand: None, worker: Some(worker), fill: None })
     }
 
     /// Gives the buffer at hand back, and takes the next one that is filled; `false` at the end.
@@ -52,6 +62,9 @@ impl<T: Send + 'static> Ahead<T> {
     /// # Errors
     /// What filling it met; afterwards the end.
     pub(super) fn next(&mut self) -> Result<bool> {
+        if let Some(fill) = &mut self.fill {
+            return fill_now(&self.shared, &self.task, &mut self.at_hand, fill);
+        }
         let mut state = self.shared.state.lock();
         if let Some(used) = self.at_hand.take() {
             state.free.push(used);
@@ -87,6 +100,17 @@ impl<T> Drop for Ahead<T> {
         self.shared.changed.notify_all();
         self.worker = None;
     }
+}
+
+/// Fills the buffer at hand in this thread; `false` at the end.
+fn fill_now<T>(shared: &Shared<T>, task: &Task, at_hand: &mut Option<T>, fill: &mut Fill<T>) -> Result<bool> {
+    let mut state = shared.state.lock();
+    let buffer = at_hand.take().or_else(|| state.free.pop());
+    let Some(mut buffer) = buffer.filter(|_| !state.ended) else { return Ok(false) };
+    let filled = task.spend(Spent::Reading, || fill(&mut buffer));
+    state.ended = !matches!(filled, Ok(true));
+    *at_hand = (!state.ended).then_some(buffer);
+    filled
 }
 
 fn work<T>(shared: &Shared<T>, fill: &mut dyn FnMut(&mut T) -> Result<bool>) {

@@ -1,7 +1,7 @@
 //! What a caller may choose about a join.
 
 use crate::error::{Error, Result};
-use crate::io::{Profile, Storage};
+use crate::io::{FastPaths, Profile, Storage};
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
@@ -253,6 +253,8 @@ pub struct JoinOptions {
     pub stop: Option<Arc<AtomicBool>>,
     /// Told of the progress.
     pub watcher: Option<Watcher>,
+    /// For tests and for measuring: which fast paths the join takes, of separators, prefetch, batches and writing behind. Rows are the same.
+    pub fast_paths: FastPaths,
 }
 
 /// The smallest limit that a join works with, in bytes: its buffers would be shorter than a few blocks.
@@ -275,6 +277,7 @@ impl Default for JoinOptions {
             spill: None,
             stop: None,
             watcher: None,
+            fast_paths: FastPaths::ALL,
         }
     }
 }
@@ -290,6 +293,7 @@ impl fmt::Debug for JoinOptions {
             .field("threads", &self.threads)
             .field("any_order", &self.any_order)
             .field("profile", &self.profile)
+            .field("fast_paths", &self.fast_paths)
             .finish_non_exhaustive()
     }
 }

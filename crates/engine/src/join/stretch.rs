@@ -94,7 +94,8 @@ impl StretchReader {
         shape: ReadShape,
         buffer_bytes: u64,
     ) -> Self {
-        let batch_bytes = shape.batch_bytes().min(buffer_bytes);
+        // At least one block is read.
+        let batch_bytes = if task.fast_paths.prefetch { shape.batch_bytes().min(buffer_bytes) } else { 0 };
         Self {
             table: table.clone(),
             task: task.clone(),

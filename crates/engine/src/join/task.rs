@@ -3,7 +3,7 @@
 use super::options::{JoinKind, JoinOptions, JoinProgress, MEMORY_BYTES_MIN, Phase, Watcher};
 use super::report::{JoinReport, Seconds};
 use crate::error::{Error, Result};
-use crate::io::{Profile, Timer};
+use crate::io::{FastPaths, Profile, Timer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -117,6 +117,7 @@ pub(crate) struct Task {
     pub(crate) kind: JoinKind,
     pub(crate) budget: Budget,
     pub(crate) profile: Profile,
+    pub(crate) fast_paths: FastPaths,
     stop: Option<Arc<AtomicBool>>,
     watcher: Option<Watcher>,
     timer: Timer,
@@ -142,6 +143,7 @@ impl Task {
             kind: options.kind,
             budget: Budget::new(options.memory_bytes)?,
             profile: options.profile.clone(),
+            fast_paths: options.fast_paths,
             stop: options.stop.clone(),
             watcher: options.watcher.clone(),
             timer: Timer::start(),

@@ -158,13 +158,13 @@ impl Core {
                 continue;
             }
             queue.is_led = true;
-            if durability == Durability::Synced {
+            if durability == Durability::Synced && self.options.fast_paths.batches {
                 queue = self.gather(queue);
             }
             drop(queue);
             let mut writer = self.writer.lock();
             // Who came while others had their turns is taken along.
-            let group = self.queue.lock().take_group(self.options.group_bytes_max());
+            let group = self.queue.lock().take_group(self.options.joined_bytes_max());
             let timer = Timer::start();
             self.write_requests(&mut writer, &group);
             drop(writer);

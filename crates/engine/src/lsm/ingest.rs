@@ -115,6 +115,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
         value_bytes: MAX_INLINE_BYTES,
         opening_bytes: core.options.memory_bytes.max(LEAST_OPENING_BYTES),
         untagged,
+        fast_paths: core.options.fast_paths,
     };
     let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
     let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));

@@ -244,7 +244,9 @@ impl Keyspace {
         let keys: Vec<K> = keys.into_iter().collect();
         // In key order what one key has brought into memory serves the next.
         let mut order: Vec<usize> = (0..keys.len()).collect();
-        order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
+        if self.core().options.fast_paths.batches {
+            order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
+        }
         let mut values = vec![None; keys.len()];
         for place in order {
             if let Some(found) = view.find(keys[place].as_ref(), at)? {

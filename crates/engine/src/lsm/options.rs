@@ -2,7 +2,7 @@
 
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
-use crate::io::{LocalStorage, Profile, available_threads};
+use crate::io::{FastPaths, LocalStorage, Profile, available_threads};
 use crate::table::BLOCK_BYTES;
 use std::path::Path;
 
@@ -125,6 +125,8 @@ pub struct DbOptions {
     /// stores and tables of a process share half of the files that it may have open (`ulimit -n`). A storage that the caller gives has a
     /// limit [of its own](crate::io::LocalStorage::with_open_files).
     pub open_files: Option<usize>,
+    /// For tests and for measuring: which fast paths the store takes, all but that of writing behind, which it has not. Answers are the same.
+    pub fast_paths: FastPaths,
 }
 
 impl Default for DbOptions {
@@ -150,6 +152,7 @@ impl Default for DbOptions {
             threads: available_threads().clamp(1, 4),
             profile: Profile::default(),
             open_files: None,
+            fast_paths: FastPaths::ALL,
         }
     }
 }
@@ -231,6 +234,11 @@ impl DbOptions {
     /// Batches join a group up to this size, in bytes: what one write call takes well, and no batch waits long for others.
     pub(super) fn group_bytes_max(&self) -> usize {
         (self.memory_bytes / 32).clamp(32 << 10, 1 << 20) as usize
+    }
+
+    /// The first batch that waits takes others along up to this size, in bytes: none, where they are written one by one.
+    pub(super) fn joined_bytes_max(&self) -> usize {
+        if self.fast_paths.batches { self.group_bytes_max() } else { 0 }
     }
 
     /// What the buffers of a log and a value file take, in bytes.

@@ -76,7 +76,10 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     }
     let unnamed = Unnamed::find(&storage, &state)?;
     unnamed.check(&*storage)?;
-    let cache = Arc::new(BlockCache::for_tables(options.memory_bytes));
+    let cache = Arc::new(match options.fast_paths.cache {
+        true => BlockCache::for_tables(options.memory_bytes),
+        false => BlockCache::of_nothing_for_tables(options.memory_bytes),
+    });
     cache.reserve(options.buffer_bytes());
     let mut replayed = Replayed::new(&storage, &state)?;
     replayed.replay(&state, closed.as_ref(), &unnamed)?;

@@ -123,6 +123,7 @@ impl TableFile {
             value_bytes: MAX_INLINE_BYTES,
             opening_bytes: options.memory_bytes.max(LEAST_OPENING_BYTES),
             untagged: (Kind::Value as u8, meta.global_sequence.unwrap_or(0)),
+            fast_paths: options.fast_paths,
         };
         let mut table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
         // Both may be long, and are needed but once.
@@ -134,7 +135,7 @@ impl TableFile {
             Some(_) => !table.is_tagged(),
             None => table.is_tagged() && table.property(PLACE_PROPERTY) == Some(&place),
         };
-        let is_inline = options.learning == Learning::Inline;
+        let is_inline = options.learning == Learning::Inline && options.fast_paths.models;
         // A model that is missing, damaged or another table's means the plain path.
         let model = model.filter(|_| is_inline).as_deref().and_then(PositionModel::decode);
         let model = model.filter(|model| model.records() == meta.records);

@@ -482,6 +482,9 @@ impl Core {
 
     /// Learns all that is there; see [`Db::learn`](super::Db::learn).
     pub(super) fn learn(&self) -> Result<()> {
+        if !self.options.fast_paths.models {
+            return Ok(());
+        }
         let trees: Vec<_> = self.shared.lock().trees.values().cloned().collect();
         for tree in trees {
             let levels = Arc::clone(&tree.view.get().levels);

@@ -1,6 +1,7 @@
 //! How a page file is made and opened.
 
 use crate::error::{Error, Result};
+use crate::io::FastPaths;
 
 /// When a commit is durable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct PageOptions {
     /// Memory for the changed pages of a transaction, as part of the budget; beyond it, changes are spilled to the log before the commit.
     /// 0 stands for an eighth of the budget, and at least 1 MiB.
     pub transaction_bytes: u64,
+    /// For tests and for measuring: which fast paths are taken, of the cache, and in an index of batches. Answers are the same.
+    pub fast_paths: FastPaths,
 }
 
 impl Default for PageOptions {
@@ -53,6 +56,7 @@ impl Default for PageOptions {
             checkpoint_bytes: 64 << 20,
             log_limit_bytes: 1 << 30,
             transaction_bytes: 0,
+            fast_paths: FastPaths::ALL,
         }
     }
 }

@@ -38,10 +38,14 @@ fn key(page: PageNumber, version: u64) -> BlockKey {
 
 impl Pool {
     pub(super) fn new(options: &PageOptions, page_bytes: usize) -> Self {
+        let (pool_bytes, resident_bytes) = match options.fast_paths.cache {
+            true => (options.pool_bytes(), options.resident_bytes),
+            false => (0, 0),
+        };
         Self {
-            cache: BlockCache::new(options.pool_bytes()),
+            cache: BlockCache::new(pool_bytes),
             resident: RwLock::default(),
-            resident_pages: usize::try_from(options.resident_bytes).unwrap_or(usize::MAX) / page_bytes,
+            resident_pages: usize::try_from(resident_bytes).unwrap_or(usize::MAX) / page_bytes,
         }
     }
 

@@ -213,7 +213,8 @@ pub fn index_table(
     options: WriteOptions,
 ) -> Result<TableReport> {
     check_names(table_name, index_name)?;
-    let open = OpenOptions { budget_bytes: 2 * READ_BYTES, profile: options.profile.clone() };
+    let profile = options.profile.clone();
+    let open = OpenOptions { budget_bytes: 2 * READ_BYTES, profile, ..OpenOptions::default() };
     let table = Table::open_for_walk(storage.clone(), table_name, &open)?;
     let inner = &*table.inner;
     let source = match &inner.meta.source {

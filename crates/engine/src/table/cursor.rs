@@ -76,6 +76,8 @@ impl Table {
 
     /// A cursor for one pass over everything, which leaves the cache as it is, and reads about `ahead_bytes` at a time.
     pub(crate) fn compaction_cursor(&self, ahead_bytes: u64) -> TableCursor {
+        // At least one block is read.
+        let ahead_bytes = if self.inner.fast_paths.prefetch { ahead_bytes } else { 0 };
         TableCursor::new(self.clone(), Mode::Compaction(ahead_bytes))
     }
 }
@@ -330,7 +332,8 @@ impl TableCursor {
                 if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
                     return Ok(found);
                 }
-                self.reach = if follows { (self.reach * 2).min(AHEAD_BYTES / each).max(1) } else { 1 };
+                let is_ahead = follows && inner.fast_paths.prefetch;
+                self.reach = if is_ahead { (self.reach * 2).min(AHEAD_BYTES / each).max(1) } else { 1 };
                 let last = block.saturating_add(self.reach - 1).min(inner.meta.blocks - 1);
                 self.ahead = (block..).zip(inner.row(0, block, last, &mut Reads::default())?).collect();
             }

@@ -7,7 +7,7 @@
 
 use super::*;
 use crate::block::cache::BlockCache;
-use crate::io::{LocalStorage, Profile, Storage, Timer};
+use crate::io::{FastPaths, LocalStorage, Profile, Storage, Timer};
 use crate::tune::DesignRequest;
 use std::sync::Arc;
 
@@ -33,8 +33,13 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
     let mut keys: Vec<[u8; 16]> = (0..RECORDS).map(key_of).collect();
     keys.sort_unstable();
     let cache = Arc::new(BlockCache::for_tables(2 << 30));
-    let shared =
-        SharedOptions { profile: Profile::default(), value_bytes: 1 << 20, opening_bytes: 0, untagged: (1, 0) };
+    let shared = SharedOptions {
+        profile: Profile::default(),
+        value_bytes: 1 << 20,
+        opening_bytes: 0,
+        untagged: (1, 0),
+        fast_paths: FastPaths::ALL,
+    };
     let (mut file_bytes, timer) = (0, Timer::start());
     let parts = keys.chunks(TABLE_RECORDS).enumerate();
     for (number, part) in parts {

@@ -215,6 +215,9 @@ impl Traced<'_> {
 
     pub fn multi_get(&mut self, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         keys.iter().try_for_each(|key| self.table.inner.check_key(key))?;
+        if !self.table.inner.fast_paths.batches {
+            return keys.iter().map(|key| self.get(key)).collect();
+        }
         let mut order: Vec<usize> = (0..keys.len()).collect();
         order.sort_by_key(|&i| keys[i]);
         let sorted: Vec<&[u8]> = order.iter().map(|&i| keys[i]).collect();
@@ -231,7 +234,9 @@ impl Traced<'_> {
     }
 
     fn get_batch(&mut self, keys: &[&[u8]], places: &[usize], values: &mut [Option<Vec<u8>>]) -> Result<()> {
-        self.table.inner.prefetch(keys, &mut self.reads)?;
+        if self.table.inner.fast_paths.prefetch {
+            self.table.inner.prefetch(keys, &mut self.reads)?;
+        }
         for (key, &place) in keys.iter().zip(places) {
             values[place] = self.get(key)?;
         }

@@ -2,7 +2,7 @@
 
 use super::key::KeyType;
 use crate::block::compress::Compression;
-use crate::io::{Profile, available_threads};
+use crate::io::{FastPaths, Profile, available_threads};
 use crate::tune::{Caching, DesignRequest, Objective, Options, Sample};
 
 /// How a table is to be written. `WriteOptions::default()` gives byte-string keys, a tuned index for NVMe, no compression.
@@ -77,11 +77,13 @@ pub struct OpenOptions {
     pub budget_bytes: u64,
     /// The storage that it is read from: decides when two reads are merged into one.
     pub profile: Profile,
+    /// For tests and for measuring: which fast paths it takes, of cache, filter, prefetch and batches. Answers are the same.
+    pub fast_paths: FastPaths,
 }
 
 impl Default for OpenOptions {
     /// 64 MiB: the root of a billion records, and some thousand blocks.
     fn default() -> Self {
-        Self { budget_bytes: 64 << 20, profile: Profile::default() }
+        Self { budget_bytes: 64 << 20, profile: Profile::default(), fast_paths: FastPaths::ALL }
     }
 }

@@ -57,7 +57,8 @@ impl Ahead {
             self.blocks.pop_front();
         }
         if self.blocks.is_empty() {
-            let most = (AHEAD_BYTES.min(inner.working_bytes / 8) / inner.meta.block_bytes.max(1)).max(1);
+            let ahead_bytes = if inner.fast_paths.prefetch { AHEAD_BYTES.min(inner.working_bytes / 8) } else { 0 };
+            let most = (ahead_bytes / inner.meta.block_bytes.max(1)).max(1);
             self.reach = (self.reach * 2).clamp(1, most);
             let (first, last) = match forward {
                 true => (block, block.saturating_add(self.reach - 1).min(last)),

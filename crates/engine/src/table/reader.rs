@@ -3,7 +3,7 @@
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::counts::{self, Counts};
 use super::filter::{ResidentFilter, UNIT_BYTES};
-use super::format::{self, Meta, NodeKind, Section, Source, Tail};
+use super::format::{self, FilterMeta, Meta, NodeKind, Section, Source, Tail};
 use super::key::KeyType;
 use super::locations::Locations;
 use super::options::OpenOptions;
@@ -17,7 +17,7 @@ use crate::block::cache::{BlockCache, BlockKey};
 use crate::block::frames::Directory;
 use crate::block::{checksum, compress};
 use crate::error::{Error, Result};
-use crate::io::{LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
+use crate::io::{FastPaths, LocalStorage, Profile, Purpose, ReadRequest, ReadableFile, Storage};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -79,8 +79,9 @@ pub(super) struct Inner {
     pub(super) working_bytes: u64,
     pub(super) counts: OnceLock<Counts>,
     pub(super) filter: OnceLock<ResidentFilter>,
-    /// Whether the filter stays in memory.
-    pub(super) keeps_filter: bool,
+    /// The filter that look-ups ask: `None` where there is none, memory has no room for it, or it is switched off.
+    pub(super) asked_filter: Option<FilterMeta>,
+    pub(super) fast_paths: FastPaths,
     /// What it cannot do without of the shared cache's budget.
     pub(super) needed_bytes: u64,
     /// What of the shared cache's budget this table has for itself.
@@ -134,21 +135,24 @@ impl Table {
             (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
             _ => Layout::Slotted,
         };
-        let keeps_filter =
-            meta.filter.is_some_and(|filter| shared.is_some() || keeps_filter(&filter, options.budget_bytes));
-        let filter_bytes = meta.filter.filter(|_| keeps_filter).map_or(0, |filter| filter.section.bytes);
+        let fast_paths = options.fast_paths;
+        let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.budget_bytes);
+        let asked_filter = meta.filter.filter(|filter| fast_paths.filter && keeps(filter));
+        let filter_bytes = asked_filter.map_or(0, |filter| filter.section.bytes);
         let resident = root.len() as u64 + locations.resident_bytes() + meta.counts.bytes + filter_bytes;
         let free_bytes = options.budget_bytes.saturating_sub(resident);
         let working_bytes = (free_bytes / 2).min(MOST_WORKING_BYTES);
-        let own_cache = || Arc::new(BlockCache::new(free_bytes - working_bytes));
+        let cache_bytes = if fast_paths.cache { free_bytes - working_bytes } else { 0 };
+        let own_cache = || Arc::new(BlockCache::new(cache_bytes));
         let cache = shared.map_or_else(own_cache, |(cache, _)| cache.clone());
         let frames = shared.and_then(|(cache, _)| cache.frames());
-        // Behind the blocks, units of the filter.
-        let units = meta.filter.map_or(0, |filter| filter.section.bytes / UNIT_BYTES as u64);
-        let numbered = usize::try_from(meta.blocks.saturating_add(units)).unwrap_or(0);
+        // Behind the blocks, units of the filter. A directory without places keeps nothing.
+        let units = asked_filter.map_or(0, |filter| filter.section.bytes / UNIT_BYTES as u64);
+        let numbered = if fast_paths.cache { meta.blocks.saturating_add(units) } else { 0 };
+        let numbered = usize::try_from(numbered).unwrap_or(0);
         let directory = frames.map(|frames| frames.directory(numbered));
         let mut resident = if shared.is_some() { Resident::decode(&meta, &root) } else { Resident::default() };
-        if frames.is_some_and(|frames| !frames.take_flat(resident.flat_bytes())) {
+        if frames.is_some_and(|frames| !fast_paths.separators || !frames.take_flat(resident.flat_bytes())) {
             resident.forget_flat();
         }
         let mut inner = Inner {
@@ -169,7 +173,8 @@ impl Table {
             working_bytes,
             counts: OnceLock::new(),
             filter: OnceLock::new(),
-            keeps_filter,
+            asked_filter,
+            fast_paths,
             reserved_bytes: AtomicU64::new(0),
             needed_bytes: 0,
             meta,

@@ -243,9 +243,7 @@ impl Inner {
     /// A hint may lead to blocks whose part of the filter never saw the key, so it is not taken at its word: only a filter
     /// that does not tell blocks apart is asked then.
     fn filter_allows(&self, key: &[u8], window: Window, reads: &mut Reads<'_>) -> Result<bool> {
-        let Some(meta) = self.meta.filter.filter(|_| self.keeps_filter) else {
-            return Ok(true);
-        };
+        let Some(meta) = self.asked_filter else { return Ok(true) };
         if !window.proof && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
             return Ok(true);
         }

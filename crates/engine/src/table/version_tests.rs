@@ -5,7 +5,7 @@
 use super::*;
 use crate::block::Compression;
 use crate::block::cache::BlockCache;
-use crate::io::{MemoryStorage, Profile, Storage};
+use crate::io::{FastPaths, MemoryStorage, Profile, Storage};
 use crate::tune::DesignRequest;
 use ogive_testkit::Random;
 use proptest::prelude::*;
@@ -47,7 +47,13 @@ fn write(storage: &Arc<MemoryStorage>, model: &Model, options: WriteOptions) {
 
 fn open(storage: &Arc<MemoryStorage>, cache: BlockCache, untagged: (u8, u64)) -> Table {
     let cache = Arc::new(cache);
-    let options = SharedOptions { profile: Profile::default(), value_bytes: 1 << 20, opening_bytes: 0, untagged };
+    let options = SharedOptions {
+        profile: Profile::default(),
+        value_bytes: 1 << 20,
+        opening_bytes: 0,
+        untagged,
+        fast_paths: FastPaths::ALL,
+    };
     Table::open_with(storage.clone(), "t", &cache, &options).unwrap()
 }
 
@@ -220,8 +226,13 @@ fn tables_share_a_cache_within_its_budget() {
         (0..2000_u32).map(|i| (([&[table][..], &i.to_be_bytes()].concat(), Reverse(0)), (1, vec![table; 30]))).collect()
     };
     let cache = Arc::new(BlockCache::for_tables(100_000));
-    let shared =
-        SharedOptions { profile: Profile::default(), value_bytes: 1 << 20, opening_bytes: 0, untagged: (0, 0) };
+    let shared = SharedOptions {
+        profile: Profile::default(),
+        value_bytes: 1 << 20,
+        opening_bytes: 0,
+        untagged: (0, 0),
+        fast_paths: FastPaths::ALL,
+    };
     let tables: Vec<(Model, Table)> = (0..3)
         .map(|i| {
             let model = model(i);

@@ -17,7 +17,7 @@ use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::block::frames::{Directory, Note};
 use crate::error::Result;
-use crate::io::{Profile, Storage};
+use crate::io::{FastPaths, Profile, Storage};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -32,6 +32,7 @@ pub(crate) struct SharedOptions {
     pub(crate) opening_bytes: u64,
     /// Tag and sequence of all records of a table without tags.
     pub(crate) untagged: (u8, u64),
+    pub(crate) fast_paths: FastPaths,
 }
 
 /// By which path a look-up finds a record. The answer is the same on all.
@@ -64,7 +65,8 @@ impl Table {
         cache: &Arc<BlockCache>,
         options: &SharedOptions,
     ) -> Result<Self> {
-        let open = OpenOptions { budget_bytes: options.value_bytes, profile: options.profile.clone() };
+        let (budget_bytes, profile) = (options.value_bytes, options.profile.clone());
+        let open = OpenOptions { budget_bytes, profile, fast_paths: options.fast_paths };
         Self::open_in(storage, name, &open, Some((cache, options)))
     }
 
@@ -355,7 +357,7 @@ impl Inner {
     /// Whether the filter allows that a block holds a key.
     #[inline]
     fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
-        let Some(meta) = &self.meta.filter else { return Ok(true) };
+        let Some(meta) = &self.asked_filter else { return Ok(true) };
         let hash = hash_key(key);
         self.unit_may_contain(meta, meta.layout.unit_of(block, hash), hash, &mut Reads::default())
     }

@@ -678,6 +678,13 @@ impl TableWriter {
     /// # Errors
     /// [`Error::Io`] when the system gives no further thread.
     pub(crate) fn write_behind(&mut self, bytes: u64, sync_every_bytes: u64) -> Result<()> {
+        let bytes = self.make_do_with(bytes);
+        self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes);
+        Ok(())
+    }
+
+    /// The same without the worker; returns the memory again.
+    pub(crate) fn make_do_with(&mut self, bytes: u64) -> usize {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         // Records of any length come with lists that may take several times as much as they do.
         let part = if self.layout == Layout::Slotted { 64 } else { 8 };
@@ -688,8 +695,7 @@ impl TableWriter {
         self.pending.reserve(2 * lookahead + self.piece_bytes);
         let buffer = (bytes / 16).clamp(BEHIND_BUFFER_BYTES.0, BEHIND_BUFFER_BYTES.1);
         self.out.set_buffer(buffer, (buffer / 4).max(self.block_bytes));
-        self.out.write_behind(bytes / 2 / self.out.buffer_capacity(), sync_every_bytes);
-        Ok(())
+        bytes
     }
 
     /// How long writing has waited for the worker, in microseconds.

@@ -36,6 +36,7 @@ pub(crate) fn drawn(random: &mut Random, like: &DbOptions) -> DbOptions {
         model_reads: any(random, &[ModelReads::Block, ModelReads::Window]),
         model_error: 1 << random.below(7),
         threads: if like.threads == 0 { 0 } else { random.below(4) as usize },
+        fast_paths: ogive_testkit::fast_paths::drawn(random),
         ..like.clone()
     }
 }

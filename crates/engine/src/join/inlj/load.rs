@@ -161,7 +161,8 @@ impl Loader<'_> {
             true => self.separator_bytes() / layer.granule.max(1) + 1024,
             false => layer.nodes.saturating_mul((8 + size_of::<ogive_model::line::LineNode>()) as u64),
         };
-        let memory = (estimated <= budget.left_bytes() / INDEX_PART).then(|| budget.try_take(estimated)).flatten();
+        let is_held = self.task.fast_paths.separators && estimated <= budget.left_bytes() / INDEX_PART;
+        let memory = is_held.then(|| budget.try_take(estimated)).flatten();
         let Some(memory) = memory else {
             let index: Arc<dyn BlockIndex> = Arc::new(Routed { table: self.table.clone() });
             return Ok((index, budget.take(0, "an index")?));
@@ -231,7 +232,7 @@ impl Loader<'_> {
     fn block_separators(&self) -> Result<(Separators, Share)> {
         let mut memory = self.task.budget.take(self.separator_bytes(), "an index")?;
         let layer = self.table.bottom_layer().filter(|layer| layer.is_exact && layer.granule == 1);
-        let stored = match layer {
+        let stored = match layer.filter(|_| self.task.fast_paths.separators) {
             Some(layer) => Some(self.stored_separators(layer.granule)?),
             None => None,
         };

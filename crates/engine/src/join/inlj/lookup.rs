@@ -66,7 +66,7 @@ impl Lookup {
                 None => return Err(cannot(method, &**inner, "an open index or store")),
             },
             (_, None) => return Err(cannot(method, &**inner, "a table")),
-            (Method::Inlj, Some(table)) => {
+            (Method::Inlj, Some(table)) if task.fast_paths.batches => {
                 Access::Planned(table.clone(), load(table, method, options.leaf_iterator, task)?)
             }
             (_, Some(table)) => {

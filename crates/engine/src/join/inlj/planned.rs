@@ -35,7 +35,7 @@ impl Planned {
         task: &Arc<Task>,
         mut memory: Share,
     ) -> Result<Self> {
-        let sizes = read_sizes(inner, &task.profile, memory.bytes())?;
+        let sizes = read_sizes(inner, task, memory.bytes())?;
         let scan_bytes = scan_bytes(memory.bytes());
         memory.shrink_to(memory.bytes() - scan_bytes);
         let scan_memory = task.budget.take(scan_bytes, "reading the outer relation")?;

@@ -3,8 +3,8 @@
 use super::fetch::ReadSizes;
 use super::piece::{BLOCK_OVERHEAD_BYTES, PIECE_OVERHEAD_BYTES};
 use crate::error::{Error, Result};
-use crate::io::Profile;
 use crate::join::plan::{ReadShape, worthwhile_gap_bytes};
+use crate::join::task::Task;
 use crate::table::Table;
 
 /// Pieces of the inner relation that are in memory at once: one is joined, one waits, one is read, and one is for what turns out to be
@@ -38,7 +38,8 @@ pub(crate) fn wanted_bytes(table: &Table) -> u64 {
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] where the memory does not hold the largest block several times.
-pub(super) fn read_sizes(table: &Table, profile: &Profile, memory_bytes: u64) -> Result<ReadSizes> {
+pub(super) fn read_sizes(table: &Table, task: &Task, memory_bytes: u64) -> Result<ReadSizes> {
+    let profile = &task.profile;
     let largest = table.largest_block_bytes().max(1);
     let part = (memory_bytes / PARTS).min(PIECE_BYTES_MAX.max(2 * largest));
     // Blocks that are not used as they lie in the file may be there twice, packed and unpacked.
@@ -51,6 +52,19 @@ pub(super) fn read_sizes(table: &Table, profile: &Profile, memory_bytes: u64) ->
             table.path().display(),
             PARTS * (in_memory + PIECE_OVERHEAD_BYTES),
         )));
+    }
+    if !task.fast_paths.prefetch {
+        let (piece_blocks, piece_requests, bridge_blocks) = (1, 1, 0);
+        let request_bytes = largest;
+        let (batch_bytes, laid_out_bytes) = (part, part);
+        return Ok(ReadSizes {
+            batch_bytes,
+            piece_blocks,
+            piece_requests,
+            request_bytes,
+            bridge_blocks,
+            laid_out_bytes,
+        });
     }
     let shape = ReadShape::sequential(profile, (room * largest).max(1));
     let block_bytes = table.block_bytes().clamp(1, largest);

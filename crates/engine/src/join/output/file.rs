@@ -34,7 +34,9 @@ impl Growing {
         let mut file = PublishedFile::create_plain(storage, name, replace)?;
         let buffer_bytes = (memory_bytes as usize / 8).clamp(BUFFER_BYTES.0, BUFFER_BYTES.1);
         file.set_buffer(buffer_bytes, buffer_bytes / 4);
-        file.write_behind(memory_bytes as usize / file.buffer_capacity(), SYNC_EVERY_BYTES);
+        if task.fast_paths.write_behind {
+            file.write_behind(memory_bytes as usize / file.buffer_capacity(), SYNC_EVERY_BYTES);
+        }
         Ok(Self { file, task: task.clone(), _share: share })
     }
 

@@ -68,7 +68,10 @@ impl TableOutput {
         let apart = apart.filter(|(key, _)| form.key_type.width() != Some(*key));
         let options = WriteOptions { key_type: form.key_type, value_width, ..options };
         let mut writer = TableWriter::create(storage, name, options)?;
-        writer.write_behind(memory_bytes, SYNC_EVERY_BYTES)?;
+        match task.fast_paths.write_behind {
+            true => writer.write_behind(memory_bytes, SYNC_EVERY_BYTES)?,
+            false => _ = writer.make_do_with(memory_bytes),
+        }
         Ok(Self { writer, apart, task: task.clone(), share, buffer_bytes: memory_bytes, unchecked_bytes: 0 })
     }
 }

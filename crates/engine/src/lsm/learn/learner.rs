@@ -99,7 +99,7 @@ pub struct LearningStats {
 impl Learner {
     pub(crate) fn new(options: &DbOptions) -> Self {
         Self {
-            policy: options.learning,
+            policy: if options.fast_paths.models { options.learning } else { Learning::Coded },
             by_level: options.level_models,
             budget_bytes: options.memory_bytes / MEMORY_PARTS,
             state: Mutex::new(State::default()),

@@ -1,0 +1,690 @@
+//! Goal: each fast path (cache, filter, separators, models, prefetch, batches, writing behind) can be switched off, and the answers of tables,
+//! stores, indexes and joins are the same with it and without; and a switch switches something.
+//! Method: key sets that broke learned indexes, and stores of several levels with snapshots, removed ranges and values apart, under all
+//! paths, without each one, without any, and under some that are drawn, are held against ordered maps. Then requests are counted.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod fast_paths_support;
+mod join_support;
+
+use fast_paths_support::{Told, Watched, seed};
+use join_support::{check, methods, numbered, options, pairs, reference, texts, unsorted, wide, write_table};
+use ogive::block::Compression;
+use ogive::index::{Index, IndexOptions, Kind};
+use ogive::io::{FastPaths, MemoryStorage, Purpose, ReadRequest, Storage};
+use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
+use ogive::lsm::{Db, DbOptions, Durability, Learning, ModelReads, Snapshot, Stats};
+use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use ogive_testkit::fast_paths::settings;
+use ogive_testkit::{Random, Record, ReferenceTable, key_sets};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Settings that are drawn beside those that are always tried.
+const DRAWN: usize = 2;
+
+/// One path off.
+macro_rules! without {
+    ($path:ident) => {
+        FastPaths { $path: false, ..FastPaths::ALL }
+    };
+}
+
+// ---------------------------------------------------------------- tables
+
+/// How records of a set are written, by turns.
+const DESIGNS: [&str; 6] = ["tuned", "coded", "btree", "pgm:16", "layers=2,builder=gband/gband,lambda=4096/512", "rmi"];
+
+/// Records with their type: nasty numbers dense, with values of any length, and as strings with tails; and strings of their own.
+fn record_sets(size: usize) -> Vec<(String, KeyType, Option<u32>, Vec<Record>)> {
+    let mut sets = Vec::new();
+    for (turn, (name, keys)) in key_sets::nasty(size).into_iter().enumerate() {
+        let (key_type, width) = [(KeyType::U64, Some(8)), (KeyType::U64, None), (KeyType::Bytes, None)][turn % 3];
+        let key = |&key: &u64| match key_type {
+            KeyType::U64 => key.to_be_bytes().to_vec(),
+            _ => [&key.to_be_bytes()[..], &[b'x'; 5][..(key % 5) as usize]].concat(),
+        };
+        let value = |at: usize| vec![at as u8; width.map_or(at * 7 % 40, |width| width as usize)];
+        let mut keys: Vec<Vec<u8>> = keys.iter().map(key).collect();
+        keys.sort();
+        let records = keys.into_iter().enumerate().map(|(at, key)| (key, value(at))).collect();
+        sets.push((name.to_owned(), key_type, width, records));
+    }
+    let nested: Vec<Vec<u8>> = (0..200).map(|length| vec![b'a'; length]).collect();
+    let prefixed: Vec<Vec<u8>> = (0..size).map(|i| format!("{}{i:06}", "p".repeat(300)).into_bytes()).collect();
+    for (name, keys) in [("nested", nested), ("long prefixes", prefixed)] {
+        let records = keys.into_iter().enumerate().map(|(at, key)| (key, vec![at as u8; at % 9])).collect();
+        sets.push((name.to_owned(), KeyType::Bytes, None, records));
+    }
+    sets
+}
+
+/// Keys that are there, and some beside them that mostly are not.
+fn probes(records: &[Record], key_type: KeyType, random: &mut Random) -> Vec<Vec<u8>> {
+    let mut probes = Vec::new();
+    for _ in 0..40 {
+        let Some((key, _)) = records.get(random.below(records.len() as u64) as usize) else { break };
+        let mut beside = key.clone();
+        match beside.last_mut() {
+            Some(last) => *last = last.wrapping_add(1 + random.below(3) as u8),
+            None => beside.push(0),
+        }
+        probes.extend([key.clone(), beside]);
+    }
+    let ends = match key_type.width() {
+        Some(width) => [vec![0; width], vec![0xff; width]],
+        None => [Vec::new(), vec![0xff; 12]],
+    };
+    probes.extend(ends);
+    probes
+}
+
+fn check_table(table: &Table, model: &ReferenceTable, probes: &[Vec<u8>]) {
+    for key in probes {
+        assert_eq!(table.get(key).unwrap(), model.get(key), "get {key:x?}");
+        assert_eq!(table.contains_key(key).unwrap(), model.contains_key(key), "contains {key:x?}");
+        assert_eq!(table.rank(key).unwrap(), model.rank(key), "rank {key:x?}");
+    }
+    let keys: Vec<&[u8]> = probes.iter().map(Vec::as_slice).collect();
+    assert_eq!(table.multi_get(&keys).unwrap(), model.multi_get(&keys), "multi_get");
+    let records: Vec<Record> = table.iter().map(Result::unwrap).collect();
+    assert!(records == model.records(), "a scan forward");
+    let mut backward: Vec<Record> = table.iter().rev().map(Result::unwrap).collect();
+    backward.reverse();
+    assert!(backward == model.records(), "a scan backward");
+    for bounds in probes.windows(2).step_by(5) {
+        let bounds = bounds[0].clone()..bounds[1].clone();
+        let found: Vec<Record> = table.range(bounds.clone()).map(Result::unwrap).collect();
+        assert!(found == model.range(bounds.clone()), "range {bounds:x?}");
+        let found: Vec<Record> = table.range(bounds.clone()).rev().map(Result::unwrap).collect();
+        assert!(found.iter().rev().eq(model.range(bounds.clone())), "range {bounds:x?} backward");
+        assert_eq!(table.count(bounds.clone()).unwrap(), model.count(bounds.clone()), "count {bounds:x?}");
+    }
+    let count = model.records().len() as u64;
+    for position in [0, count / 3, count.saturating_sub(1), count] {
+        assert_eq!(table.nth(position).unwrap(), model.nth(position), "nth {position}");
+    }
+}
+
+#[test]
+fn tables_answer_alike_whichever_paths_are_off() {
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let mut told = Told::new("tables_answer_alike_whichever_paths_are_off", seed);
+    for (turn, (name, key_type, value_width, records)) in record_sets(500).into_iter().enumerate() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let is_string = matches!(key_type, KeyType::Bytes);
+        let options = WriteOptions {
+            key_type,
+            value_width,
+            block_bytes: Some(512),
+            design: if is_string { "tuned" } else { DESIGNS[turn % DESIGNS.len()] }.parse().unwrap(),
+            filter_bits_per_key: (turn % 4 > 0).then_some(10),
+            compression: if turn % 2 == 0 { Compression::None } else { Compression::Lz4 },
+            ..WriteOptions::default()
+        };
+        let mut writer = TableWriter::create(Arc::clone(&storage), "t", options).unwrap();
+        records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
+        writer.finish().unwrap();
+        let probes = probes(&records, key_type, &mut random);
+        let model = ReferenceTable::new(records);
+        for fast_paths in settings(&mut random, DRAWN) {
+            // So little that hardly a block is kept, or ample.
+            let budget_bytes = [64 << 10, 8 << 20][turn / 2 % 2];
+            (told.case, told.setting) = (format!("{name}, {key_type}, {budget_bytes} bytes"), fast_paths);
+            let open = OpenOptions { budget_bytes, fast_paths, ..OpenOptions::default() };
+            check_table(&Table::open(Arc::clone(&storage), "t", &open).unwrap(), &model, &probes);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- stores
+
+type Records = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A store in which everything happens soon.
+fn small(random: &mut Random) -> DbOptions {
+    let learning = Learning::ALL[random.below(Learning::ALL.len() as u64) as usize];
+    DbOptions {
+        threads: 0,
+        memory_bytes: 2 << 20,
+        memtable_bytes: 8 << 10,
+        table_bytes: 8 << 10,
+        level_bytes: 16 << 10,
+        level_factor: 2,
+        block_bytes: 512,
+        separation_threshold: 100,
+        durability: Durability::Buffered,
+        learning,
+        // By the caller alone: whoever writes would learn a level anew at each of its changes.
+        level_models: learning == Learning::Offline && random.one_in(2),
+        model_reads: if random.one_in(2) { ModelReads::Block } else { ModelReads::Window },
+        filter_bits_per_key: if random.one_in(4) { None } else { Some(10) },
+        ..DbOptions::default()
+    }
+}
+
+/// Keys of a few kinds, by number.
+fn store_key(kind: u64, number: u64) -> Vec<u8> {
+    match kind {
+        0 => number.to_be_bytes().to_vec(),
+        1 => format!("{}{number:08}", "user/".repeat(8)).into_bytes(),
+        2 => number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes().to_vec(),
+        _ => [&[0xff, 0][..], &number.to_be_bytes()[6..], &[0; 3][..number as usize % 3]].concat(),
+    }
+}
+
+/// Writes waves of batches into a store and a map: values short and long, keys and ranges removed; a snapshot of each before every wave.
+fn fill(db: &Db, random: &mut Random, kind: u64, keys: u64) -> (Records, Vec<(Snapshot, Records)>) {
+    let (mut model, mut moments) = (Records::new(), Vec::new());
+    for wave in 0..4_u8 {
+        if wave > 1 {
+            moments.push((db.snapshot(), model.clone()));
+        }
+        for _ in 0..12 {
+            let mut batch = db.batch();
+            for _ in 0..40 {
+                let key = store_key(kind, random.below(keys));
+                let length = if random.one_in(10) { 100 + random.below(400) } else { random.below(40) };
+                if random.one_in(8) {
+                    batch.remove(db, &key);
+                    model.remove(&key);
+                } else {
+                    let value = vec![random.below(256) as u8; length as usize];
+                    batch.insert(db, &key, &value);
+                    model.insert(key, value);
+                }
+            }
+            batch.commit().unwrap();
+        }
+        let (from, to) = (random.below(keys), random.below(keys / 8));
+        let (from, to) = (store_key(kind, from), store_key(kind, from + to));
+        if from < to {
+            db.remove_range(from.clone()..to.clone()).unwrap();
+            model.retain(|key, _| *key < from || *key >= to);
+        }
+        if wave < 3 {
+            db.flush().unwrap();
+        }
+    }
+    (model, moments)
+}
+
+/// Keys that are there, and others that never were.
+fn store_probes(random: &mut Random, kind: u64, keys: u64) -> Vec<Vec<u8>> {
+    let mut probes: Vec<Vec<u8>> = (0..90).map(|_| store_key(kind, random.below(keys))).collect();
+    probes.extend((0..20).map(|_| [store_key(kind, random.below(keys)), vec![1]].concat()));
+    probes.extend([Vec::new(), vec![0xff; 20]]);
+    probes
+}
+
+fn check_store(db: &Db, model: &Records, probes: &[Vec<u8>]) {
+    let mut value = Vec::new();
+    for key in probes {
+        let expected = model.get(key).map(Vec::as_slice);
+        assert_eq!(db.get(key).unwrap().as_deref(), expected, "get {key:x?}");
+        assert_eq!(db.get_into(key, &mut value).unwrap().then_some(&value[..]), expected, "get_into {key:x?}");
+        assert_eq!(db.contains_key(key).unwrap(), expected.is_some(), "contains {key:x?}");
+    }
+    let values = db.multi_get(probes).unwrap();
+    let values: Vec<Option<&[u8]>> = values.iter().map(Option::as_deref).collect();
+    let expected: Vec<Option<&[u8]>> = probes.iter().map(|key| model.get(key).map(Vec::as_slice)).collect();
+    assert!(values == expected, "multi_get");
+    check_scans(|bounds| db.range(bounds), model, probes);
+}
+
+type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+fn check_scans(range: impl Fn(Bounds) -> ogive::lsm::Range, model: &Records, probes: &[Vec<u8>]) {
+    let some = probes.windows(2).step_by(30).map(|pair| {
+        let (from, to) = (pair[0].clone().min(pair[1].clone()), pair[0].clone().max(pair[1].clone()));
+        (Bound::Included(from), Bound::Excluded(to))
+    });
+    for bounds in some.chain([(Bound::Unbounded, Bound::Unbounded)]) {
+        let expected: Vec<(&[u8], &[u8])> =
+            model.range(bounds.clone()).map(|(key, value)| (&key[..], &value[..])).collect();
+        let pairs: Vec<_> = range(bounds.clone()).map(Result::unwrap).collect();
+        assert!(pairs.iter().map(|(key, value)| (&key[..], &value[..])).eq(expected.iter().copied()), "{bounds:x?}");
+        let pairs: Vec<_> = range(bounds.clone()).rev().map(Result::unwrap).collect();
+        let found = pairs.iter().map(|(key, value)| (&key[..], &value[..]));
+        assert!(found.eq(expected.iter().rev().copied()), "{bounds:x?} backward");
+    }
+}
+
+fn check_snapshot(db: &Db, snapshot: &Snapshot, model: &Records, probes: &[Vec<u8>]) {
+    for key in probes {
+        let expected = model.get(key).map(Vec::as_slice);
+        assert_eq!(snapshot.get(db, key).unwrap().as_deref(), expected, "get {key:x?} of a snapshot");
+        assert_eq!(snapshot.contains_key(db, key).unwrap(), expected.is_some(), "contains {key:x?} of a snapshot");
+    }
+    check_scans(|bounds| snapshot.range(db, bounds), model, probes);
+}
+
+/// Learns what the policy of a store leaves to its caller.
+fn learn(db: &Db, options: &DbOptions) {
+    if matches!(options.learning, Learning::Offline | Learning::Always | Learning::CostBenefit) {
+        db.learn().unwrap();
+    }
+}
+
+#[test]
+fn stores_answer_alike_whichever_paths_are_off() {
+    let seed = seed();
+    let mut told = Told::new("stores_answer_alike_whichever_paths_are_off", seed);
+    for kind in 0..4 {
+        let mut random = Random::new(seed ^ kind << 32);
+        let (options, keys) = (small(&mut random), 900);
+        let (written, probes) = (random.next_u64(), store_probes(&mut random, kind, keys));
+        let all = settings(&mut random, DRAWN);
+        for (at, &fast_paths) in all.iter().enumerate() {
+            let options = DbOptions { fast_paths, ..options.clone() };
+            (told.case, told.setting) = (format!("keys of kind {kind}, {options:?}"), fast_paths);
+            let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            let db = Db::open_in(Arc::clone(&storage), &options).unwrap();
+            let (model, moments) = fill(&db, &mut Random::new(written), kind, keys);
+            learn(&db, &options);
+            check_store(&db, &model, &probes);
+            moments.iter().for_each(|(snapshot, model)| check_snapshot(&db, snapshot, model, &probes));
+            let deepest = db.stats().keyspaces[0].levels.iter().filter(|level| level.tables > 0).count();
+            assert!(deepest > 1 && db.stats().value_files > 0, "the store is too small: {:?}", db.stats());
+            drop(moments);
+            db.close().unwrap();
+            // What was written with one setting is read with the next one.
+            told.setting = all[(at + 1) % all.len()];
+            let options = DbOptions { fast_paths: told.setting, ..options };
+            let db = Db::open_in(storage, &options).unwrap();
+            learn(&db, &options);
+            check_store(&db, &model, &probes);
+            db.compact().unwrap();
+            check_store(&db, &model, &probes);
+        }
+    }
+}
+
+// ---------------------------------------------------------------- indexes
+
+#[test]
+fn indexes_answer_alike_whichever_paths_are_off() {
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let mut told = Told::new("indexes_answer_alike_whichever_paths_are_off", seed);
+    for kind in Kind::ALL {
+        let rows: BTreeMap<u64, u64> = (0..700).map(|at| (random.next_u64() >> (at % 3 * 20), at)).collect();
+        for fast_paths in [FastPaths::ALL, without!(cache), without!(batches), FastPaths::NONE] {
+            (told.case, told.setting) = (kind.to_string(), fast_paths);
+            let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+            let mut options = IndexOptions { kind, ..IndexOptions::default() };
+            (options.pages.fast_paths, options.pages.resident_bytes) = (fast_paths, 1 << 14);
+            let index: Index<u64, u64> = Index::create(&storage, "i", &options).unwrap();
+            index.bulk_load(rows.iter().skip(100).map(|(&key, &value)| (key, value))).unwrap();
+            let mut transaction = index.write().unwrap();
+            rows.iter().take(100).for_each(|(&key, &value)| _ = transaction.insert(key, value).unwrap());
+            transaction.commit().unwrap();
+            let keys: Vec<u64> = rows.keys().step_by(7).flat_map(|&key| [key, key ^ 1]).collect();
+            let expected: Vec<Option<u64>> = keys.iter().map(|key| rows.get(key).copied()).collect();
+            assert_eq!(index.multi_get(&keys).unwrap(), expected);
+            assert!(keys.iter().map(|&key| index.get(key).unwrap()).eq(expected));
+            let found: Vec<(u64, u64)> = index.range(..).unwrap().map(Result::unwrap).collect();
+            assert!(found.into_iter().eq(rows.iter().map(|(&key, &value)| (key, value))));
+        }
+    }
+}
+
+// ---------------------------------------------------------------- joins
+
+/// A table whose blocks are small, opened with a setting.
+fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths) -> Source {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let value_width = (key_type == KeyType::U64).then_some(8);
+    let design = if key_type == KeyType::U64 { ["coded", "tuned", "pgm:16"][turn % 3] } else { "coded" };
+    write_table(&storage, "t", rows, join_support::Shape { key_type, value_width, design, block_bytes: 512 });
+    let open = OpenOptions { budget_bytes: 1 << 20, fast_paths, ..OpenOptions::default() };
+    Source::table(&Table::open(storage, "t", &open).unwrap())
+}
+
+#[test]
+fn joins_give_the_same_rows_whichever_paths_are_off() {
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let mut told = Told::new("joins_give_the_same_rows_whichever_paths_are_off", seed);
+    let pairs = pairs(200);
+    let mut turn = 0;
+    for fast_paths in settings(&mut random, DRAWN) {
+        for (kind, _) in JoinKind::ALL {
+            for pair in (turn % 4..pairs.len()).step_by(4) {
+                turn += 1;
+                let (name, left, right) = &pairs[pair];
+                let (key_type, left, right) = match turn % 3 {
+                    0 => (KeyType::U64, numbered(left, 1), numbered(right, 2)),
+                    1 => (KeyType::Text, sorted(texts(left, 1)), sorted(texts(right, 2))),
+                    _ => (KeyType::Bytes, wide(left), wide(right)),
+                };
+                let expected = reference(kind, &left, &right);
+                let sources = [&left, &right].map(|rows| source(rows, key_type, turn, fast_paths));
+                let widths = (key_type == KeyType::U64).then_some(8);
+                for (at, method) in methods().enumerate() {
+                    (told.case, told.setting) = (format!("{name}, {kind} by {method}, turn {turn}"), fast_paths);
+                    let options = JoinOptions { threads: 1 + turn % 2, fast_paths, ..options(kind, method, 4 << 20) };
+                    check(&sources[0], &sources[1], &options, &expected, name);
+                    if (turn + at).is_multiple_of(5) {
+                        let right = unsorted(&right, key_type, widths);
+                        check(&sources[0], &right, &options, &expected, name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn sorted(mut rows: Vec<Record>) -> Vec<Record> {
+    rows.sort();
+    rows
+}
+
+/// The bytes of a file.
+fn bytes_of(storage: &dyn Storage, name: &str) -> Vec<u8> {
+    let file = storage.open(name).unwrap();
+    let mut bytes = vec![0; file.len() as usize];
+    file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Walk }).unwrap();
+    bytes
+}
+
+/// Joins two tables into a file of plain records, and into a table; returns the bytes of the one and the rows of the other.
+fn outputs(left: &Source, right: &Source, options: &JoinOptions) -> (Vec<u8>, Vec<Record>) {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    join(left, right, Output::records(Arc::clone(&storage), "plain", false), options).unwrap();
+    join(left, right, Output::table(Arc::clone(&storage), "rows", Output::options()), options).unwrap();
+    let table = Table::open(Arc::clone(&storage), "rows", &OpenOptions::default()).unwrap();
+    (bytes_of(&*storage, "plain"), table.iter().map(Result::unwrap).collect())
+}
+
+#[test]
+fn outputs_of_joins_have_the_same_bytes_whichever_paths_are_off() {
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let mut told = Told::new("outputs_of_joins_have_the_same_bytes_whichever_paths_are_off", seed);
+    let rows = |random: &mut Random, number| {
+        let mut keys: Vec<u64> = (0..6000).map(|_| random.below(5000)).collect();
+        keys.sort_unstable();
+        numbered(&keys, number)
+    };
+    let (left, right) = (rows(&mut random, 1), rows(&mut random, 2));
+    for (kind, method) in [
+        (JoinKind::Inner, Method::Merge),
+        (JoinKind::Semi, Method::Inlj),
+        (JoinKind::Inner, Method::InljPgm { error_keys: 8 }),
+        (JoinKind::Anti, Method::Hash),
+    ] {
+        let mut expected = None;
+        for fast_paths in settings(&mut random, DRAWN) {
+            (told.case, told.setting) = (format!("{kind} by {method}"), fast_paths);
+            let [left, right] = [&left, &right].map(|rows| source(rows, KeyType::U64, 0, fast_paths));
+            let found = outputs(&left, &right, &JoinOptions { fast_paths, ..options(kind, method, 4 << 20) });
+            assert!(!found.0.is_empty() && *expected.get_or_insert(found.clone()) == found, "{kind} by {method}");
+        }
+    }
+}
+
+// ---------------------------------------------------------------- what a switch does
+
+/// A table of 16-byte records in blocks of 512 bytes, with a filter; its key `i` is `10 i`.
+fn table_of(storage: &Arc<Watched>, records: u64) {
+    let options = WriteOptions {
+        key_type: KeyType::U64,
+        value_width: Some(8),
+        block_bytes: Some(512),
+        design: "coded".parse().unwrap(),
+        filter_bits_per_key: Some(16),
+        ..WriteOptions::default()
+    };
+    let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
+    (0..records).for_each(|i| writer.append(&(10 * i).to_be_bytes(), &i.to_be_bytes()).unwrap());
+    writer.finish().unwrap();
+}
+
+/// Opens that table, and counts the reads of data that `work` makes.
+fn table_reads(storage: &Arc<Watched>, fast_paths: FastPaths, work: impl Fn(&Table)) -> usize {
+    let open = OpenOptions { fast_paths, ..OpenOptions::default() };
+    let table = Table::open(storage.clone(), "t", &open).unwrap();
+    storage.take();
+    work(&table);
+    storage.data_reads()
+}
+
+#[test]
+fn each_switch_of_a_table_switches_something() {
+    let storage = Watched::new();
+    table_of(&storage, 3200);
+    let count = |fast_paths, work: &dyn Fn(&Table)| table_reads(&storage, fast_paths, work);
+    let again = |table: &Table| (0..10).for_each(|_| assert!(table.contains_key(&100_u64.to_be_bytes()).unwrap()));
+    assert_eq!((count(FastPaths::ALL, &again), count(without!(cache), &again)), (1, 10), "cache");
+    let absent = |table: &Table| {
+        (0..100_u64).for_each(|i| assert!(!table.contains_key(&(320 * i + 1).to_be_bytes()).unwrap()));
+    };
+    let (on, off) = (count(FastPaths::ALL, &absent), count(without!(filter), &absent));
+    assert!(on < 10 && off == 100, "filter: {on} and {off} reads");
+    let scan = |table: &Table| assert_eq!(table.iter().count() + table.iter().rev().count(), 6400);
+    let (on, off) = (count(FastPaths::ALL, &scan), count(without!(prefetch), &scan));
+    assert!(on < 20 && off > 100, "prefetch of scans: {on} and {off} reads");
+    // One key in each block.
+    let keys: Vec<[u8; 8]> = (0..100_u64).map(|i| (320 * i).to_be_bytes()).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+    let many = |table: &Table| assert!(table.multi_get(&keys).unwrap().iter().all(Option::is_some));
+    let (on, off) = (count(FastPaths::ALL, &many), count(without!(prefetch), &many));
+    assert!(on < 10 && off >= 99, "prefetch of many keys: {on} and {off} reads");
+    let off = count(without!(batches), &many);
+    assert!(off >= 99, "batches: {on} and {off} reads");
+}
+
+/// A compacted store of long keys and short values, and how it is opened.
+fn store_of(storage: &Arc<Watched>, learning: Learning, level_models: bool) -> DbOptions {
+    let options = DbOptions {
+        threads: 0,
+        block_bytes: 512,
+        table_bytes: 64 << 10,
+        level_bytes: 128 << 10,
+        learning,
+        level_models,
+        durability: Durability::Buffered,
+        filter_bits_per_key: Some(16),
+        ..DbOptions::default()
+    };
+    let db = Db::open_in(storage.clone(), &options).unwrap();
+    let mut batch = db.batch();
+    (0..4000_u64).for_each(|i| _ = batch.insert(&db, (10 * i).to_be_bytes(), i.to_le_bytes()));
+    batch.commit().unwrap();
+    db.compact().unwrap();
+    db.close().unwrap();
+    options
+}
+
+/// Opens a store, and counts the reads that `work` makes, of data or of anything; returns its state, too.
+fn store_reads(
+    storage: &Arc<Watched>,
+    options: &DbOptions,
+    fast_paths: FastPaths,
+    work: impl Fn(&Db),
+) -> (usize, Stats) {
+    let db = Db::open_in(storage.clone(), &DbOptions { fast_paths, ..options.clone() }).unwrap();
+    storage.take();
+    work(&db);
+    let reads = storage.data_reads();
+    (reads, db.stats())
+}
+
+#[test]
+fn each_switch_of_a_store_switches_something() {
+    let storage = Watched::new();
+    let options = store_of(&storage, Learning::Coded, false);
+    let count = |fast_paths, work: &dyn Fn(&Db)| store_reads(&storage, &options, fast_paths, work);
+    let again = |db: &Db| (0..10).for_each(|_| assert!(db.contains_key(100_u64.to_be_bytes()).unwrap()));
+    assert_eq!((count(FastPaths::ALL, &again).0, count(without!(cache), &again).0), (1, 10), "cache");
+    assert!(count(FastPaths::ALL, &again).1.cache_bytes > 0 && count(without!(cache), &again).1.cache_bytes == 0);
+    let absent = |db: &Db| {
+        (0..100_u64).for_each(|i| assert!(!db.contains_key((320 * i + 1).to_be_bytes()).unwrap()));
+    };
+    let (on, off) = (count(FastPaths::ALL, &absent), count(without!(filter), &absent));
+    assert!(on.0 < 10 && off.0 > 60, "filter: {} and {} reads", on.0, off.0);
+    let (on, off) = (count(FastPaths::ALL, &again).1, count(without!(separators), &again).1);
+    assert!(on.resident_bytes > off.resident_bytes, "separators: {on:?} and {off:?}");
+    let scan = |db: &Db| assert_eq!(db.iter().count(), 4000);
+    let (on, off) = (count(FastPaths::ALL, &scan).0, count(without!(prefetch), &scan).0);
+    assert!(on * 4 < off, "prefetch: {on} and {off} reads");
+}
+
+#[test]
+fn without_prefetch_a_compaction_reads_block_by_block() {
+    let reads = |fast_paths: FastPaths| {
+        let storage = Watched::new();
+        let options = store_of(&storage, Learning::Coded, false);
+        let rewrite = |db: &Db| {
+            db.insert(5_u64.to_be_bytes(), []).unwrap();
+            db.compact().unwrap();
+        };
+        store_reads(&storage, &options, fast_paths, rewrite).0
+    };
+    let (on, off) = (reads(FastPaths::ALL), reads(without!(prefetch)));
+    assert!(on > 0 && on * 4 < off, "{on} and {off} reads");
+}
+
+#[test]
+fn without_models_no_lookup_goes_by_one() {
+    for (learning, level_models) in [(Learning::Offline, false), (Learning::Offline, true), (Learning::Inline, false)] {
+        let storage = Watched::new();
+        let options = store_of(&storage, learning, level_models);
+        let stats = |fast_paths| {
+            let work = |db: &Db| {
+                learn(db, &options);
+                (0..4000_u64).for_each(|i| assert!(db.contains_key((10 * i).to_be_bytes()).unwrap()));
+            };
+            store_reads(&storage, &options, fast_paths, work).1
+        };
+        let (on, off) = (stats(FastPaths::ALL), stats(without!(models)));
+        assert!(on.learning.models > 0 && on.learning.model_lookups > 0, "{learning:?}: {:?}", on.learning);
+        assert_eq!((off.learning.models, off.learning.model_lookups), (0, 0), "{learning:?}");
+        assert!(off.learning.baseline_lookups > 0, "{learning:?}: {:?}", off.learning);
+    }
+}
+
+#[test]
+fn without_batches_many_keys_are_looked_up_in_the_order_that_is_given() {
+    let storage = Watched::new();
+    let options = store_of(&storage, Learning::Coded, false);
+    let keys: Vec<[u8; 8]> = [20_000_u64, 0, 10_000].map(u64::to_be_bytes).to_vec();
+    let offsets = |fast_paths: FastPaths| {
+        // All in one table, so that offsets are in the order of keys.
+        let db = Db::open_in(storage.clone(), &DbOptions { fast_paths, ..options.clone() }).unwrap();
+        storage.take();
+        assert!(db.multi_get(&keys).unwrap().iter().all(Option::is_some));
+        let reads = storage.take().into_iter().filter(|request| request.purpose == Some(Purpose::Data));
+        reads.map(|request| request.offset).collect::<Vec<u64>>()
+    };
+    let (on, off) = (offsets(FastPaths::ALL), offsets(without!(batches)));
+    assert_eq!(on.len(), 3);
+    assert_eq!(off, [on[2], on[0], on[1]]);
+}
+
+#[test]
+fn without_batches_each_write_is_a_group_of_its_own() {
+    let groups = |fast_paths: FastPaths| {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let db = Db::open_in(storage, &DbOptions { fast_paths, ..DbOptions::default() }).unwrap();
+        // Writers who meet write together, if they may; whether they meet is up to the system, so they try again.
+        for round in 0..1000_u32 {
+            std::thread::scope(|scope| {
+                for writer in 0..8_u32 {
+                    let db = &db;
+                    scope.spawn(move || {
+                        (0..4_u32)
+                            .for_each(|i| db.insert([round, writer, i].map(u32::to_be_bytes).concat(), []).unwrap());
+                    });
+                }
+            });
+            let activity = db.activity();
+            if activity.groups < activity.batches || round == 20 && !fast_paths.batches {
+                break;
+            }
+        }
+        let activity = db.activity();
+        (activity.groups, activity.batches)
+    };
+    let (on, off) = (groups(FastPaths::ALL), groups(without!(batches)));
+    assert!(on.0 < on.1, "{on:?}");
+    assert_eq!(off.0, off.1);
+}
+
+#[test]
+fn each_switch_of_an_index_switches_something() {
+    let storage = Arc::new(ogive::io::Meter::new(Arc::new(MemoryStorage::new())));
+    let shared: Arc<dyn Storage> = storage.clone();
+    let created: Index<u64, u64> = Index::create(&shared, "i", &IndexOptions::default()).unwrap();
+    created.bulk_load((0..20_000).map(|i| (i, i))).unwrap();
+    drop(created);
+    let keys: Vec<u64> = (0..100).collect();
+    let reads = |fast_paths: FastPaths| {
+        let mut open = ogive::index::OpenOptions::default();
+        open.pages.fast_paths = fast_paths;
+        let index: Index<u64, u64> = Index::open(&shared, "i", &open).unwrap();
+        storage.reset();
+        (0..10).for_each(|_| assert_eq!(index.get(7).unwrap(), Some(7)));
+        let single = storage.reset().reads.requests;
+        assert!(index.multi_get(&keys).unwrap().iter().all(Option::is_some));
+        (single, storage.reset().reads.requests)
+    };
+    let (on, off) = (reads(FastPaths::ALL), reads(without!(cache)));
+    assert!(on.0 * 5 <= off.0, "cache: {on:?} and {off:?}");
+    let none = reads(FastPaths { batches: false, ..without!(cache) });
+    assert!(off.1 * 10 < none.1, "batches: {off:?} and {none:?}");
+}
+
+/// Joins few left rows with many right ones, all of them in one storage, into a table there: the report, and how many of the reads of
+/// data and of the writes were made by this thread and by others.
+fn watched_join(method: Method, fast_paths: FastPaths) -> (JoinReport, [usize; 4]) {
+    let storage = Watched::new();
+    let shared: Arc<dyn Storage> = storage.clone();
+    let keys: Vec<u64> = (0..40_000).collect();
+    let few: Vec<u64> = keys.iter().copied().step_by(400).collect();
+    let table =
+        |name: &str, keys: &[u64]| Source::table(&write_table(&shared, name, &numbered(keys, 1), join_support::DENSE));
+    let (left, right) = (table("left", &few), table("right", &keys));
+    storage.take();
+    let options = JoinOptions { fast_paths, ..options(JoinKind::Inner, method, 4 << 20) };
+    let output = Output::table(Arc::clone(&shared), "rows", Output::options());
+    let report = join(&left, &right, output, &options).unwrap();
+    assert_eq!(report.rows, few.len() as u64);
+    let mut counts = [0; 4];
+    for request in storage.take() {
+        let is_other = request.by != std::thread::current().id();
+        let first = match request.purpose {
+            Some(Purpose::Data) => 0,
+            None => 2,
+            _ => continue,
+        };
+        counts[first + usize::from(is_other)] += 1;
+    }
+    (report, counts)
+}
+
+#[test]
+fn each_switch_of_a_join_switches_something() {
+    let (report, [_, ahead, written, behind]) = watched_join(Method::Merge, FastPaths::ALL);
+    assert!(ahead > 0 && behind > 0 && written <= 1, "{ahead} reads ahead, {behind} writes behind, {written} others");
+    let (without, [own, ahead, ..]) = watched_join(Method::Merge, without!(prefetch));
+    assert!(own > 1000 && ahead == 0 && without.requests > 4 * report.requests, "prefetch: {own}, {ahead} ahead");
+    for method in [Method::Merge, Method::Hash] {
+        let (_, [.., written, behind]) = watched_join(method, without!(write_behind));
+        assert!(written > 0 && behind == 0, "write_behind: {written} and {behind} by others");
+    }
+    // A planned scan has its own thread for reads; probes have none.
+    let unread = without!(prefetch);
+    let (planned, [_, planned_ahead, ..]) = watched_join(Method::Inlj, unread);
+    let (_, [probed, probed_ahead, ..]) = watched_join(Method::Inlj, FastPaths { batches: false, ..unread });
+    assert!(planned_ahead > 0 && probed > 0 && probed_ahead == 0, "batches: {planned_ahead}, {probed_ahead} ahead");
+    let (bridged, _) = watched_join(Method::Inlj, FastPaths::ALL);
+    assert!(bridged.requests < planned.requests, "prefetch: {} and {}", bridged.requests, planned.requests);
+    let (stored, _) = watched_join(Method::InljBtree, FastPaths::ALL);
+    let (gathered, _) = watched_join(Method::InljBtree, without!(separators));
+    assert!(gathered.bytes_read > 2 * stored.bytes_read, "separators: {} bytes", gathered.bytes_read);
+}
