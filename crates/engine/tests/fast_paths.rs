@@ -13,7 +13,7 @@ use join_support::{check, methods, numbered, options, pairs, reference, texts, u
 use ogive::block::Compression;
 use ogive::index::{Index, IndexOptions, Kind};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, ReadRequest, Storage};
-use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Source, join};
+use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Side, Source, join};
 use ogive::lsm::{Db, DbOptions, Durability, Learning, ModelReads, Snapshot, Stats};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive_testkit::fast_paths::settings;
@@ -166,12 +166,14 @@ fn small(random: &mut Random) -> DbOptions {
     }
 }
 
-/// Keys of a few kinds, by number.
+/// Kinds of keys in stores.
+const KINDS: u64 = 3;
+
+/// A key of a kind, by number.
 fn store_key(kind: u64, number: u64) -> Vec<u8> {
     match kind {
         0 => number.to_be_bytes().to_vec(),
         1 => format!("{}{number:08}", "user/".repeat(8)).into_bytes(),
-        2 => number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes().to_vec(),
         _ => [&[0xff, 0][..], &number.to_be_bytes()[6..], &[0; 3][..number as usize % 3]].concat(),
     }
 }
@@ -273,7 +275,7 @@ fn learn(db: &Db, options: &DbOptions) {
 fn stores_answer_alike_whichever_paths_are_off() {
     let seed = seed();
     let mut told = Told::new("stores_answer_alike_whichever_paths_are_off", seed);
-    for kind in 0..4 {
+    for kind in 0..KINDS {
         let mut random = Random::new(seed ^ kind << 32);
         let (options, keys) = (small(&mut random), 900);
         let (written, probes) = (random.next_u64(), store_probes(&mut random, kind, keys));
@@ -639,13 +641,13 @@ fn each_switch_of_an_index_switches_something() {
     assert!(off.1 * 10 < none.1, "batches: {off:?} and {none:?}");
 }
 
-/// Joins few left rows with many right ones, all of them in one storage, into a table there: the report, and how many of the reads of
-/// data and of the writes were made by this thread and by others.
-fn watched_join(method: Method, fast_paths: FastPaths) -> (JoinReport, [usize; 4]) {
+/// Joins one left row in so many with all right ones, all of them in one storage, into a table there: the report, and how many of the
+/// reads of data and of the writes were made by this thread and by others.
+fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinReport, [usize; 4]) {
     let storage = Watched::new();
     let shared: Arc<dyn Storage> = storage.clone();
     let keys: Vec<u64> = (0..40_000).collect();
-    let few: Vec<u64> = keys.iter().copied().step_by(400).collect();
+    let few: Vec<u64> = keys.iter().copied().step_by(one_in).collect();
     let table =
         |name: &str, keys: &[u64]| Source::table(&write_table(&shared, name, &numbered(keys, 1), join_support::DENSE));
     let (left, right) = (table("left", &few), table("right", &keys));
@@ -669,22 +671,49 @@ fn watched_join(method: Method, fast_paths: FastPaths) -> (JoinReport, [usize; 4
 
 #[test]
 fn each_switch_of_a_join_switches_something() {
-    let (report, [_, ahead, written, behind]) = watched_join(Method::Merge, FastPaths::ALL);
+    let (report, [_, ahead, written, behind]) = watched_join(Method::Merge, FastPaths::ALL, 400);
     assert!(ahead > 0 && behind > 0 && written <= 1, "{ahead} reads ahead, {behind} writes behind, {written} others");
-    let (without, [own, ahead, ..]) = watched_join(Method::Merge, without!(prefetch));
+    let (without, [own, ahead, ..]) = watched_join(Method::Merge, without!(prefetch), 400);
     assert!(own > 1000 && ahead == 0 && without.requests > 4 * report.requests, "prefetch: {own}, {ahead} ahead");
     for method in [Method::Merge, Method::Hash] {
-        let (_, [.., written, behind]) = watched_join(method, without!(write_behind));
+        let (_, [.., written, behind]) = watched_join(method, without!(write_behind), 400);
         assert!(written > 0 && behind == 0, "write_behind: {written} and {behind} by others");
     }
     // A planned scan has its own thread for reads; probes have none.
     let unread = without!(prefetch);
-    let (planned, [_, planned_ahead, ..]) = watched_join(Method::Inlj, unread);
-    let (_, [probed, probed_ahead, ..]) = watched_join(Method::Inlj, FastPaths { batches: false, ..unread });
+    let (_, [_, planned_ahead, ..]) = watched_join(Method::Inlj, unread, 400);
+    let (_, [probed, probed_ahead, ..]) = watched_join(Method::Inlj, FastPaths { batches: false, ..unread }, 400);
     assert!(planned_ahead > 0 && probed > 0 && probed_ahead == 0, "batches: {planned_ahead}, {probed_ahead} ahead");
-    let (bridged, _) = watched_join(Method::Inlj, FastPaths::ALL);
-    assert!(bridged.requests < planned.requests, "prefetch: {} and {}", bridged.requests, planned.requests);
-    let (stored, _) = watched_join(Method::InljBtree, FastPaths::ALL);
-    let (gathered, _) = watched_join(Method::InljBtree, without!(separators));
+    // One row in a block or two, so that gaps are bridged.
+    let requests = |fast_paths| watched_join(Method::Inlj, fast_paths, 40).0.requests;
+    let (on, off) = (requests(FastPaths::ALL), requests(unread));
+    assert!(on < 100 && off > 900, "prefetch of a planned join: {on} and {off} requests");
+    let (stored, _) = watched_join(Method::InljBtree, FastPaths::ALL, 400);
+    let (gathered, _) = watched_join(Method::InljBtree, without!(separators), 400);
     assert!(gathered.bytes_read > 2 * stored.bytes_read, "separators: {} bytes", gathered.bytes_read);
+}
+
+#[test]
+fn without_separators_a_planned_join_asks_the_layers_as_they_are_stored() {
+    let storage = Watched::new();
+    let shared: Arc<dyn Storage> = storage.clone();
+    let design = "layers=2,builder=gstep/gstep,lambda=512/512";
+    let layered = join_support::Shape { design, ..join_support::DENSE };
+    let (left, right): (Vec<u64>, Vec<u64>) = ((0..40_000).step_by(400).collect(), (0..40_000).collect());
+    let left = Source::table(&write_table(&shared, "left", &numbered(&left, 1), layered));
+    let right = write_table(&shared, "right", &numbered(&right, 1), layered);
+    assert_eq!(right.explain().layers.len(), 2);
+    let layer_reads = |fast_paths: FastPaths| {
+        // Without a cache, so that each look-up in a layer is a read.
+        let open = OpenOptions { fast_paths: without!(cache), ..OpenOptions::default() };
+        let right = Source::table(&Table::open(Arc::clone(&shared), "right", &open).unwrap());
+        storage.take();
+        let options =
+            JoinOptions { fast_paths, inner: Some(Side::Right), ..options(JoinKind::Inner, Method::Inlj, 4 << 20) };
+        let report = join(&left, &right, Output::caller(|_, _, _| Ok(())), &options).unwrap();
+        assert_eq!(report.rows, 100);
+        storage.take().iter().filter(|request| matches!(request.purpose, Some(Purpose::Layer(_)))).count()
+    };
+    let (on, off) = (layer_reads(FastPaths::ALL), layer_reads(without!(separators)));
+    assert!(on < 5 && off > 20, "{on} and {off} reads of layers");
 }

@@ -10,7 +10,7 @@
 #![allow(clippy::disallowed_methods, reason = "how long to run, and from which seed, comes from the environment")]
 #![allow(clippy::disallowed_macros, reason = "a run of an hour says how far it is")]
 
-use ogive::io::Timer;
+use ogive::io::{FastPaths, Timer};
 use ogive::join::{JoinKind, Method};
 use ogive::lsm::Learning;
 use ogive::table::KeyType;
@@ -39,6 +39,7 @@ const PLAIN: Shape = Shape {
     seed: 1,
     table: TABLE,
     way: Way::Sorted,
+    fast_paths: FastPaths::ALL,
 };
 
 /// A store with the options that there are unless said, compacted.

@@ -3,6 +3,8 @@
 use super::choices::Choices;
 use super::shape::{Ends, JoinForm, Relation, Shape, StoreForm, TableForm, Way};
 use super::values::Values;
+use crate::fast_paths;
+use ogive::io::FastPaths;
 use ogive::join::{JoinKind, Method};
 use ogive::lsm::Learning;
 use ogive::table::KeyType;
@@ -47,11 +49,16 @@ pub(super) fn shape(choices: &mut Choices<'_>, most_bytes: u64) -> Shape {
     let values = values(choices, (most_bytes / 4) as usize);
     let table = table_form(choices, key_type, values);
     let way = way(choices, prefix_bytes + values.most_bytes());
-    let mut shape = Shape { key_type, ends, prefix_bytes, prefixes, rows: 0, values, seed, table, way };
+    let fast_paths = FastPaths::ALL;
+    let mut shape = Shape { key_type, ends, prefix_bytes, prefixes, rows: 0, values, seed, table, way, fast_paths };
     if let Way::Store(form) = way {
         shape.values = values.at_most((form.memory_bytes / 32) as usize);
     }
     shape.rows = rows(choices, &shape, most_bytes);
+    // Last, so that seeds give the other choices that they gave before there was this one.
+    if choices.one_in(3) {
+        shape.fast_paths = fast_paths::of_bits(choices.below(fast_paths::SETTINGS));
+    }
     shape
 }
 

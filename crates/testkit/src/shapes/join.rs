@@ -6,7 +6,7 @@ use super::shape::{JoinForm, Relation, Shape};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, Output, RecordShape, Source, join};
 use ogive::lsm::{Db, DbOptions, Durability};
-use ogive::table::{OpenOptions, Table, TableWriter};
+use ogive::table::{Table, TableWriter};
 use std::sync::Arc;
 
 /// Joins the rows with some of their keys, and holds the table of the output against what it should be.
@@ -22,6 +22,7 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
         memory_bytes: form.memory_bytes,
         threads: form.threads,
         spill: Some((Arc::new(MemoryStorage::new()), "spilled".to_owned())),
+        fast_paths: shape.fast_paths,
         ..JoinOptions::default()
     };
     match join(&left_source, &right_source, output, &options) {
@@ -29,7 +30,7 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
         Err(ogive::Error::InvalidArgument(_) | ogive::Error::ValueTooLarge { .. }) => return Ok(()),
         outcome => doing("join", outcome.map(|_| ()))?,
     }
-    let table = doing("open", Table::open(storage, "t", &OpenOptions::default()))?;
+    let table = doing("open", Table::open(storage, "t", &shape.open_options()))?;
     let joined = Joined::new(shape, form, rows, &right, &table)?;
     let answers = Answers::with(&joined.rows, |row, value| joined.value(row, value));
     check_table(&table, &answers, effort)
@@ -59,7 +60,8 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<Source, ogiv
     match relation {
         Relation::Unsorted => Ok(unsorted(shape, rows)),
         Relation::Store if !repeats => {
-            let options = DbOptions { durability: Durability::Buffered, threads: 0, ..DbOptions::default() };
+            let (durability, fast_paths) = (Durability::Buffered, shape.fast_paths);
+            let options = DbOptions { durability, threads: 0, fast_paths, ..DbOptions::default() };
             let db = Db::open_in(storage, &options)?;
             for row in 0..rows.len() {
                 rows.value(row, &mut value);
@@ -75,7 +77,7 @@ fn source(shape: &Shape, relation: Relation, rows: &Rows) -> Result<Source, ogiv
                 writer.append(rows.key(row), &value)?;
             }
             writer.finish()?;
-            Ok(Source::table(&Table::open(storage, "t", &OpenOptions::default())?))
+            Ok(Source::table(&Table::open(storage, "t", &shape.open_options())?))
         }
     }
 }

@@ -6,7 +6,7 @@ use super::rows::Rows;
 use super::values::Values;
 use super::{draw, join, store};
 use ogive::block::compress::Compression;
-use ogive::io::{MemoryStorage, Meter, Storage};
+use ogive::io::{FastPaths, MemoryStorage, Meter, Storage};
 use ogive::join::{JoinKind, Method};
 use ogive::lsm::Learning;
 use ogive::table::{KeyType, OpenOptions, SortingWriter, Table, TableWriter, WriteOptions};
@@ -155,6 +155,8 @@ pub struct Shape {
     pub table: TableForm,
     /// How the rows get into one.
     pub way: Way,
+    /// Which fast paths are taken.
+    pub fast_paths: FastPaths,
 }
 
 impl Shape {
@@ -217,6 +219,11 @@ impl Shape {
         })
     }
 
+    /// How a table of this shape is opened.
+    pub(super) fn open_options(&self) -> OpenOptions {
+        OpenOptions { fast_paths: self.fast_paths, ..OpenOptions::default() }
+    }
+
     fn check_sorted(&self, rows: &Rows, effort: Effort) -> Result<(), String> {
         let meter = Meter::new(Arc::new(MemoryStorage::new()));
         let storage: Arc<dyn Storage> = Arc::new(meter.clone());
@@ -229,7 +236,7 @@ impl Shape {
                 writer.append(rows.key(row), &value)?;
             }
             let report = writer.finish()?;
-            Ok::<_, ogive::Error>((Table::open(Arc::clone(&storage), "t", &OpenOptions::default())?, report))
+            Ok::<_, ogive::Error>((Table::open(Arc::clone(&storage), "t", &self.open_options())?, report))
         };
         let (table, report) = doing("written sorted", write())?;
         check_table(&table, &Answers::of(rows), effort)?;
@@ -252,7 +259,7 @@ impl Shape {
                 writer.append(rows.key(row), &value)?;
             }
             writer.finish()?;
-            Table::open(storage.clone(), "t", &OpenOptions::default())
+            Table::open(storage.clone(), "t", &self.open_options())
         };
         let table = doing("written unsorted", write())?;
         check_table(&table, &Answers::of(rows), effort)

@@ -58,6 +58,7 @@ fn options(shape: &Shape, form: &StoreForm, memory_bytes: u64) -> DbOptions {
         compression: if shape.table.compressed { Compression::Lz4 } else { Compression::None },
         filter_bits_per_key: shape.table.filtered.then_some(10),
         block_bytes: shape.table.block_bytes.unwrap_or(4096),
+        fast_paths: shape.fast_paths,
         ..DbOptions::default()
     }
 }
