@@ -641,9 +641,8 @@ fn each_switch_of_an_index_switches_something() {
     assert!(off.1 * 10 < none.1, "batches: {off:?} and {none:?}");
 }
 
-/// Joins one left row in so many with all right ones, all of them in one storage, into a table there: the report, and how many of the
-/// reads of data and of the writes were made by this thread and by others.
-fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinReport, [usize; 4]) {
+/// Two tables in one storage: of all keys on the right, and of one in so many on the left.
+fn watched_relations(one_in: usize) -> (Arc<Watched>, Source, Source) {
     let storage = Watched::new();
     let shared: Arc<dyn Storage> = storage.clone();
     let keys: Vec<u64> = (0..40_000).collect();
@@ -652,10 +651,11 @@ fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinRe
         |name: &str, keys: &[u64]| Source::table(&write_table(&shared, name, &numbered(keys, 1), join_support::DENSE));
     let (left, right) = (table("left", &few), table("right", &keys));
     storage.take();
-    let options = JoinOptions { fast_paths, ..options(JoinKind::Inner, method, 4 << 20) };
-    let output = Output::table(Arc::clone(&shared), "rows", Output::options());
-    let report = join(&left, &right, output, &options).unwrap();
-    assert_eq!(report.rows, few.len() as u64);
+    (storage, left, right)
+}
+
+/// How many of the reads of data and of the writes were made by this thread, and by others.
+fn by_thread(storage: &Watched) -> [usize; 4] {
     let mut counts = [0; 4];
     for request in storage.take() {
         let is_other = request.by != std::thread::current().id();
@@ -666,7 +666,29 @@ fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinRe
         };
         counts[first + usize::from(is_other)] += 1;
     }
-    (report, counts)
+    counts
+}
+
+/// Joins one left row in so many with all right ones into a table: the report, and which threads have read and written.
+fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinReport, [usize; 4]) {
+    let (storage, left, right) = watched_relations(one_in);
+    let options = JoinOptions { fast_paths, ..options(JoinKind::Inner, method, 4 << 20) };
+    let report = join(&left, &right, Output::table(storage.clone(), "rows", Output::options()), &options).unwrap();
+    assert_eq!(report.rows, 40_000 / one_in as u64);
+    (report, by_thread(&storage))
+}
+
+#[test]
+fn without_writing_behind_the_caller_writes_files_of_records() {
+    let writes = |fast_paths: FastPaths| {
+        let (storage, left, right) = watched_relations(400);
+        let options = JoinOptions { fast_paths, ..options(JoinKind::Inner, Method::Merge, 4 << 20) };
+        join(&left, &right, Output::records(storage.clone(), "plain", false), &options).unwrap();
+        let [.., own, others] = by_thread(&storage);
+        (own, others)
+    };
+    let (on, off) = (writes(FastPaths::ALL), writes(without!(write_behind)));
+    assert!(on.1 > 0 && off.0 > 0 && off.1 == 0, "{on:?} and {off:?}");
 }
 
 #[test]
