@@ -88,7 +88,7 @@ pub(super) fn write_table(
 
 /// Opens a table as a relation.
 pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profile) -> Result<(Table, Source)> {
-    let options = OpenOptions { budget_bytes: OPEN_BUDGET_BYTES, profile: profile.clone() };
+    let options = OpenOptions { budget_bytes: OPEN_BUDGET_BYTES, profile: profile.clone(), ..OpenOptions::default() };
     let table = Table::open(Arc::clone(storage), name, &options)?;
     let source = Source::table(&table);
     Ok((table, source))

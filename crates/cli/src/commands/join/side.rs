@@ -176,7 +176,11 @@ impl SideOptions {
 
     fn open_table(&self, opening: &Opening<'_>) -> Result<OpenSide> {
         let (storage, name) = place(&self.input.path, opening.direct)?;
-        let options = OpenOptions { budget_bytes: opening.memory_bytes, profile: opening.profile.clone() };
+        let options = OpenOptions {
+            budget_bytes: opening.memory_bytes,
+            profile: opening.profile.clone(),
+            ..OpenOptions::default()
+        };
         let table = Table::open(storage, &name, &options)?;
         Ok(OpenSide {
             has_numbers: table.property(VALUE_TYPE) == Some(U64_VALUES),
@@ -215,7 +219,11 @@ impl SideOptions {
             memory_bytes: opening.memory_bytes,
         };
         load(&input, &target, "putting the pipe aside", opening.interrupt)?;
-        let options = OpenOptions { budget_bytes: opening.memory_bytes, profile: opening.profile.clone() };
+        let options = OpenOptions {
+            budget_bytes: opening.memory_bytes,
+            profile: opening.profile.clone(),
+            ..OpenOptions::default()
+        };
         let table = Table::open(storage, "piped", &options)?;
         Ok(OpenSide { _scratch: Some(scratch), ..OpenSide::of(Source::table(&table), table.key_type()) })
     }
