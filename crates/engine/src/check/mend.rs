@@ -46,7 +46,10 @@ pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &St
     let was_complete = state.value_files.keys().copied().collect();
     install(&bench, &after, closed, &was_complete)?;
     Ok(Repaired {
+        // How much a log held behind its last sound group nobody knows.
+        is_loss_known: !damaged.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Log)))),
         damaged_files: damaged.into_iter().collect(),
+        foreign_files: Vec::new(),
         saved_entries: bench.shown.count(),
         lost_entries: bench.evidence.lost.load(Ordering::Relaxed),
         manifest_rebuilt: false,
@@ -104,6 +107,8 @@ fn young(bench: &Bench, state: &State) -> Vec<u64> {
 fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
     // The values of these files are copied, too: nothing proves the end of a file that was still growing.
     let mut copying = Bench::new(&bench.storage, bench.bond, bench.next_file(), Evidence::default());
+    let values = bench.evidence.values.clone();
+    copying.evidence = Arc::new(Evidence { values, ..Evidence::default() });
     copying.collected = bench.collected.clone();
     for number in young(bench, state) {
         if let Some(file) = bench.evidence.values.get(&number) {

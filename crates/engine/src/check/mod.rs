@@ -4,6 +4,7 @@
 //! what the manifest says of it, and every pointer is followed. [`repair_store`] makes of a damaged store a sound one that holds all that
 //! checksums prove.
 
+mod foreign;
 mod logs;
 mod mend;
 mod rebuild;

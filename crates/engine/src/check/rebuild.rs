@@ -2,8 +2,10 @@
 //!
 //! Which tables counted, and for which level, only the manifest said. So a table that a crash left behind counts, too; of two entries with
 //! one key and sequence number that of the younger file is taken. Each table says which keyspace it is of, by number, and what the
-//! newest operation is that it may hold; what logs have beyond that is in no table yet.
+//! newest operation is that it may hold; what logs have beyond that is in no table yet. Files that another store or a copy of this one wrote
+//! are set aside (see `foreign`).
 
+use super::foreign::{Found, set_aside};
 use super::mend::install;
 use super::repair::{Bench, Memtables, Repaired, open_values};
 use super::report::complaint;
@@ -34,19 +36,12 @@ pub(super) fn rebuild(
     (cause, mut damaged_files): (Error, Vec<String>),
     stale: Option<&State>,
 ) -> Result<Repaired> {
-    let (owner, tables) = open_tables(storage, names, stale, &mut damaged_files)?;
-    let logs = logs(storage, names, stale)?;
-    let Some(owner) = owner.or_else(|| logs.values().next().map(|bond| bond.store)) else { return Err(cause) };
-    let values = open_values(names, |number| ValueFile::open_of_store(&**storage, owner, number))?;
-    let mut evidence = Evidence { values, ..Evidence::default() };
-    let mut complete: BTreeMap<u64, u64> = BTreeMap::new();
-    for (&number, file) in &evidence.values {
-        if file.walk(&mut |_| Ok(()))?.is_proved {
-            complete.insert(number, file.len_bytes());
-        } else {
-            evidence.suspect.insert(number);
-        }
-    }
+    let Some((owner, found, foreign_files)) = find(storage, names, stale, &mut damaged_files)? else {
+        return Err(cause);
+    };
+    set_aside(&**storage, &foreign_files)?;
+    let Found { tables, logs, values } = found;
+    let (evidence, complete) = weighed(values)?;
     let bond = Bond { store: owner, nonce: new_nonce() };
     let mut state = State::new(owner);
     state.nonce = bond.nonce;
@@ -61,7 +56,7 @@ pub(super) fn rebuild(
         *newest = file.origin.newest.max(*newest);
     }
     let mut memtables = Memtables::default();
-    for (&number, &bond) in logs.iter().filter(|(_, bond)| bond.store == owner) {
+    for (&number, &bond) in &logs {
         bench.read_log((bond, number), &known, &mut memtables)?;
     }
     bench.shown.add(memtables.entries);
@@ -93,10 +88,57 @@ pub(super) fn rebuild(
     install(&bench, &apply(&state, &unused)?, None, &BTreeSet::new())?;
     Ok(Repaired {
         damaged_files,
+        foreign_files,
         saved_entries: bench.shown.count(),
         lost_entries: bench.evidence.lost.load(Ordering::Relaxed),
+        is_loss_known: false,
         manifest_rebuilt: true,
     })
+}
+
+/// The files that a store can be rebuilt of, whose they are, and the names of those that are not the store's; `None` where no file says whose
+/// it is.
+fn find(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    stale: Option<&State>,
+    damaged_files: &mut Vec<String>,
+) -> Result<Option<(u64, Found, Vec<String>)>> {
+    let mut foreign = Vec::new();
+    let (owner, tables) = open_tables(storage, names, stale, (damaged_files, &mut foreign))?;
+    let mut logs = logs(storage, names, stale)?;
+    let Some(owner) = owner.or_else(|| logs.values().next().map(|bond| bond.store)) else { return Ok(None) };
+    let anothers = logs.iter().filter(|(_, bond)| bond.store != owner);
+    foreign.extend(anothers.map(|(&number, _)| file_name(number, FileKind::Log)));
+    logs.retain(|_, bond| bond.store == owner);
+    let values = open_values(names, |number| ValueFile::open_of_store(&**storage, owner, number))?;
+    for name in names {
+        if let Some((number, FileKind::Values)) = parse_file_name(name)
+            && !values.contains_key(&number)
+        {
+            let store = ValueFile::store_of(&**storage, number);
+            let is_anothers = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
+            (if is_anothers { &mut foreign } else { &mut *damaged_files }).push(name.clone());
+        }
+    }
+    let mut found = Found { tables, logs, values };
+    foreign.extend(found.take_foreign());
+    foreign.sort();
+    Ok(Some((owner, found, foreign)))
+}
+
+/// The value files as evidence, and those that are proved to be whole, with their lengths.
+fn weighed(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(Evidence, BTreeMap<u64, u64>)> {
+    let mut evidence = Evidence { values, ..Evidence::default() };
+    let mut complete = BTreeMap::new();
+    for (&number, file) in &evidence.values {
+        if file.walk(&mut |_| Ok(()))?.is_proved {
+            complete.insert(number, file.len_bytes());
+        } else {
+            evidence.suspect.insert(number);
+        }
+    }
+    Ok((evidence, complete))
 }
 
 /// The name of the file that an error is of.
@@ -114,20 +156,21 @@ fn open_tables(
     storage: &Arc<dyn Storage>,
     names: &[String],
     stale: Option<&State>,
-    damaged_files: &mut Vec<String>,
+    (damaged_files, foreign_files): (&mut Vec<String>, &mut Vec<String>),
 ) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
     let cache = Arc::new(BlockCache::new(0));
     let mut owners: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut found: Vec<(u64, TableMeta)> = Vec::new();
+    let mut found: Vec<(u64, TableMeta, Option<u64>)> = Vec::new();
     for name in names {
         let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
         match Table::open_for_walk(Arc::clone(storage), name, &OpenOptions::default()) {
             Ok(table) => {
                 let owner = table.property(PLACE_PROPERTY).and_then(|place| place.first_chunk()).copied();
+                let owner = owner.map(u64::from_le_bytes);
                 if let Some(owner) = owner {
-                    *owners.entry(u64::from_le_bytes(owner)).or_default() += 1;
+                    *owners.entry(owner).or_default() += 1;
                 }
-                found.push((number, described(&table, number, stale)));
+                found.push((number, described(&table, number, stale), owner));
             }
             Err(error) if complaint(&error).is_some() => damaged_files.push(name.clone()),
             Err(error) => return Err(error),
@@ -135,9 +178,13 @@ fn open_tables(
     }
     let named = owners.into_iter().max_by_key(|&(_, count)| count).map(|(owner, _)| owner);
     let owner = stale.map(|state| state.owner).or(named);
-    found.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+    found.sort_by_key(|(number, ..)| std::cmp::Reverse(*number));
     let mut tables = Vec::new();
-    for (number, meta) in found {
+    for (number, meta, of) in found {
+        if of.is_some() && of != owner {
+            foreign_files.push(file_name(number, FileKind::Table));
+            continue;
+        }
         match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_walks()) {
             Ok(file) => tables.push(file),
             Err(error) if complaint(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),

@@ -13,6 +13,7 @@ use crate::lsm::compact::{Below, Collected, CompactJob, JobContext, Outcome, Par
 use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::{Action, KeyspaceId, Kind, Sequence, decode_group};
 use crate::lsm::memtable::Memtable;
+use crate::lsm::numbers::NumberSource;
 use crate::lsm::removals::Removals;
 use crate::lsm::table_file::{Origin, TableFile};
 use crate::lsm::unnamed::{Unnamed, is_table_of};
@@ -30,10 +31,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub struct Repaired {
     /// The files that were damaged or missing; none where nothing had to be done.
     pub damaged_files: Vec<String>,
+    /// Files of another store, or of a copy of this one that went on by itself. What they hold was not taken; they are still there,
+    /// with `.foreign` behind their names.
+    pub foreign_files: Vec<String>,
     /// Entries that were saved out of them, and out of what had to be written anew with them.
     pub saved_entries: u64,
-    /// Entries that are known to be lost: those of tables alone can be counted.
+    /// Entries that are known to be lost: those of tables alone can be counted, and entries whose values are lost.
     pub lost_entries: u64,
+    /// Whether nothing else can be lost. It is not known what a damaged log held behind its last sound group, nor, without a manifest, which
+    /// files there were.
+    pub is_loss_known: bool,
     /// Whether the manifest was lost, or older than other files. If it was lost, keyspaces but the default one have numbers for names; in
     /// either case removed entries may be there again, and where a file that a compaction had replaced was still in the folder, an
     /// older value may stand for the newest.
@@ -72,7 +79,7 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
             }
             let again = recover(&**storage)?;
             let report = survey(storage, recovered, names, progress)?;
-            let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(Repaired::default()) };
+            let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(nothing_done()) };
             match superseded(storage, &again.state)? {
                 Some(missing) => {
                     let error = Error::damaged(storage.path(&missing), 0, "a file that the manifest names is missing");
@@ -81,13 +88,17 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
                 None => mend::mend(storage, again, &report),
             }
         }
-        Ok(None) => Ok(Repaired::default()),
+        Ok(None) => Ok(nothing_done()),
         Err(error @ Error::Damaged { .. }) => {
             let file = rebuild::file_of(&error);
             rebuild::rebuild(storage, names, (error, vec![file]), None)
         }
         Err(error) => Err(error),
     }
+}
+
+fn nothing_done() -> Repaired {
+    Repaired { is_loss_known: true, ..Repaired::default() }
 }
 
 /// A file that the manifest names and that is missing, where younger ones are there that it does not name: then it is out of date, as
@@ -168,7 +179,7 @@ impl Bench {
             storage: &self.storage,
             bond: self.bond,
             options: &self.options,
-            numbers: &self.next_file,
+            numbers: self,
             memory_bytes: self.options.job_bytes(),
             origin,
             stop: &self.stop,
@@ -234,6 +245,16 @@ impl Bench {
     /// The name of a table.
     pub(super) fn table_name(number: u64) -> String {
         file_name(number, FileKind::Table)
+    }
+}
+
+impl NumberSource for Bench {
+    fn take_number(&self) -> Result<u64> {
+        Ok(self.next_file.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn nonce_of_values(&self, number: u64) -> Option<u64> {
+        self.evidence.values.get(&number).map(|file| file.bond().nonce)
     }
 }
 

@@ -24,12 +24,12 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Whether an entry's value is there and whole.
-    fn holds(&self, entry: &Entry<'_>) -> Result<bool> {
+    fn holds(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
         if entry.kind != Kind::Pointer {
             return Ok(true);
         }
         let Some(place) = ValuePlace::decode(entry.value) else { return Ok(false) };
-        match self.values.get(&place.file) {
+        match self.values.get(&place.file).filter(|file| self.may_point(table, file)) {
             Some(file) if self.suspect.contains(&place.file) => file.is_whole(&place),
             found => Ok(found.is_some()),
         }
@@ -91,7 +91,7 @@ impl Salvage {
                 outcome => outcome?,
             }
             let Some(entry) = self.cursor.entry() else { return Ok(()) };
-            if self.evidence.holds(&entry)? {
+            if self.evidence.holds(&self.file, &entry)? {
                 self.shown.0.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             }

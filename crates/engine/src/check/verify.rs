@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::Db;
 use crate::lsm::unnamed::Unnamed;
-use crate::lsm::version::{ClosedLengths, FileKind, Recovered, State, file_name, parse_file_name, recover};
+use crate::lsm::version::{ClosedLengths, FileKind, Recovered, State, file_name, final_name, parse_file_name, recover};
 use crate::lsm::{DbOptions, LOCK_NAME};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,8 +149,8 @@ impl<'p> Walk<'p> {
             Some((number, FileKind::Log)) => !self.state.logs.contains(&number) && number >= self.state.oldest_log,
             Some((number, FileKind::Manifest)) => number != manifest,
             Some((_, FileKind::NewManifest)) => true,
-            // A table that was being written has something behind its name.
-            None => name.contains(".table"),
+            // A table that was being written has something behind its name; what else has is no file of the store.
+            None => matches!(parse_file_name(final_name(name)), Some((_, FileKind::Table))),
         };
         let is_stray = |name: &String| unnamed.strays.iter().any(|stray| stray.name == *name);
         self.report.orphans = names.iter().filter(|name| is_orphan(name) && !is_stray(name)).cloned().collect();

@@ -18,6 +18,9 @@ const BATCH: u64 = 64;
 pub(crate) trait NumberSource: Debug + Sync {
     /// A number that no file has had, and that may be used.
     fn take_number(&self) -> Result<u64>;
+
+    /// The opening that wrote a value file, by its nonce; `None` for a file that the job itself has made.
+    fn nonce_of_values(&self, number: u64) -> Option<u64>;
 }
 
 /// The numbers of a store that is open.
@@ -94,12 +97,20 @@ impl NumberSource for Core {
         }
         Ok(number)
     }
+
+    fn nonce_of_values(&self, number: u64) -> Option<u64> {
+        self.shared.lock().values.0.get(&number).map(|handle| handle.file.bond().nonce)
+    }
 }
 
 /// For work on a store that nobody has open.
 impl NumberSource for AtomicU64 {
     fn take_number(&self) -> Result<u64> {
         Ok(self.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn nonce_of_values(&self, _: u64) -> Option<u64> {
+        None
     }
 }
 

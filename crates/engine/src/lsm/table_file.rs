@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::io::sync::Published;
 use crate::io::{StepClock, Storage, Timer};
 use crate::table::{SearchPath, SharedOptions, Table, TableCursor, TableSteps};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,6 +56,35 @@ impl Origin {
     }
 }
 
+/// Name of the property that says which opening wrote a table, and which wrote the value files that it points into.
+pub(crate) const OPENINGS_PROPERTY: &str = "openings";
+
+/// Which openings a table comes from, by nonce: what only a repair asks for that has no manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Openings {
+    /// The one that wrote the table.
+    pub(crate) nonce: u64,
+    /// Those that wrote the value files which it points into, by number of the file.
+    pub(crate) values: BTreeMap<u64, u64>,
+}
+
+impl Openings {
+    /// `nonce: u64`, then `number: u64 | nonce: u64` for each value file, by number.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let pairs = self.values.iter().flat_map(|(&number, &nonce)| [number, nonce]);
+        std::iter::once(self.nonce).chain(pairs).flat_map(u64::to_le_bytes).collect()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (words, rest) = bytes.as_chunks::<8>();
+        let (first, pairs) = words.split_first()?;
+        let (pairs, odd) = pairs.as_chunks::<2>();
+        let values = pairs.iter().map(|&[number, nonce]| (u64::from_le_bytes(number), u64::from_le_bytes(nonce)));
+        let is_whole = rest.is_empty() && odd.is_empty();
+        is_whole.then(|| Self { nonce: u64::from_le_bytes(*first), values: values.collect() })
+    }
+}
+
 /// The value of [`PLACE_PROPERTY`].
 pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
@@ -71,6 +101,8 @@ pub(crate) struct TableFile {
     pub(crate) table: Table,
     pub(crate) removals: Arc<Removals>,
     pub(crate) origin: Origin,
+    /// Which openings it comes from; `None` for a table that was taken in, and those that earlier versions wrote.
+    pub(crate) openings: Option<Openings>,
     /// What its look-ups cost, from a sample.
     pub(crate) times: Times,
     /// When it became part of the store, or was opened.
@@ -146,6 +178,7 @@ impl TableFile {
                 reserved_bytes: table.needed_bytes() + removals.memory_bytes(),
                 removals: Arc::new(removals),
                 origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
+                openings: table.take_property(OPENINGS_PROPERTY).as_deref().and_then(Openings::decode),
                 times: Times::default(),
                 born: Timer::start(),
                 baseline: match options.learning {

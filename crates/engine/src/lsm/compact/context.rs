@@ -2,7 +2,7 @@
 
 use super::super::numbers::NumberSource;
 use super::super::options::DbOptions;
-use super::super::table_file::Origin;
+use super::super::table_file::{Openings, Origin};
 use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -41,6 +41,13 @@ impl JobContext<'_> {
     /// A number that no file has had.
     pub(crate) fn next_number(&self) -> Result<u64> {
         self.numbers.take_number()
+    }
+
+    /// What a table of the job that points into these value files says of openings.
+    pub(crate) fn openings(&self, values: impl Iterator<Item = u64>) -> Openings {
+        let nonce = self.bond.nonce;
+        let of_file = |number| (number, self.numbers.nonce_of_values(number).unwrap_or(nonce));
+        Openings { nonce, values: values.map(of_file).collect() }
     }
 
     /// # Errors

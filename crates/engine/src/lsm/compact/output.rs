@@ -5,7 +5,7 @@ use super::super::learn::ModelBuilder;
 use super::super::options::DbOptions;
 use super::super::removals::Removals;
 use super::super::table_file::{
-    MODEL_PROPERTY, ORIGIN_PROPERTY, Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, place_property,
+    MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, place_property,
 };
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::context::JobContext;
@@ -155,6 +155,8 @@ impl<'a> Outputs<'a> {
         self.learning_us += growing.learn();
         let origin = Origin { newest: self.newest, ..self.context.origin };
         growing.writer.set_property(ORIGIN_PROPERTY, origin.encode());
+        let openings = self.context.openings(growing.values.iter().map(|&(file, _)| file));
+        growing.writer.set_property(OPENINGS_PROPERTY, openings.encode());
         match growing.finish(&removals) {
             Ok(meta) => self.finished.push(meta),
             Err(error) => {

@@ -1,0 +1,152 @@
+//! Repairs of stores whose manifest is lost, with files of a copy among theirs. Goal: nothing of a copy that went on by itself, and nothing of
+//! another store, is taken for the store's; such files are named and set aside; and the store keeps all that its own files hold. Method: a
+//! store and its copy that both went on; each file of the copy is put beside, or in the place of, those of the store.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use ogive::check::{Repaired, repair_store, verify_store};
+use ogive::io::{MemoryStorage, Storage};
+use ogive::lsm::{Db, DbOptions};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn options() -> DbOptions {
+    DbOptions {
+        memory_bytes: 8 << 20,
+        memtable_bytes: 64 << 10,
+        separation_threshold: 200,
+        threads: 0,
+        ..DbOptions::default()
+    }
+}
+
+fn files(memory: &MemoryStorage) -> Files {
+    let names = memory.list().unwrap().into_iter().filter(|name| name != "LOCK");
+    names.map(|name| (name.clone(), memory.content(&name).unwrap())).collect()
+}
+
+fn memory(files: &Files) -> MemoryStorage {
+    let memory = MemoryStorage::new();
+    files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
+    memory
+}
+
+fn open(memory: &MemoryStorage) -> Db {
+    Db::open_in(Arc::new(memory.clone()), &options()).unwrap()
+}
+
+/// Writes that differ by `mark` alone, so that copies take the same numbers of files, lengths and keys.
+fn go_on(memory: &MemoryStorage, mark: u8, rounds: std::ops::Range<u64>) {
+    for round in rounds {
+        let db = open(memory);
+        for half in 0..2 {
+            for i in 0..30_u64 {
+                let value = vec![mark; if i.is_multiple_of(3) { 300 } else { 20 }];
+                db.insert((round * 100 + half * 50 + i).to_be_bytes(), value).unwrap();
+            }
+            db.flush().unwrap();
+        }
+        db.close().unwrap();
+    }
+}
+
+/// A store, and its copy that went on by itself, as the store did.
+fn parted() -> [Files; 2] {
+    let first = MemoryStorage::new();
+    go_on(&first, b'0', 0..2);
+    let second = memory(&files(&first));
+    go_on(&first, b'1', 2..4);
+    go_on(&second, b'2', 2..4);
+    [files(&first), files(&second)]
+}
+
+/// What a repair made of files, what it said, and the values of all entries.
+fn repaired(files: &Files) -> (MemoryStorage, Repaired, Vec<Vec<u8>>) {
+    let memory = memory(files);
+    let storage: Arc<dyn Storage> = Arc::new(memory.clone());
+    let repaired = repair_store(&storage, &mut |_, _| {}).unwrap();
+    let report = verify_store(&storage, &mut |_, _| {}).unwrap();
+    assert!(report.is_sound() && report.orphans.is_empty(), "{:?} {:?}", report.findings, report.orphans);
+    let values = open(&memory).iter().map(|record| record.unwrap().1.to_vec()).collect();
+    (memory, repaired, values)
+}
+
+fn without_manifest(files: &Files) -> Files {
+    files.clone().into_iter().filter(|(name, _)| !name.ends_with(".manifest")).collect()
+}
+
+#[test]
+fn value_files_of_a_copy_are_set_aside() {
+    let [own, copy] = parted();
+    let whole = repaired(&without_manifest(&own)).2;
+    assert_eq!(whole.len(), 240);
+    for (name, content) in
+        copy.iter().filter(|(name, _)| name.ends_with(".values") && own.get(*name) != copy.get(*name))
+    {
+        let mut files = without_manifest(&own);
+        let lost = files.insert(name.clone(), content.clone());
+        assert!(lost.is_some(), "{name}: both went on alike");
+        let (memory, said, values) = repaired(&files);
+        assert_eq!(said.foreign_files, [name.as_str()]);
+        assert!(values.iter().all(|value| value[0] != b'2'), "{name}: a value of the copy");
+        assert_eq!((values.len(), said.lost_entries), (230, 10), "{name}");
+        assert_eq!(&memory.content(&format!("{name}.foreign")).unwrap(), content);
+    }
+}
+
+#[test]
+fn files_of_a_copy_among_those_of_the_store_are_set_aside() {
+    let [own, copy] = parted();
+    // What is first or last of an opening may as well be of one that wrote nothing else. Value files begin and end each here.
+    let number = |name: &str| name.split_once('.').unwrap().0.parse::<u64>().unwrap();
+    let apart = own.keys().filter(|name| name.ends_with(".values") && own.get(*name) != copy.get(*name));
+    let ends: Vec<u64> = apart.map(|name| number(name)).collect();
+    let openings = [(ends[0], ends[1]), (ends[2], ends[3])];
+    let is_among = |name: &String| {
+        !name.ends_with(".manifest")
+            && own.get(name) != copy.get(name)
+            && openings.iter().any(|&(first, last)| (first..=last).contains(&number(name)))
+    };
+    for (name, content) in copy.iter().filter(|(name, _)| is_among(name)) {
+        let mut files = without_manifest(&own);
+        files.insert(name.clone(), content.clone());
+        let (_, said, values) = repaired(&files);
+        assert_eq!(said.foreign_files, [name.as_str()], "{ends:?}");
+        assert!(!said.is_loss_known && values.iter().all(|value| value[0] != b'2'), "{name}");
+    }
+}
+
+#[test]
+fn value_files_beside_those_of_the_store_cost_it_nothing() {
+    let [own, _] = parted();
+    let copy = memory(&own);
+    go_on(&copy, b'2', 4..5);
+    let copy = files(&copy);
+    for (name, content) in copy.iter().filter(|(name, _)| name.ends_with(".values") && !own.contains_key(*name)) {
+        let mut files = without_manifest(&own);
+        files.insert(name.clone(), content.clone());
+        let (_, said, values) = repaired(&files);
+        assert_eq!((said.foreign_files, said.lost_entries), (vec![name.clone()], 0));
+        assert_eq!((values.len(), values.iter().any(|value| value[0] == b'2')), (240, false));
+    }
+}
+
+#[test]
+fn files_of_another_store_are_set_aside() {
+    let [own, _] = parted();
+    let other = MemoryStorage::new();
+    go_on(&other, b'2', 0..1);
+    for (name, content) in files(&other).iter().filter(|(name, _)| !name.ends_with(".manifest")) {
+        let mut files = without_manifest(&own);
+        let foreign = format!("000900.{}", name.split_once('.').unwrap().1);
+        files.insert(foreign.clone(), content.clone());
+        let (_, said, values) = repaired(&files);
+        // A log whose name is not its number says nothing.
+        if !name.ends_with(".log") {
+            assert_eq!(said.foreign_files, [foreign]);
+        }
+        assert_eq!((values.len(), values.iter().any(|value| value[0] == b'2')), (240, false), "{name}");
+    }
+}
