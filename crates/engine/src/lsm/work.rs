@@ -386,7 +386,9 @@ impl Core {
 
     /// Does a job; one that somebody waits for in as many parts as there are threads.
     fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
-        let threads = if job.reason == Reason::Asked { self.options.threads.max(1) } else { 1 };
+        // Parts end tables: what makes one table is one part.
+        let parts_max = usize::try_from(job.bytes().div_ceil(self.options.table_bytes.max(1))).unwrap_or(usize::MAX);
+        let threads = if job.reason == Reason::Asked { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
         let context = self.context(Origin { keyspace: job.keyspace, newest });
@@ -513,20 +515,30 @@ impl Core {
 
     fn compact_keyspace(&self, id: KeyspaceId) -> Result<()> {
         let mut shared = self.shared.lock();
+        let mut merges_runs = true;
         loop {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
             }
             let limits = self.limits(&shared);
             let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
-            match picker.pick_range(id, (Bound::Unbounded, Bound::Unbounded)) {
+            let all = (Bound::Unbounded, Bound::Unbounded);
+            let (step, is_run) = match picker.pick_range(id, all) {
+                RangeStep::Done if merges_runs => (picker.pick_run(id, all), true),
+                step => (step, false),
+            };
+            match step {
                 RangeStep::Done => return Ok(()),
                 RangeStep::Wait => shared = self.changed.wait(&self.shared, shared),
                 RangeStep::Job(job) => {
+                    let before = shared.state.levels(id).map_or(0, |levels| levels.iter().count());
                     let job = shared.start(*job);
                     drop(shared);
                     self.run(Task::Compact(job))?;
                     shared = self.shared.lock();
+                    // Tables are cut by what they are expected to take, so a run may become as many tables again.
+                    merges_runs &=
+                        !is_run || shared.state.levels(id).is_some_and(|levels| levels.iter().count() < before);
                 }
             }
         }

@@ -48,6 +48,9 @@ const LATE_PERCENT: u64 = 125;
 /// A compaction that was asked for takes more than this in parts: until it ends, its outputs lie beside its inputs.
 const JOB_BYTES: u64 = 4 << 30;
 
+/// At most so many small tables are merged at once: each takes a buffer.
+const RUN_TABLES_MAX: usize = 128;
+
 /// What is asked of compaction.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
@@ -495,6 +498,23 @@ impl<'a> Picker<'a> {
         step
     }
 
+    /// Merges neighbours of the last level that are one table together: many that were taken in as they are stay small otherwise. For
+    /// when nothing else of a range is left to do.
+    pub(crate) fn pick_run(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
+        let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
+        let mut settled = Runs::new(self.limits.table_bytes);
+        for group in groups(levels) {
+            match group.iter().any(|(_, table)| table.overlaps(range)) && self.is_settled(&group) {
+                true => group.into_iter().for_each(|(_, table)| settled.add(table)),
+                false => settled.end(),
+            }
+        }
+        let Some(run) = settled.longest() else { return RangeStep::Done };
+        let inputs = run.into_iter().map(|table| (LAST, table)).collect();
+        let job = Job::new(keyspace, Reason::Asked, inputs, LAST, levels).and_then(|job| self.unless_blocked(job));
+        job.map_or(RangeStep::Wait, |job| RangeStep::Job(Box::new(self.collecting(job))))
+    }
+
     /// Whether nothing is left to do for tables that share keys with no others.
     fn is_settled(&self, group: &[(usize, Arc<TableMeta>)]) -> bool {
         let oldest_snapshot = self.limits.oldest_snapshot;
@@ -532,6 +552,46 @@ impl<'a> Picker<'a> {
 /// Whether a compaction to the bottom drops something of a table, and no snapshot needs it.
 fn is_droppable(table: &TableMeta, oldest_snapshot: Sequence) -> bool {
     table.is_dropped_at_the_bottom() && table.largest_sequence <= oldest_snapshot
+}
+
+/// Runs of neighbouring tables of the last level that make one table of full size at most, in the order of their keys.
+#[derive(Debug)]
+struct Runs {
+    table_bytes: u64,
+    runs: Vec<Vec<Arc<TableMeta>>>,
+    /// Bytes of the last run; `None` where the next table begins another.
+    bytes: Option<u64>,
+}
+
+impl Runs {
+    fn new(table_bytes: u64) -> Self {
+        Self { table_bytes, runs: Vec::new(), bytes: None }
+    }
+
+    fn add(&mut self, table: Arc<TableMeta>) {
+        let sum = self.bytes.map(|bytes| bytes.saturating_add(table.bytes)).filter(|&sum| sum <= self.table_bytes);
+        match (sum, self.runs.last_mut()) {
+            (Some(sum), Some(run)) if run.len() < RUN_TABLES_MAX => {
+                run.push(table);
+                self.bytes = Some(sum);
+            }
+            _ => {
+                self.bytes = Some(table.bytes);
+                self.runs.push(vec![table]);
+            }
+        }
+    }
+
+    /// Ends the last run: what comes next is no neighbour of it.
+    fn end(&mut self) {
+        self.bytes = None;
+    }
+
+    /// The run of most tables, where one has several; of those the last, so that what comes of it moves none of the others, and no table
+    /// is written again before all others were written once.
+    fn longest(self) -> Option<Vec<Arc<TableMeta>>> {
+        self.runs.into_iter().max_by_key(Vec::len).filter(|run| run.len() > 1)
+    }
 }
 
 /// Whether more than so many percent of `whole` are `part`.

@@ -182,7 +182,11 @@ impl World {
     fn compact(&mut self, range: (Bound<&[u8]>, Bound<&[u8]>)) -> u32 {
         let mut jobs = 0;
         loop {
-            match self.picker().pick_range(0, range) {
+            let step = match self.picker().pick_range(0, range) {
+                RangeStep::Done => self.picker().pick_run(0, range),
+                step => step,
+            };
+            match step {
                 RangeStep::Job(job) => self.finish(&job),
                 RangeStep::Wait => panic!("nothing is running"),
                 RangeStep::Done => return jobs,
@@ -294,6 +298,24 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
     for reason in ["Level0 false", "Size false", "Removals false", "Collection false"] {
         assert!(reasons.contains_key(reason), "{reason} never happened: {reasons:?}");
     }
+}
+
+#[test]
+fn small_neighbours_become_tables_of_full_size_when_somebody_asks() {
+    let mut world = World::new(limits());
+    for start in 0..400 {
+        world.flush((0..3).map(|i| start * 10 + i), || false);
+    }
+    world.compact((Bound::Unbounded, Bound::Unbounded));
+    world.check(4_000);
+    let mut tables: Vec<_> = world.state.tables().map(|(_, _, table)| Arc::clone(table)).collect();
+    tables.sort_by(|one, other| one.smallest.cmp(&other.smallest));
+    assert!(tables.len() <= 24, "{} tables", tables.len());
+    for pair in tables.windows(2) {
+        assert!(pair[0].bytes + pair[1].bytes > world.limits.table_bytes, "two tables would be one");
+    }
+    // Each of the 1,200 entries, at most a few times.
+    assert!(world.merged_bytes <= 3 * 1_200 * ENTRY_BYTES, "{} bytes were merged", world.merged_bytes);
 }
 
 #[test]
