@@ -106,6 +106,25 @@ impl LocalStorage {
         }
     }
 
+    /// The directories that [`Self::create_folder`] would make for `path`, the outermost first.
+    pub(crate) fn missing_folders(path: &Path) -> Vec<PathBuf> {
+        let mut missing: Vec<PathBuf> = path
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+            .map(Path::to_owned)
+            .collect();
+        missing.reverse();
+        missing
+    }
+
+    /// Removes those of nested directories, the outermost first, in which nothing is.
+    pub(crate) fn remove_empty_folders(folders: &[PathBuf]) {
+        for folder in folders.iter().rev() {
+            // What is not empty stays.
+            _ = fs::remove_dir(folder);
+        }
+    }
+
     /// The names of all that is in the directory `path`, sorted: directories too, which [`Storage::list`] leaves out.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 
 use super::core::Core;
 use super::db::Db;
-use super::folder::refuse_other_things;
+use super::folder::NewFolder;
 use super::numbers::NumberSource;
 use super::recover::LOCK_NAME;
 use super::table_file::TableFile;
@@ -61,9 +61,12 @@ impl Db {
     /// [`Error::Io`] of kind `AlreadyExists` where the folder holds a store, [`Error::NotAStore`] where it holds other things; [`Error::StoreReadOnly`]; whatever the storage reports.
     /// What was made is removed then.
     pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
-        LocalStorage::create_folder(folder.as_ref())?;
-        refuse_other_things(folder.as_ref())?;
-        self.checkpoint_in(&(Arc::new(LocalStorage::new(folder.as_ref())) as Arc<dyn Storage>))
+        let new = NewFolder::make(folder.as_ref())?;
+        let outcome = self.checkpoint_in(&(Arc::new(LocalStorage::new(folder.as_ref())) as Arc<dyn Storage>));
+        if outcome.is_err() {
+            new.remove();
+        }
+        outcome
     }
 
     /// As [`Self::checkpoint`], in any storage.

@@ -3,14 +3,14 @@
 use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};
 use super::counters::Activity;
-use super::folder::refuse_other_things;
+use super::folder::NewFolder;
 use super::keyspace::Keyspace;
 use super::learn::LearningStats;
 use super::options::DbOptions;
 use super::recover;
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
-use crate::io::{LocalStorage, Storage, Worker};
+use crate::io::{Storage, Worker};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
@@ -81,11 +81,12 @@ impl Db {
     /// As [`Self::open_in`]; [`Error::NotAStore`] where the folder holds other things and no store, `create` or not.
     pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
         let folder = folder.as_ref();
-        if options.create {
-            LocalStorage::create_folder(folder)?;
-            refuse_other_things(folder)?;
+        let new = options.create.then(|| NewFolder::make(folder)).transpose()?;
+        let opened = Self::open_in(Arc::new(options.storage(folder)), options);
+        if let (Err(_), Some(new)) = (&opened, &new) {
+            new.remove();
         }
-        Self::open_in(Arc::new(options.storage(folder)), options)
+        opened
     }
 
     /// Opens the store in a storage; makes one if there is none and `create` is set.

@@ -1,10 +1,15 @@
 //! Which folders are stores, which may become one, and which files in them are a store's.
 
 use super::recover::LOCK_NAME;
+use super::table_file::PLACE_PROPERTY;
 use super::version::{FileKind, final_name, parse_file_name};
+use super::wal;
 use crate::error::{Error, Result};
-use crate::io::LocalStorage;
-use std::path::Path;
+use crate::io::{LocalStorage, Storage};
+use crate::table::{OpenOptions, Table};
+use crate::vlog::ValueFile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a new file system has in its topmost folder.
 const LOST_AND_FOUND: &str = "lost+found";
@@ -19,17 +24,38 @@ fn has_manifest(names: &[String]) -> bool {
 }
 
 /// Whether a path is, or would be, a file of the store that its folder holds: whoever writes there changes the store, or is taken for a part of it.
-/// Links are not followed.
+/// A store whose manifest is lost is one, too: it can be repaired. Links are not followed.
 ///
 /// # Errors
 /// [`Error::Io`] when the folder cannot be read.
 pub fn is_store_file(path: &Path) -> Result<bool> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(false) };
-    Ok(is_name_of_store(name) && has_manifest(&LocalStorage::names(path.parent().unwrap_or(Path::new("")))?))
+    if !is_name_of_store(name) {
+        return Ok(false);
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let names = LocalStorage::names(folder)?;
+    Ok(has_manifest(&names) || {
+        let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
+        names.iter().any(|name| is_by_content(&storage, name))
+    })
+}
+
+/// Whether a file says of itself that a store wrote it.
+fn is_by_content(storage: &Arc<dyn Storage>, name: &str) -> bool {
+    let is_said = match parse_file_name(name) {
+        Some((_, FileKind::Table)) => Table::open(Arc::clone(storage), name, &OpenOptions::default())
+            .map(|table| table.property(PLACE_PROPERTY).is_some()),
+        Some((number, FileKind::Log)) => wal::header(&**storage, number).map(|header| header.is_some()),
+        Some((number, FileKind::Values)) => ValueFile::store_of(&**storage, number).map(|store| store.is_some()),
+        _ => Ok(false),
+    };
+    // Of a newer version, it is one.
+    matches!(is_said, Ok(true) | Err(Error::UnknownVersion { .. } | Error::MemoryShort { .. }))
 }
 
 /// Refuses to make a store among other things. An empty folder is fine, and so is one that holds a store, or what is left of the making of one.
-pub(super) fn refuse_other_things(folder: &Path) -> Result<()> {
+fn refuse_other_things(folder: &Path) -> Result<()> {
     let names = LocalStorage::names(folder)?;
     if has_manifest(&names) {
         return Ok(());
@@ -40,5 +66,51 @@ pub(super) fn refuse_other_things(folder: &Path) -> Result<()> {
             path: folder.to_owned(),
             detail: format!("it holds {other:?}, and no store; make the store in a folder that is new or empty"),
         }),
+    }
+}
+
+/// A folder in which a store is being made: what was not there before goes again, unless it becomes one.
+#[derive(Debug)]
+pub(super) struct NewFolder {
+    path: PathBuf,
+    /// Folders that are made for it, the outermost first.
+    made: Vec<PathBuf>,
+    /// The names that were in it.
+    before: Vec<String>,
+}
+
+impl NewFolder {
+    /// Makes the folder, with those above it, where they are not there.
+    ///
+    /// # Errors
+    /// [`Error::NotAStore`] where it holds other things than a store; [`Error::Io`].
+    pub(super) fn make(path: &Path) -> Result<Self> {
+        let made = LocalStorage::missing_folders(path);
+        let before = if made.is_empty() { LocalStorage::names(path)? } else { Vec::new() };
+        let folder = Self { path: path.to_owned(), made, before };
+        let refused = LocalStorage::create_folder(path).and_then(|()| refuse_other_things(path));
+        if refused.is_err() {
+            folder.remove();
+        }
+        refused.map(|()| folder)
+    }
+
+    /// Removes what was made, unless there is a store.
+    pub(super) fn remove(&self) {
+        let storage = LocalStorage::new(&self.path);
+        let names = LocalStorage::names(&self.path).unwrap_or_default();
+        // While another holds the lock it is making a store there.
+        if has_manifest(&names) {
+            return;
+        }
+        if let Ok(_lock) = storage.lock(LOCK_NAME) {
+            for name in LocalStorage::names(&self.path).unwrap_or_default() {
+                if is_name_of_store(&name) && !self.before.contains(&name) {
+                    // The error that led here says more than what cannot be removed either.
+                    _ = storage.remove(&name);
+                }
+            }
+        }
+        LocalStorage::remove_empty_folders(&self.made);
     }
 }
