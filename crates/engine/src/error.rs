@@ -130,6 +130,16 @@ pub enum Error {
         /// The option that gives it.
         option: &'static str,
     },
+    /// The memory of a join is too short for one of its steps.
+    #[error("{what}; raise `JoinOptions::memory_bytes`, which is {given_bytes}, to {needed_bytes} or more")]
+    JoinMemoryShort {
+        /// What does not fit.
+        what: String,
+        /// The least limit, in bytes, with which this step may fit; a later one may take more.
+        needed_bytes: u64,
+        /// The limit that the join was given, in bytes.
+        given_bytes: u64,
+    },
     /// An argument makes no sense; the message says which values do.
     #[error("{0}")]
     InvalidArgument(String),

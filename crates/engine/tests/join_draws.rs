@@ -128,9 +128,7 @@ fn join_drawn(seed: u64) -> bool {
     let right = source(random, folder.path(), "right", keys, &theirs.0, theirs.1);
     let mut options = drawn_options(random);
     // Little memory may be too little, and a join that says so must do with more.
-    if let Err(Error::InvalidArgument(reason)) = collect(&left, &right, &options)
-        && reason.contains("raise")
-    {
+    if let Err(Error::JoinMemoryShort { .. }) = collect(&left, &right, &options) {
         options.memory_bytes = 256 << 20;
     }
     let expected = reference(options.kind, &ours.0, &theirs.0);

@@ -48,7 +48,7 @@ fn run(left: &Source, right: &Source, method: Method, memory_bytes: u64) -> Opti
         let before_ms = process_ms();
         let report = match join(left, right, output, &options) {
             Ok(report) => report,
-            Err(ogive::Error::InvalidArgument(_)) => return None,
+            Err(ogive::Error::InvalidArgument(_) | ogive::Error::JoinMemoryShort { .. }) => return None,
             Err(error) => panic!("{method}: {error}"),
         };
         let took_ms = process_ms() - before_ms;

@@ -58,7 +58,7 @@ impl Group {
     /// `overflow`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the budget is used up.
+    /// [`Error::JoinMemoryShort`] where the budget is used up.
     pub(crate) fn new(task: &Task, memory_bytes: u64, overflow: Option<Box<dyn Overflow>>) -> Result<Self> {
         let held = || Held::new(task, memory_bytes / 2);
         Ok(Self { left: held()?, right: held()?, key: Vec::new(), overflow, pairs: Vec::new() })
@@ -130,10 +130,8 @@ impl Group {
         sink: &mut dyn Sink,
     ) -> Result<(bool, bool)> {
         let Some(overflow) = &mut self.overflow else {
-            return Err(Error::InvalidArgument(
-                "a key has more rows on both sides than memory holds, and there is nowhere to spill them; raise the limit of memory"
-                    .into(),
-            ));
+            let what = "a key has more rows on both sides than memory holds, and there is nowhere to spill them";
+            return Err(self.right.short(what));
         };
         let right_more = loop {
             for view in self.right.views() {
@@ -285,10 +283,15 @@ impl Held {
     }
 
     fn too_small(&self) -> Error {
-        Error::InvalidArgument(format!(
-            "a single row does not fit the {} bytes that are left for the rows of one key; raise the limit of memory",
+        self.short(format!(
+            "a single row does not fit the {} bytes that are left for the rows of one key",
             self.most_bytes
         ))
+    }
+
+    /// How much more it takes is known only with more: twice as much is the next to try.
+    fn short(&self, what: impl Into<String>) -> Error {
+        self.share.short((2, 1), what)
     }
 
     /// Copies rows for as long as there is room; returns how many.

@@ -13,7 +13,7 @@ pub(super) struct Nowhere {
 impl Nowhere {
     fn refusal() -> Error {
         Error::InvalidArgument(
-            "this join has more than its memory holds, and no place for spill files: set `JoinOptions::spill`, or raise the limit".into(),
+            "this join has more than its memory holds, and no place for spill files: set `JoinOptions::spill`, or raise `JoinOptions::memory_bytes`".into(),
         )
     }
 }

@@ -288,11 +288,10 @@ impl Relation for CallerRelation {
             records: (self.records)(),
             chunk: Chunk::new(self.facts.key_bytes, self.facts.value_bytes, capacity),
             capacity,
-            record_bytes_max: memory.bytes() as usize / 4,
             facts: self.facts.clone(),
             range: range.clone(),
             task: Arc::clone(task),
-            _memory: memory,
+            memory,
         }))
     }
 }
@@ -301,15 +300,14 @@ struct CallerScan {
     records: Records,
     chunk: Chunk,
     capacity: usize,
-    record_bytes_max: usize,
     facts: Facts,
     range: KeyRange,
     task: Arc<Task>,
-    _memory: Share,
+    memory: Share,
 }
 
 impl CallerScan {
-    fn check(&self, key: &[u8], value: &[u8]) -> Result<()> {
+    fn check(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let Facts { name, key_bytes, value_bytes, .. } = &self.facts;
         if key_bytes.is_some_and(|width| width != key.len()) || value_bytes.is_some_and(|width| width != value.len()) {
             return Err(Error::InvalidArgument(format!(
@@ -318,14 +316,7 @@ impl CallerScan {
                 value.len()
             )));
         }
-        if key.len() + value.len() > self.record_bytes_max {
-            return Err(Error::InvalidArgument(format!(
-                "a record of {} bytes in {name} exceeds the {} bytes that this join has for one; raise its memory",
-                key.len() + value.len(),
-                self.record_bytes_max
-            )));
-        }
-        Ok(())
+        self.memory.hold_record((key.len() + value.len()) as u64, name)
     }
 }
 

@@ -144,12 +144,11 @@ impl TableScan {
         let fixed_bytes = copied_bytes + unpacked_bytes + 2 * STRETCH_OVERHEAD_BYTES + places(memory.bytes());
         let buffer_bytes = (memory.bytes().saturating_sub(fixed_bytes) / 2).max(BUFFER_BYTES_MIN.max(block_bytes));
         if 2 * buffer_bytes + fixed_bytes > memory.bytes() {
-            return Err(Error::InvalidArgument(format!(
-                "reading {} block by block takes {} bytes of memory, and {} are left for it; raise the limit of this join",
-                table.path().display(),
-                2 * buffer_bytes + fixed_bytes,
-                memory.bytes()
-            )));
+            let (needed, given) = (2 * buffer_bytes + fixed_bytes, memory.bytes());
+            let path = table.path().display();
+            let what =
+                format!("reading {path} block by block takes {needed} bytes of memory, and {given} are left for it");
+            return Err(memory.short((needed, given), what));
         }
         let shape = ReadShape::sequential(&task.profile, buffer_bytes);
         let last_block = ends.1.0 + u64::from(ends.1.1 > 0);

@@ -166,7 +166,7 @@ fn damage_and_blocks_beyond_memory_are_errors() {
     let rows = vec![(b"k".to_vec(), vec![1; 300_000])];
     let options = WriteOptions { block_bytes: Some(1 << 20), ..WriteOptions::default() };
     let large = write(&storage, "large", &rows, options);
-    assert!(matches!(scanned(&large, &KeyRange::all(), "nvme", 64 << 10), Err(Error::InvalidArgument(_))));
+    assert!(matches!(scanned(&large, &KeyRange::all(), "nvme", 64 << 10), Err(Error::JoinMemoryShort { .. })));
     assert_eq!(scanned(&large, &KeyRange::all(), "nvme", 16 << 20).unwrap(), rows);
 }
 

@@ -125,6 +125,20 @@ impl Source {
         Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range))
     }
 
+    /// As [`Self::snapshot`], of a keyspace whose keys are all the order-preserving bytes of one type: those of the output are then, too.
+    /// The join ends with [`Error::KeyLength`] where a key has another width.
+    ///
+    /// [`Error::KeyLength`]: crate::Error::KeyLength
+    #[must_use]
+    pub fn snapshot_of<T: AsRef<[u8]>>(
+        snapshot: &Snapshot,
+        keyspace: &Keyspace,
+        key_type: KeyType,
+        range: impl RangeBounds<T>,
+    ) -> Self {
+        Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range).with_keys(key_type))
+    }
+
     /// The records of a file of ours or of somebody else, in the order in which they are there; none is under a checksum of ours.
     ///
     /// With `is_sorted`, the file is said to be in key order, so that it need not be sorted; the join ends with [`Error::Unsorted`] where it is not.

@@ -192,6 +192,12 @@ impl SnapshotRelation {
         Self { snapshot, keyspace, bounds, facts }
     }
 
+    /// The same, with all keys of one type.
+    pub(crate) fn with_keys(mut self, key_type: KeyType) -> Self {
+        (self.facts.key_type, self.facts.key_bytes) = (key_type, key_type.width());
+        self
+    }
+
     /// The keys that lie in both ranges.
     fn within<'a>(&'a self, range: &'a KeyRange) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
         let (from, to) = range.bounds();
@@ -223,10 +229,10 @@ impl Relation for SnapshotRelation {
             records,
             chunk: Chunk::new(None, None, capacity),
             capacity,
-            record_bytes_max: memory.bytes() / 4,
             name: self.facts.name.clone(),
+            key_type: self.facts.key_type,
             task: task.clone(),
-            _memory: memory,
+            memory,
         }))
     }
 
@@ -240,10 +246,22 @@ struct SnapshotScan {
     records: lsm::Range,
     chunk: Chunk,
     capacity: usize,
-    record_bytes_max: u64,
     name: String,
+    key_type: KeyType,
     task: Arc<Task>,
-    _memory: Share,
+    memory: Share,
+}
+
+impl SnapshotScan {
+    /// A key that cannot be one of the type.
+    fn misfit(&self, length: u64) -> Error {
+        let detail = format!(
+            "its keys are to be {}, of {} bytes; join it as bytes, or a range of it",
+            self.key_type,
+            self.key_type.width().unwrap_or(0)
+        );
+        Error::KeyLength { path: self.name.as_str().into(), length, detail }
+    }
 }
 
 impl RowStream for SnapshotScan {
@@ -251,11 +269,17 @@ impl RowStream for SnapshotScan {
         self.task.check()?;
         self.chunk.clear();
         let (chunk, capacity) = (&mut self.chunk, self.capacity);
-        let mut too_large = None;
+        let width = self.key_type.width();
+        let (mut too_large, mut misfit) = (None, None);
+        let (memory, name) = (&mut self.memory, &self.name);
         self.records.visit(|key, value| {
             let bytes = (key.len() + value.len()) as u64;
-            if bytes > self.record_bytes_max {
-                too_large = Some(bytes);
+            if let Err(error) = memory.hold_record(bytes, name) {
+                too_large = Some(error);
+                return ControlFlow::Break(());
+            }
+            if width.is_some_and(|width| width != key.len()) {
+                misfit = Some(key.len() as u64);
                 return ControlFlow::Break(());
             }
             if from.is_none_or(|from| key >= from) {
@@ -263,11 +287,11 @@ impl RowStream for SnapshotScan {
             }
             if chunk.taken_bytes() < capacity { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         })?;
-        if let Some(bytes) = too_large {
-            return Err(Error::InvalidArgument(format!(
-                "a record of {bytes} bytes in {} exceeds the {} bytes that this join has for one; raise its memory",
-                self.name, self.record_bytes_max
-            )));
+        if let Some(length) = misfit {
+            return Err(self.misfit(length));
+        }
+        if let Some(error) = too_large {
+            return Err(error);
         }
         Ok(!self.chunk.is_empty())
     }

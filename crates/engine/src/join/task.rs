@@ -7,6 +7,9 @@ use crate::io::{FastPaths, Profile, Timer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// A scan has room for so many records at least: one as it comes, its copy among others, and what that grows into.
+pub(crate) const RECORD_PART: u64 = 4;
+
 /// A limit of memory that is given out in shares. Clones give out of the same limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<Tally>);
@@ -33,15 +36,27 @@ impl Budget {
     /// A share; `what` names in the error what it is for.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where so much is not left.
+    /// [`Error::JoinMemoryShort`] where so much is not left.
     pub(crate) fn take(&self, bytes: u64, what: &str) -> Result<Share> {
         self.try_take(bytes).ok_or_else(|| {
-            Error::InvalidArgument(format!(
-                "{what} of this join needs {bytes} bytes of memory, and {} of the limit of {} are left; raise the limit",
-                self.left_bytes(),
-                self.0.limit_bytes
-            ))
+            let left = self.left_bytes();
+            let given_bytes = self.0.limit_bytes;
+            Error::JoinMemoryShort {
+                what: format!("{what} of this join takes {bytes} bytes of memory, and {left} of its limit are left"),
+                needed_bytes: given_bytes.saturating_add(bytes.saturating_sub(left)).max(given_bytes + 1),
+                given_bytes,
+            }
         })
+    }
+
+    /// The error for a part of the limit that has `part_bytes`, where `bytes` are needed: the limit grows as its part must.
+    pub(crate) fn short(&self, (bytes, part_bytes): (u64, u64), what: impl Into<String>) -> Error {
+        let given_bytes = self.0.limit_bytes;
+        let grown = u128::from(given_bytes) * u128::from(bytes) / u128::from(part_bytes.max(1));
+        let grown = u64::try_from(grown).unwrap_or(u64::MAX);
+        // Divided among parts, a little more than so much is needed.
+        let needed_bytes = grown.saturating_add(given_bytes / 16).max(given_bytes + 1);
+        Error::JoinMemoryShort { what: what.into(), needed_bytes, given_bytes }
     }
 
     /// A share; `None` where so much is not left.
@@ -75,6 +90,34 @@ pub(crate) struct Share {
 impl Share {
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The limit that this is a share of.
+    pub(crate) fn limit_bytes(&self) -> u64 {
+        self.budget.limit_bytes()
+    }
+
+    /// As [`Budget::short`], of what this is a share of.
+    pub(crate) fn short(&self, (bytes, part_bytes): (u64, u64), what: impl Into<String>) -> Error {
+        self.budget.short((bytes, part_bytes), what)
+    }
+
+    /// Sees to it that a scan whose share this is can read a record of so many bytes of the relation `name`.
+    ///
+    /// # Errors
+    /// [`Error::JoinMemoryShort`] where so much is not left.
+    pub(crate) fn hold_record(&mut self, bytes: u64, name: &str) -> Result<()> {
+        let more = bytes.saturating_mul(RECORD_PART).saturating_sub(self.bytes);
+        if more == 0 || self.try_grow(more) {
+            return Ok(());
+        }
+        let (left, limit_bytes) = (self.budget.left_bytes(), self.limit_bytes());
+        let what = format!(
+            "a record of {name} has {bytes} bytes, reading it takes {more} bytes of memory more, and {left} of this join's are left"
+        );
+        // Other parts of the join grow with its limit.
+        let missing = more - left.min(more);
+        Err(self.short((limit_bytes.saturating_mul(2).saturating_add(missing.saturating_mul(4)), limit_bytes), what))
     }
 
     /// Takes so many bytes more, if they are left.
@@ -214,7 +257,7 @@ mod tests {
         assert_eq!(budget.left_bytes(), 0);
         first.shrink_to(10);
         assert_eq!((first.bytes(), budget.left_bytes()), (10, MEMORY_BYTES_MIN - 10));
-        assert!(matches!(budget.take(MEMORY_BYTES_MIN, "a buffer"), Err(Error::InvalidArgument(_))));
+        assert!(matches!(budget.take(MEMORY_BYTES_MIN, "a buffer"), Err(Error::JoinMemoryShort { .. })));
         drop(first);
         assert_eq!((budget.left_bytes(), budget.peak_bytes()), (MEMORY_BYTES_MIN, MEMORY_BYTES_MIN));
         assert!(matches!(Budget::new(MEMORY_BYTES_MIN - 1), Err(Error::InvalidArgument(_))));

@@ -1,7 +1,8 @@
 //! Batches of outer rows, copied so that their keys can be looked up ahead of the join.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::join::rows::{RowStream, RowsView, Span};
+use crate::join::task::Budget;
 
 /// The first batch is this part of the longest, and each is twice as long as the one before: reading for it begins soon.
 const FIRST_PART: usize = 16;
@@ -47,17 +48,19 @@ pub(super) struct Batches {
     next_bytes: usize,
     batch_bytes: usize,
     long: Vec<u8>,
+    /// What the batches are a part of.
+    budget: Budget,
 }
 
 impl Batches {
-    pub(super) fn new(stream: Box<dyn RowStream>, batch_bytes: usize) -> Self {
-        Self { stream, next: 0, next_bytes: batch_bytes / FIRST_PART, batch_bytes, long: Vec::new() }
+    pub(super) fn new(stream: Box<dyn RowStream>, batch_bytes: usize, budget: Budget) -> Self {
+        Self { stream, next: 0, next_bytes: batch_bytes / FIRST_PART, batch_bytes, long: Vec::new(), budget }
     }
 
     /// Fills a batch with the next rows; without rows at the end.
     ///
     /// # Errors
-    /// Those of the stream; [`Error::InvalidArgument`] for a row that is longer than a batch.
+    /// Those of the stream; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) for a row that is longer than a batch.
     pub(super) fn fill(&mut self, batch: &mut Batch) -> Result<()> {
         batch.clear();
         let filled = self.fill_up(batch);
@@ -117,10 +120,9 @@ impl Batches {
                 return Ok(false);
             }
             if taken > self.batch_bytes {
-                return Err(Error::InvalidArgument(format!(
-                    "a row of {taken} bytes exceeds the {} bytes that this join has for rows; raise its memory",
-                    self.batch_bytes
-                )));
+                let most = self.batch_bytes;
+                let what = format!("a row of {taken} bytes exceeds the {most} bytes that this join has for rows");
+                return Err(self.budget.short((taken as u64, most as u64), what));
             }
             let key_at = batch.bytes.len();
             batch.bytes.extend_from_slice(key);

@@ -3,7 +3,7 @@
 use super::decoded::Decoded;
 use super::piece::Piece;
 use super::window::Window;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::join::merge::{Sink, has_long};
 use crate::join::rows::RowsView;
 use crate::join::task::{Spent, Task};
@@ -140,11 +140,13 @@ impl<'a> Buffer<'a> {
         self.edges = edges.map(|(last, held_last)| Edges { before, last, held_last });
         match self.decoded.load(self.table, &self.piece, self.block, 0)? {
             None => Ok(()),
-            Some(_) => Err(Error::InvalidArgument(format!(
-                "the rows of block {} of {} take more memory than probes of this join have; raise the limit, or take another method",
-                self.number(),
-                self.table.path().display()
-            ))),
+            Some(_) => {
+                let (number, path) = (self.number(), self.table.path().display());
+                let what =
+                    format!("the rows of block {number} of {path} take more memory than probes of this join have");
+                // How much more is known only with more: twice as much is the next to try.
+                Err(self.task.budget.short((2, 1), what))
+            }
         }
     }
 

@@ -59,7 +59,7 @@ impl Fetch {
     pub(super) fn run(self, scan_memory: Share) {
         let end = End(&self);
         let fetched = self.outer.scan(&self.range, &self.task, scan_memory).and_then(|stream| {
-            let batches = Batches::new(stream, self.sizes.batch_bytes as usize);
+            let batches = Batches::new(stream, self.sizes.batch_bytes as usize, self.task.budget.clone());
             Reading {
                 fetch: &self,
                 finger: Finger::default(),

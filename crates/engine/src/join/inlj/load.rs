@@ -6,7 +6,7 @@ use super::learned::{Borders, Learned, Lines};
 use super::piece::Piece;
 use super::separators::{Children, Numbers, Strings};
 use super::window::{BlockIndex, Finger, Window, coordinate};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::join::options::Method;
 use crate::join::task::{Share, Spent, Task};
 use crate::table::{NodeRun, Table};
@@ -38,7 +38,7 @@ pub(crate) struct Loaded {
 /// Makes the index of a method for a table. `leaf_iterator` says whether look-ups walk along the leaves; `None` is what the method stands for.
 ///
 /// # Errors
-/// What the storage reports, and damage; [`Error::InvalidArgument`] where memory has no room for it.
+/// What the storage reports, and damage; [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) where memory has no room for it.
 pub(crate) fn load(table: &Table, method: Method, leaf_iterator: Option<bool>, task: &Task) -> Result<Loaded> {
     task.spend(Spent::Loading, || {
         let (index, memory) = Loader { table, task }.load(method, leaf_iterator)?;
@@ -144,10 +144,10 @@ impl Loader<'_> {
         if memory.try_grow(bytes) {
             return Ok(());
         }
-        Err(Error::InvalidArgument(format!(
-            "an index over {} blocks needs {bytes} bytes more than this join has left; raise its memory",
-            self.table.blocks()
-        )))
+        let blocks = self.table.blocks();
+        let what = format!("an index over {blocks} blocks takes {bytes} bytes more than this join has left");
+        let limit_bytes = memory.limit_bytes();
+        Err(memory.short((limit_bytes.saturating_add(bytes), limit_bytes), what))
     }
 
     /// The table's own index, as far as memory holds it; else the table is asked for each key.

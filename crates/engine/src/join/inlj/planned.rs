@@ -26,7 +26,7 @@ impl Planned {
     /// this takes comes out of `memory`, of which it can use [`super::wanted_bytes`].
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] where the memory is too little; [`crate::Error::Io`] where there is no further thread.
+    /// [`crate::Error::JoinMemoryShort`] where the memory is too little; [`crate::Error::Io`] where there is no further thread.
     pub(crate) fn start(
         outer: &Arc<dyn Relation>,
         range: &KeyRange,
@@ -35,7 +35,7 @@ impl Planned {
         task: &Arc<Task>,
         mut memory: Share,
     ) -> Result<Self> {
-        let sizes = read_sizes(inner, task, memory.bytes())?;
+        let sizes = read_sizes(inner, task, &memory)?;
         let scan_bytes = scan_bytes(memory.bytes());
         memory.shrink_to(memory.bytes() - scan_bytes);
         let scan_memory = task.budget.take(scan_bytes, "reading the outer relation")?;

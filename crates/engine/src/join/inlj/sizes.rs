@@ -2,9 +2,9 @@
 
 use super::fetch::ReadSizes;
 use super::piece::{BLOCK_OVERHEAD_BYTES, PIECE_OVERHEAD_BYTES};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::join::plan::{ReadShape, worthwhile_gap_bytes};
-use crate::join::task::Task;
+use crate::join::task::{Share, Task};
 use crate::table::Table;
 
 /// Pieces of the inner relation that are in memory at once: one is joined, one waits, one is read, and one is for what turns out to be
@@ -37,9 +37,9 @@ pub(crate) fn wanted_bytes(table: &Table) -> u64 {
 /// Sizes for a planned scan within so much memory.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] where the memory does not hold the largest block several times.
-pub(super) fn read_sizes(table: &Table, task: &Task, memory_bytes: u64) -> Result<ReadSizes> {
-    let profile = &task.profile;
+/// [`Error::JoinMemoryShort`](crate::Error::JoinMemoryShort) where the memory does not hold the largest block several times.
+pub(super) fn read_sizes(table: &Table, task: &Task, memory: &Share) -> Result<ReadSizes> {
+    let (profile, memory_bytes) = (&task.profile, memory.bytes());
     let largest = table.largest_block_bytes().max(1);
     let part = (memory_bytes / PARTS).min(PIECE_BYTES_MAX.max(2 * largest));
     // Blocks that are not used as they lie in the file may be there twice, packed and unpacked.
@@ -47,11 +47,11 @@ pub(super) fn read_sizes(table: &Table, task: &Task, memory_bytes: u64) -> Resul
     let in_memory = largest * copies + BLOCK_OVERHEAD_BYTES;
     let room = part.saturating_sub(PIECE_OVERHEAD_BYTES) / in_memory;
     if room == 0 {
-        return Err(Error::InvalidArgument(format!(
-            "a join that reads blocks of {largest} bytes of {} needs {} bytes for them, and has {memory_bytes}; raise its memory",
-            table.path().display(),
-            PARTS * (in_memory + PIECE_OVERHEAD_BYTES),
-        )));
+        let (path, needed) = (table.path().display(), PARTS * (in_memory + PIECE_OVERHEAD_BYTES));
+        let what = format!(
+            "reading blocks of {largest} bytes of {path} takes {needed} bytes, and this join has {memory_bytes} for it"
+        );
+        return Err(memory.short((needed, memory_bytes), what));
     }
     if !task.fast_paths.prefetch {
         let (piece_blocks, piece_requests, bridge_blocks) = (1, 1, 0);

@@ -1,6 +1,6 @@
 //! A new table.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::Storage;
 use crate::join::emit::{RowForm, RowWriter};
 use crate::join::task::{Share, Spent, Task};
@@ -45,11 +45,13 @@ impl TableOutput {
         if self.share.try_grow(least.max(GROWTH_BYTES).max(self.share.bytes() / 8)) || self.share.try_grow(least) {
             return Ok(());
         }
-        Err(Error::InvalidArgument(format!(
-            "the index of {} takes {} bytes of memory by now, more than this join has left; raise its limit, or make the blocks of the output larger",
+        let limit_bytes = self.share.limit_bytes();
+        let what = format!(
+            "the index of {} takes {} bytes of memory by now, more than this join has left",
             self.writer.path().display(),
             self.writer.growing_bytes()
-        )))
+        );
+        Err(self.share.short((limit_bytes.saturating_add(least), limit_bytes), what))
     }
 }
 

@@ -119,7 +119,7 @@ fn an_index_that_outgrows_the_memory_of_the_join_is_refused() {
     let mut sink =
         Output::table(storage.clone(), "out", options).begin(form(KeyType::U64, Some(8)), &task, 256 << 10).unwrap();
     let refused = (0..40).try_for_each(|_| give_sorted(&mut *sink));
-    assert!(matches!(refused, Err(Error::InvalidArgument(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::JoinMemoryShort { .. })), "{refused:?}");
     drop(sink);
     assert_eq!(storage.list().unwrap(), Vec::<String>::new());
 }

@@ -100,10 +100,11 @@ impl Tree {
         let bytes = self.facts.rows.saturating_mul((self.widths.0 + self.widths.1) as u64);
         let beyond = PAGES_BEYOND_BYTES + bytes / BYTES_A_PAGE;
         let Some(budget_bytes) = memory_bytes.checked_sub(beyond) else {
-            return Err(Error::InvalidArgument(format!(
-                "a B-tree of {} needs at least {beyond} bytes of memory, and has {memory_bytes}; raise the limit",
+            let what = format!(
+                "a B-tree of {} takes at least {beyond} bytes of memory, and has {memory_bytes}",
                 self.facts.name
-            )));
+            );
+            return Err(memory.short((beyond, memory_bytes), what));
         };
         let pages = PageOptions {
             budget_bytes,

@@ -126,9 +126,9 @@ impl Scatter {
             // A list that grows is as long again as it is full.
             let more = 2 * LISTED_AT_ONCE * size_of::<Place>();
             if !self.memory.try_grow(more as u64) {
-                return Err(crate::Error::InvalidArgument(
-                    "memory has no room for the list of what was scattered; raise its limit".into(),
-                ));
+                let limit_bytes = self.memory.limit_bytes();
+                let what = "the list of what was scattered by this join takes more memory than is left";
+                return Err(self.memory.short((limit_bytes + more as u64, limit_bytes), what));
             }
         }
         self.listed += 1;
