@@ -13,7 +13,7 @@ use super::verify::VerifyReport;
 use super::write::WriteTransaction;
 use crate::error::Result;
 use crate::io::Storage;
-use crate::page::{PageFile, PageStatistics, Pages};
+use crate::page::{LostLog, PageFile, PageStatistics, Pages};
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
@@ -65,6 +65,21 @@ impl<K: Key, V: Payload> Index<K, V> {
     pub fn open_read_only(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
         let file = PageFile::open_read_only(storage, name, &options.pages)?;
         Self::of_file(storage, name, file)
+    }
+
+    /// Where the log of an index is lost, so that [`Self::open`] refuses it: the index as its last checkpoint left it, for reading alone, and what
+    /// is wrong with the log. `None` where it can be opened. [`Self::verify`] it before the loss is [accepted](LostLog::accept): what it finds
+    /// is wrong would not become right.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], for all that is wrong with the index itself.
+    pub fn without_log(
+        storage: &Arc<dyn Storage>,
+        name: &str,
+        options: &OpenOptions,
+    ) -> Result<Option<(Self, LostLog)>> {
+        let Some((file, lost)) = PageFile::without_log(storage, name, &options.pages)? else { return Ok(None) };
+        Ok(Some((Self::of_file(storage, name, file)?, lost)))
     }
 
     fn of_file(storage: &Arc<dyn Storage>, name: &str, file: PageFile) -> Result<Self> {

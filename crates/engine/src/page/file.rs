@@ -29,10 +29,10 @@ const READ_ATTEMPTS: u32 = 20;
 /// brings everything into the page file.
 #[derive(Clone, Debug)]
 pub struct PageFile {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
-fn lock_name(name: &str) -> String {
+pub(super) fn lock_name(name: &str) -> String {
     format!("{name}.lock")
 }
 
@@ -120,7 +120,7 @@ impl PageFile {
             nonce: random_u64().max(1),
             header: header.clone(),
         };
-        let opened = Opened { storage, name, options, header, store, recovery };
+        let opened = Opened { storage, name, options, header, store, recovery, is_assumed: false };
         let shared = opened.share(Some((file, writer)), Some(lock), None);
         super::checkpoint::remove_segments(&shared, shared.first_segment())?;
         Ok(Self { shared })
@@ -155,7 +155,7 @@ impl PageFile {
     }
 
     /// Finds out what the last commit is, without changing anything.
-    fn read_log<'a>(
+    pub(super) fn read_log<'a>(
         storage: &'a Arc<dyn Storage>,
         name: &'a str,
         options: &'a PageOptions,
@@ -168,7 +168,7 @@ impl PageFile {
         let epochs = fits.then(|| epochs::load(&store, header)).transpose()?;
         let mut recovery = Recovery::new(header, &*store.file, None, epochs.map(|(epochs, _)| epochs));
         recovery.replay_all(header, one_slot, &found, u64::MAX)?;
-        Ok(Opened { storage, name, options, header: header.clone(), store, recovery })
+        Ok(Opened { storage, name, options, header: header.clone(), store, recovery, is_assumed: false })
     }
 
     /// What [`Self::create`] was given.
@@ -355,7 +355,7 @@ fn store(file: Arc<dyn ReadableFile>, header: &Header) -> PageStore {
 
 /// Where one slot of the header is not valid, either the power went while it was written, and then the log is still there that the
 /// checkpoint or the begin of the segment was about; or it is damaged, and the other slot tells of an older state.
-fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Result<()> {
+pub(super) fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Result<()> {
     if one_slot && recovery.sequence == header.sequence && !recovery.has_nonce {
         return Err(recovery.damaged("a slot of the header is damaged, and the log that would make up for it is gone"));
     }
@@ -363,23 +363,26 @@ fn refuse_lone_slot(one_slot: bool, header: &Header, recovery: &Recovery) -> Res
 }
 
 /// What is known of a file that is being opened.
-struct Opened<'a> {
+pub(super) struct Opened<'a> {
     storage: &'a Arc<dyn Storage>,
     name: &'a str,
     options: &'a PageOptions,
     header: Header,
     store: PageStore,
-    recovery: Recovery,
+    pub(super) recovery: Recovery,
+    /// Whether the header is another than the file has.
+    pub(super) is_assumed: bool,
 }
 
 impl Opened<'_> {
-    fn share(
+    pub(super) fn share(
         self,
         writing: Option<(Arc<dyn UpdatableFile>, Writer)>,
         lock: Option<Box<dyn FileLock>>,
         registration: Option<Registration>,
     ) -> Arc<Shared> {
         let (header, recovery) = (self.header, self.recovery);
+        let assumed = self.is_assumed.then(|| header.clone());
         let options = PageOptions { page_bytes: header.page_bytes, ..self.options.clone() };
         let (file, writer) = writing.unzip();
         let current = Current {
@@ -395,6 +398,7 @@ impl Opened<'_> {
             options,
             store: self.store,
             file,
+            assumed,
             user_header: header.user,
             first_page: header::first_page(header.page_bytes),
             current: Mutex::new(current),

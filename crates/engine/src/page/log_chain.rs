@@ -53,7 +53,7 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
     while next.number != 0 && next.number >= header.first_segment {
         let path = segment_path(page_file, next.number);
         let Some((segment, head)) = unread.remove(&next.number) else {
-            let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page file and all of its log";
+            let detail = "this segment of the log is missing, and acknowledged commits with it; put back the page file and all of its log, or let `ogive index repair` go on without them";
             return Err(Error::damaged(path, 0, detail));
         };
         let Some(head) = head.filter(|head| head.id == next) else {
@@ -62,7 +62,13 @@ fn back_from(page_file: &Path, header: &Header, last: SegmentId, unread: &mut Un
                 None => "this does not begin as the segment of the log that was written here",
                 Some(_) => "this segment of the log was written by a copy of the file, or by another opening",
             };
-            return Err(Error::damaged(path, 0, format!("{detail}; put back the page file and all of its log")));
+            return Err(Error::damaged(
+                path,
+                0,
+                format!(
+                    "{detail}; put back the page file and all of its log, or let `ogive index repair` go on without it"
+                ),
+            ));
         };
         chain.push((segment, Some(head)));
         if next.nonce == 0 {
@@ -113,7 +119,7 @@ fn without_commits((segment, head): &Link) -> Result<()> {
     })?;
     if commits {
         let detail = "this segment of the log has commits that the page file does not know of: the page file is an older one, or a copy's; \
-                      put back the page file and all of its log";
+                      put back the page file and all of its log, or let `ogive index repair` go on without it";
         return Err(Error::damaged(segment.file.path(), 0, detail));
     }
     Ok(())

@@ -8,6 +8,7 @@
 //! Readers find a page in the log through a map in memory, and in the page file where the map has none. The format is
 //! described in `docs/format/page.md`.
 
+mod abandon;
 mod checkpoint;
 mod commit;
 mod edit;
@@ -36,6 +37,7 @@ mod transaction;
 mod verify;
 mod writer;
 
+pub use abandon::LostLog;
 pub use edit::PageEdit;
 pub use file::PageFile;
 pub use options::{Durability, PageOptions};

@@ -2,6 +2,7 @@
 
 use super::checkpoint::read_records;
 use super::epochs::{Epochs, stale};
+use super::header::Header;
 use super::log_map::{LogMap, Version};
 use super::options::PageOptions;
 use super::pages::{Page, PageNumber, TRAILER_BYTES};
@@ -112,6 +113,8 @@ pub(super) struct Shared {
     pub(super) store: PageStore,
     /// The page file again, to be written; none where it is open for reading alone.
     pub(super) file: Option<Arc<dyn UpdatableFile>>,
+    /// The header that the file would have, where it is read as if it had another.
+    pub(super) assumed: Option<Header>,
     pub(super) user_header: Vec<u8>,
     pub(super) first_page: PageNumber,
     pub(super) current: Mutex<Current>,
