@@ -96,4 +96,39 @@ mod tests {
             assert!(help.contains(&format!("ogive {}", command.get_name())), "{}", command.get_name());
         }
     }
+
+    /// The command lines among the examples of a command and of those below it.
+    fn examples(command: &clap::Command, found: &mut Vec<Vec<String>>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in help.lines().filter_map(|line| line.strip_prefix("  ")) {
+            let typed = line.split("  ").next().unwrap_or_default().split(" && ").last().unwrap_or_default();
+            let typed = typed.split([';', '|', '>']).next().unwrap_or_default();
+            let words: Vec<String> = typed.split_whitespace().map(|word| word.trim_matches('\'').to_owned()).collect();
+            if words.first().is_some_and(|word| word == "ogive") {
+                found.push(words);
+            }
+        }
+        command.get_subcommands().for_each(|command| examples(command, found));
+    }
+
+    #[test]
+    fn every_example_is_a_command_line_that_is_understood() {
+        let mut found = Vec::new();
+        examples(&Arguments::command(), &mut found);
+        assert!(found.len() > 80, "{}", found.len());
+        for words in found {
+            let parsed = Arguments::try_parse_from(&words);
+            assert!(parsed.is_ok(), "{words:?}: {}", parsed.unwrap_err());
+        }
+    }
+
+    #[test]
+    fn examples_that_fill_something_with_rows_say_which_column_has_the_values() {
+        let mut found = Vec::new();
+        examples(&Arguments::command(), &mut found);
+        let fills = |words: &&Vec<String>| words.iter().any(|word| word == "import" || word == "load");
+        for words in found.iter().filter(fills).filter(|words| words.iter().any(|word| word.ends_with(".csv"))) {
+            assert!(words.iter().any(|word| word == "--value"), "{words:?} would fill it with empty values");
+        }
+    }
 }

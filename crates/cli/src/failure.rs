@@ -21,7 +21,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Input(#[from] InputError),
     /// The engine refused; its message says what to do.
-    #[error(transparent)]
+    #[error("{}", crate::words::of_command(.0))]
     Engine(#[from] ogive::Error),
     /// An output file or directory of the command itself cannot be made.
     #[error("cannot {action} {path}: {source}")]
@@ -121,8 +121,8 @@ impl Failure {
             Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
                 Some(format!("--memory {needed_bytes} is enough"))
             }
-            Self::Engine(ogive::Error::StoreReadOnly { cause, .. }) if cause.contains("`DbOptions::memory_bytes`") => {
-                Some("--memory sets `DbOptions::memory_bytes`".into())
+            Self::Engine(ogive::Error::JoinMemoryShort { needed_bytes, .. }) => {
+                Some(format!("try --memory {needed_bytes}"))
             }
             _ => None,
         }

@@ -35,6 +35,17 @@ impl Interrupt {
 
     /// Fails once somebody has asked to stop.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.is_asked() { Err(ogive::Error::Interrupted.into()) } else { Ok(()) }
+        Ok(self.engine_check()?)
+    }
+
+    /// As [`Self::check`], for what stands in for a part of the engine.
+    pub(crate) fn engine_check(&self) -> ogive::Result<()> {
+        if self.is_asked() { Err(ogive::Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Asks to stop, as a signal does.
+    #[cfg(test)]
+    pub(crate) fn ask(&self) {
+        self.asked.store(true, Ordering::Relaxed);
     }
 }

@@ -24,6 +24,7 @@ mod size;
 mod source;
 mod table_text;
 mod watched;
+mod words;
 
 use args::{Arguments, Outcome};
 use clap::Parser;

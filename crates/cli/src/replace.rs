@@ -59,13 +59,18 @@ pub(crate) struct Place {
 /// # Errors
 /// [`Failure::Refused`] for what must stay, which the table above tells; what the system reports.
 pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<Force>) -> Result<Place> {
+    if is_open_file(output) {
+        return Err(no_plain_file(&output.display().to_string()));
+    }
     let place = Place::of(output)?;
     place.refuse_inputs(inputs)?;
     refuse_reserved(output)?;
     let Some(found) = metadata(&place.path) else { return Ok(place) };
     if !found.is_file() {
-        let what = if found.is_dir() { "a folder" } else { "no plain file" };
-        return Err(kept(&place.shown, what, "name a file"));
+        return Err(match found.is_dir() {
+            true => kept(&place.shown, "a folder", "name a file"),
+            false => no_plain_file(&place.shown),
+        });
     }
     if kind.is_that_of(&place.path) {
         return Ok(Place { is_taken: true, ..place });
@@ -117,6 +122,16 @@ fn kept(shown: &str, what: &str, hint: &str) -> Failure {
     Failure::refused(format!("{shown} is {what}"), hint)
 }
 
+fn no_plain_file(shown: &str) -> Failure {
+    kept(shown, "no plain file", "name a file; `ogive join` and `ogive db export` take - for standard output")
+}
+
+/// Whether a path stands for an open file of this process: what is renamed there does not reach who reads from it.
+fn is_open_file(path: &Path) -> bool {
+    let names = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
+    names.iter().any(|name| path == Path::new(name)) || path.starts_with("/dev/fd") || path.starts_with("/proc")
+}
+
 /// What a path leads to; what cannot be seen is reported when it is used.
 fn metadata(path: &Path) -> Option<Metadata> {
     fs::metadata(path).ok()
@@ -154,6 +169,8 @@ impl Place {
         let path = match is_link.then(|| output.canonicalize()) {
             None => output.to_owned(),
             Some(Ok(path)) => path,
+            // What is no file in a folder, such as a pipe, has no path of its own.
+            Some(Err(_)) if metadata(output).is_some() => return Err(no_plain_file(&output.display().to_string())),
             Some(Err(_)) => {
                 return Err(kept(&output.display().to_string(), "a link that leads nowhere", "remove it first"));
             }

@@ -6,10 +6,14 @@ mod demo;
 mod indexes;
 mod inputs;
 mod joins;
+mod lost_logs;
 #[cfg(unix)]
 mod open_files;
 mod outputs;
 mod partial;
 mod run;
+mod sides;
+mod stores;
 mod tables;
+mod tour;
 mod usage;

@@ -128,3 +128,34 @@ fn an_interrupted_build_leaves_what_was_there_and_says_so() {
         folder.run(&["scan", "there.ogive"]).exits_with(0).prints("apple\t\n");
     }
 }
+
+#[test]
+fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
+    let folder = Folder::new();
+    folder.write("rows.csv", rows(100_000, None));
+    folder.run(&["db", "import", "s", "rows.csv", "--value", "value", "--key-type", "u64"]).exits_with(0);
+    let mut child = folder.command(&["db", "export", "s", "-"]);
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    // It waits for somebody to read on: far more is to come than a pipe holds.
+    interrupt(&child);
+    let read = lines.count() as u64;
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
+    assert!(told.contains("interrupted; of the entries, the first ") && read < 100_000, "{told}");
+    assert!(read <= first(&told), "{read} rows came: {told}");
+    for name in ["out.csv", "out.ogive"] {
+        let child = folder.command(&["db", "export", "s", name]).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(30));
+        interrupt(&child);
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        // A fast machine is done before, and one that had not begun yet ends as the system has it.
+        if ended.status.code() == Some(1) {
+            assert!(told.contains(&format!("interrupted; nothing was left under {name}")), "{told}");
+            assert!(folder.names().iter().all(|found| !found.starts_with("out.")), "{:?}", folder.names());
+        }
+    }
+}

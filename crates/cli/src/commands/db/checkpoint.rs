@@ -2,8 +2,10 @@
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 use crate::output::Output;
+use ogive::Error;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -28,9 +30,14 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let db = arguments.store.write()?;
-    db.checkpoint(&arguments.copy)?;
-    db.close()?;
+    let interrupt = Interrupt::watch();
+    let db = arguments.store.write_stoppable(&interrupt)?;
+    db.checkpoint(&arguments.copy).map_err(|error| match error {
+        Error::Interrupted => Failure::from(error).but(format!("no copy was left in {}", arguments.copy.display())),
+        error => error.into(),
+    })?;
+    let copied = format!("{} is a complete copy", arguments.copy.display());
+    db.close().map_err(|error| Failure::from(error).but(copied))?;
     if output.is_json() {
         output.json(&json!({ "copy": arguments.copy.display().to_string() }))?;
     } else {

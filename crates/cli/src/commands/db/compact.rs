@@ -2,10 +2,13 @@
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::human_bytes;
+use ogive::Error;
+use ogive::lsm::Db;
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -25,17 +28,8 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let db = arguments.store.write()?;
-    let bytes = |db: &ogive::lsm::Db| {
-        let stats = db.stats();
-        stats.table_bytes + stats.value_file_bytes
-    };
-    let before = bytes(&db);
-    let progress = Progress::start("compacting", None, Unit::Bytes);
-    db.compact()?;
-    drop(progress);
-    let after = bytes(&db);
-    db.close()?;
+    let interrupt = Interrupt::watch();
+    let (before, after) = compact(arguments.store.write_stoppable(&interrupt)?)?;
     if output.is_json() {
         output.json(&json!({ "bytes_before": before, "bytes_after": after }))?;
     } else {
@@ -43,4 +37,29 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.line(format_args!("{shown}: {} before, {} now", human_bytes(before), human_bytes(after)))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Merges all tables; gives how many bytes the store had before and has now.
+pub(super) fn compact(db: Db) -> Result<(u64, u64)> {
+    let bytes = |db: &Db| {
+        let stats = db.stats();
+        stats.table_bytes + stats.value_file_bytes
+    };
+    let before = bytes(&db);
+    let progress = Progress::start("compacting", None, Unit::Bytes);
+    let compacted = db.compact();
+    drop(progress);
+    if let Err(error) = compacted {
+        let is_interrupted = matches!(error, Error::Interrupted);
+        let failure = Failure::from(error);
+        if !is_interrupted {
+            return Err(failure);
+        }
+        // What it holds is durable, closed in order or not.
+        let _ = db.close();
+        return Err(failure.but("what was merged until then stays merged, and every entry is where it was or there"));
+    }
+    let after = bytes(&db);
+    db.close()?;
+    Ok((before, after))
 }

@@ -8,6 +8,8 @@ use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::replace::{Force, Kind, Place, claim};
 use crate::size::grouped;
+use crate::watched::Watched;
+use ogive::Error;
 use ogive::io::{FileLock, LocalStorage, Storage, WritableFile, random_u64};
 use ogive::table::{KeyType, TableWriter, WriteOptions};
 use serde_json::json;
@@ -24,7 +26,7 @@ Examples:
 It shows one moment, whatever is written meanwhile. An existing table is replaced by a new one once that is whole, any other file only with
 --force. Never replaced are files of a store or of an index, and what is no plain file.";
 
-/// Entries between two looks at the clock and the interrupt flag.
+/// Entries between two looks at the clock.
 const ENTRIES_A_STEP: u64 = 1 << 13;
 
 /// Ending of the names of files that are being written, as the engine gives them.
@@ -47,9 +49,18 @@ pub(crate) struct Arguments {
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    let interrupt = Interrupt::watch();
     if arguments.target.as_os_str() == "-" {
+        let mut work = Work::start(&interrupt);
         let open = arguments.keyspace.read()?;
-        return write_rows(&open, b',', &mut OutputBytes(output)).map(|_| Outcome::Done);
+        let written = write_rows(&open, b',', &mut OutputBytes(output), &mut work);
+        let entries = grouped(work.entries);
+        return match written {
+            Err(failure @ Failure::Engine(Error::Interrupted)) => {
+                Err(failure.but(format!("of the entries, the first {entries} at most were written")))
+            }
+            written => written.map(|()| Outcome::Done),
+        };
     }
     let extension = arguments.target.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let delimiter = match extension {
@@ -64,11 +75,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let kind = if delimiter.is_some() { Kind::Plain } else { Kind::Table };
     let place = claim(&arguments.target, kind, &[], Some(arguments.force))?;
     let open = arguments.keyspace.read()?;
+    let mut work = Work::start(&interrupt);
     let written = match delimiter {
-        Some(delimiter) => write_file(&open, delimiter, &place),
-        None => write_table(&open, &place),
+        Some(delimiter) => write_file(&open, delimiter, &place, &mut work),
+        None => write_table(&open, &place, &mut work),
     };
-    let entries = written.map_err(|failure| place.left(failure))?;
+    written.map_err(|failure| place.left(failure))?;
+    let entries = work.entries;
     if output.is_json() {
         output.json(&json!({ "entries": entries }))?;
     } else {
@@ -78,12 +91,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 }
 
 /// Writes rows to a file, which gets its name when it is whole.
-fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place) -> Result<u64> {
+fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place, work: &mut Work) -> Result<()> {
     let storage = place.storage(LocalStorage::new);
     let mut growing = Growing::begin(&*storage, &place.name)?;
-    let entries = write_rows(open, delimiter, &mut growing)?;
-    growing.publish(&place.name)?;
-    Ok(entries)
+    write_rows(open, delimiter, &mut growing, work)?;
+    growing.publish(&place.name)
 }
 
 /// A file under a name of its own, which no file of anybody has: it goes with the value unless it was published.
@@ -135,8 +147,7 @@ fn is_growing(file: &str, name: &str) -> bool {
     id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write) -> Result<u64> {
-    let mut work = Work::start();
+fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: &mut Work) -> Result<()> {
     let failed = |error: csv::Error| match error.into_kind() {
         csv::ErrorKind::Io(source) => match source.downcast::<ogive::Error>() {
             Ok(error) => Failure::Engine(error),
@@ -156,21 +167,21 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write) -> Res
         }
         work.step()?;
     }
-    rows.flush().map_err(|error| failed(error.into()))?;
-    Ok(work.entries)
+    rows.flush().map_err(|error| failed(error.into()))
 }
 
-fn write_table(open: &OpenKeyspace, place: &Place) -> Result<u64> {
+fn write_table(open: &OpenKeyspace, place: &Place, work: &mut Work) -> Result<()> {
     let options = WriteOptions { key_type: open.keys.key_type(), replace: true, ..WriteOptions::default() };
-    let mut writer = TableWriter::create(place.storage(LocalStorage::new), &place.name, options)?;
-    let mut work = Work::start();
+    // The end of a table, in which its index is made, can be stopped, too.
+    let storage = Watched::new(place.storage(LocalStorage::new), &work.interrupt);
+    let mut writer = TableWriter::create(storage, &place.name, options)?;
     for entry in open.keyspace.iter() {
         let (key, value) = entry?;
         writer.append(&key, &value)?;
         work.step()?;
     }
     writer.finish()?;
-    Ok(work.entries)
+    Ok(())
 }
 
 /// Shows how far the work is, and stops it when asked to.
@@ -181,14 +192,16 @@ struct Work {
 }
 
 impl Work {
-    fn start() -> Self {
-        Self { progress: Progress::start("exporting", None, Unit::Items), interrupt: Interrupt::watch(), entries: 0 }
+    fn start(interrupt: &Interrupt) -> Self {
+        let progress = Progress::start("exporting", None, Unit::Items);
+        Self { progress, interrupt: interrupt.clone(), entries: 0 }
     }
 
     fn step(&mut self) -> Result<()> {
         self.entries += 1;
+        // After each: an entry may have a GiB.
+        self.interrupt.check()?;
         if self.entries.is_multiple_of(ENTRIES_A_STEP) {
-            self.interrupt.check()?;
             self.progress.reach(self.entries);
         }
         Ok(())

@@ -16,8 +16,9 @@ use std::time::Instant;
 const EXAMPLES: &str = "\
 Examples:
   ogive db import ids rows.csv --key id --value name     columns by name or number
-  ogive db import ids keys.u64 --payload 64              SOSD keys, with values made from them
-  ogive db import ids more.csv --batch 1000 --json       tell after every batch how many rows are durable
+  ogive db import numbers keys.u64 --payload 64          SOSD keys, with values made from them
+  ogive db import ids more.csv --key id --value name --batch 1000 --json
+                                                         tell after every batch how many rows are durable
 
 The store is made if it is not there. Rows are inserted in the order of the file, in batches that are wholly there or not at all; a
 key that comes again overwrites. With --json each durable batch is told by a line {\"durable_rows\":N}: these rows, counted from the

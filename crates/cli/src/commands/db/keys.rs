@@ -49,10 +49,19 @@ impl Keys {
     }
 }
 
-/// What the keys of a keyspace are: as was asked for, else as they were imported, else bytes.
+/// What the keys of a keyspace are: as they were imported, else as was asked for, else bytes.
+///
+/// # Errors
+/// [`Failure::Refused`] where something else was asked for than is known of them: no key would be found.
 pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result<Keys> {
-    let known = if asked.is_none() { remembered(db, keyspace)? } else { None };
-    Ok(Keys(asked.or(known).unwrap_or(KeyType::Bytes)))
+    match (remembered(db, keyspace)?, asked) {
+        // Bytes are what every key is: who asks for them means the very ones that the store has.
+        (Some(known), Some(asked)) if known != asked && asked != KeyType::Bytes => Err(Failure::refused(
+            format!("the keys of the keyspace {:?} are {known}, not {asked}", keyspace.name()),
+            "leave out --keys; --keys bytes takes a key byte by byte, as \\xNN",
+        )),
+        (known, asked) => Ok(Keys(asked.or(known).unwrap_or(KeyType::Bytes))),
+    }
 }
 
 /// As [`of`], and remembers what was asked for.

@@ -15,6 +15,7 @@ mod relation;
 mod repair;
 mod scan;
 mod stats;
+mod stoppable;
 mod store;
 mod verify;
 

@@ -3,8 +3,10 @@
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
+use crate::key;
 use crate::output::Output;
 use ogive::lsm::Durability;
+use ogive::table::KeyType;
 use serde_json::json;
 use std::ffi::OsString;
 use std::fs::File;
@@ -44,6 +46,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     // Before the store is made: a file that is not there leaves no store behind.
     let file = arguments.file.as_deref().map(open).transpose()?;
+    // And neither does a key that is none of its type.
+    if !arguments.keyspace.store.folder.exists() {
+        key::from_argument(arguments.keyspace.asked_keys().unwrap_or(KeyType::Bytes), &arguments.key)?;
+    }
     let open = arguments.keyspace.create(Durability::Synced, arguments.keyspace.asked_keys())?;
     let key = open.keys.parse(&arguments.key)?;
     match (file, &arguments.value) {

@@ -10,14 +10,15 @@ use std::ffi::OsStr;
 use std::ops::Bound;
 use std::path::Path;
 
-/// The entries of a keyspace as they are now, between two keys where such are given, and what its keys are.
+/// The entries of a keyspace as they are now, between two keys where such are given, and what its keys are: as is known of them or `asked`
+/// for, else as the other side `wanted` them.
 ///
 /// # Errors
 /// [`Failure::Refused`] where there is no such store or keyspace; whatever the engine reports.
 pub(crate) fn relation(
     folder: &Path,
     keyspace: &str,
-    asked: Option<KeyType>,
+    (asked, wanted): (Option<KeyType>, Option<KeyType>),
     (from, to): (Option<&OsStr>, Option<&OsStr>),
     memory_bytes: u64,
 ) -> Result<(Source, KeyType)> {
@@ -31,10 +32,15 @@ pub(crate) fn relation(
         return Err(Failure::refused(message, format!("there are: {}", names.join(", "))));
     }
     let open = db.keyspace(keyspace)?;
-    let known = keys::of(&db, &open, None)?;
     // What was imported knows its keys; of other bytes the other side may know more.
-    let keys = if known.key_type() == KeyType::Bytes { keys::of(&db, &open, asked)? } else { known };
+    let known = keys::of(&db, &open, asked)?;
+    let keys = if known.key_type() == KeyType::Bytes { keys::of(&db, &open, asked.or(wanted))? } else { known };
     let (from, to) = (keys.parse_some(from)?, keys.parse_some(to)?);
     let bounds = (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded));
-    Ok((Source::snapshot::<Vec<u8>>(&db.snapshot(), &open, bounds), keys.key_type()))
+    // That the other side has numbers says nothing of each key here.
+    let source = match known.key_type() {
+        KeyType::Bytes | KeyType::Text => Source::snapshot::<Vec<u8>>(&db.snapshot(), &open, bounds),
+        numbers => Source::snapshot_of::<Vec<u8>>(&db.snapshot(), &open, numbers, bounds),
+    };
+    Ok((source, keys.key_type()))
 }

@@ -2,11 +2,13 @@
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
-use ogive::check::repair_store;
+use ogive::Error;
+use ogive::check::{Repaired, repair_store};
 use ogive::io::Storage;
 use serde_json::json;
 use std::sync::Arc;
@@ -30,18 +32,15 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     arguments.store.check_there()?;
-    let storage: Arc<dyn Storage> = Arc::new(arguments.store.options().storage(&arguments.store.folder));
-    let mut progress = Progress::start("repairing", None, Unit::Bytes);
-    let repaired = repair_store(&storage, &mut |done, total| {
-        progress.set_total(total);
-        progress.reach(done);
-    })?;
-    drop(progress);
+    let interrupt = Interrupt::watch();
+    let repaired = repair(&arguments.store.stoppable(&interrupt))?;
     if output.is_json() {
         output.json(&json!({
             "damaged_files": repaired.damaged_files,
+            "foreign_files": repaired.foreign_files,
             "saved_entries": repaired.saved_entries,
             "lost_entries": repaired.lost_entries,
+            "is_loss_known": repaired.is_loss_known,
             "manifest_rebuilt": repaired.manifest_rebuilt,
         }))?;
         return Ok(Outcome::Done);
@@ -54,21 +53,57 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     for file in &repaired.damaged_files {
         output.line(format_args!("{file}: damaged"))?;
     }
+    for file in &repaired.foreign_files {
+        output.line(format_args!(
+            "{file}: another store's or a copy's, as far as can be told; it was not used, and is {file}.foreign now"
+        ))?;
+    }
     output.line(format_args!(
-        "{shown}: sound again; of {} {} entries were saved, and {} are known to be lost",
-        counted(repaired.damaged_files.len() as u64, "damaged file"),
+        "{shown}: sound again; {} damaged, {} entries saved, {}",
+        counted(repaired.damaged_files.len() as u64, "file"),
         grouped(repaired.saved_entries),
-        grouped(repaired.lost_entries)
+        lost(&repaired)
     ))?;
+    output.flush()?;
+    notes(&repaired).into_iter().for_each(note);
+    Ok(Outcome::Done)
+}
+
+/// Repairs a store, and shows how far it is.
+pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<Repaired> {
+    let mut progress = Progress::start("repairing", None, Unit::Bytes);
+    let repaired = repair_store(storage, &mut |done, total| {
+        progress.set_total(total);
+        progress.reach(done);
+    });
+    repaired.map_err(|error| match error {
+        Error::Interrupted => Failure::from(error)
+            .but("the store holds what it held before; what was begun goes when you repair it again"),
+        error => error.into(),
+    })
+}
+
+/// How much is lost, as far as it is known.
+fn lost(repaired: &Repaired) -> String {
+    match (repaired.lost_entries, repaired.is_loss_known) {
+        (0, true) => "none lost".to_owned(),
+        (lost, true) => format!("{} lost", grouped(lost)),
+        (0, false) => "how many are lost is not known".to_owned(),
+        (lost, false) => format!("at least {} lost; how many more is not known", grouped(lost)),
+    }
+}
+
+/// What cannot be known, and why.
+fn notes(repaired: &Repaired) -> Vec<&'static str> {
+    let mut notes = Vec::new();
     if repaired.damaged_files.iter().any(|file| file.ends_with(".log")) {
-        output.flush()?;
-        note("a log was damaged: what it held behind its last sound group is lost, and how much that was is not known");
+        notes.push("not known: how many entries a damaged log held behind its last sound group; they are lost");
     }
     if repaired.manifest_rebuilt {
-        output.flush()?;
-        note(
-            "the manifest was lost: entries that had been removed may show again, and keyspaces but the default one have numbers for names",
+        notes.push("not known without the manifest: which tables and logs there were; what a missing one held is lost");
+        notes.push(
+            "entries that had been removed may show again, and keyspaces but the default one have numbers for names",
         );
     }
-    Ok(Outcome::Done)
+    notes
 }

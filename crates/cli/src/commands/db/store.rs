@@ -1,11 +1,15 @@
 //! What the commands on a store share: which folder and keyspace, and how they are opened.
 
 use super::keys::{self, Keys};
+use super::stoppable::Stoppable;
 use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
 use crate::size::ByteSize;
+use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
 use ogive::table::KeyType;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The store, and how it is opened.
 #[derive(Clone, Debug, clap::Args)]
@@ -68,6 +72,17 @@ impl StoreFolder {
     pub(super) fn write(&self) -> Result<Db> {
         self.check_there()?;
         Ok(Db::open(&self.folder, &self.options())?)
+    }
+
+    /// The folder, in which long work ends once somebody asks to stop.
+    pub(super) fn stoppable(&self, interrupt: &Interrupt) -> Arc<dyn Storage> {
+        Stoppable::new(self.options().storage(&self.folder), interrupt)
+    }
+
+    /// Opens the store for changes that may be stopped.
+    pub(super) fn write_stoppable(&self, interrupt: &Interrupt) -> Result<Db> {
+        self.check_there()?;
+        Ok(Db::open_in(self.stoppable(interrupt), &self.options())?)
     }
 
     /// Opens the store for changes, and makes it if it is not there.

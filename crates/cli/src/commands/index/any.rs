@@ -4,7 +4,7 @@ use ogive::index::{
     Index, IndexLayout, IndexOptions, KeyType, Kind, OpenOptions, Range, Raw, Statistics, VerifyReport, Visit, Word,
 };
 use ogive::io::Storage;
-use ogive::page::PageStatistics;
+use ogive::page::{LostLog, PageStatistics};
 use ogive::{Error, Result};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -60,6 +60,20 @@ impl AnyIndex {
             (Err(Error::WrongType { .. }), true) => Index::open_read_only(storage, name, options).map(Self::Long),
             (Err(Error::WrongType { .. }), false) => Index::open(storage, name, options).map(Self::Long),
             (short, _) => short.map(Self::Short),
+        }
+    }
+
+    /// As [`Index::without_log`].
+    pub(super) fn without_log(
+        storage: &Arc<dyn Storage>,
+        name: &str,
+        options: &OpenOptions,
+    ) -> Result<Option<(Self, LostLog)>> {
+        match Index::without_log(storage, name, options) {
+            Err(Error::WrongType { .. }) => {
+                Ok(Index::without_log(storage, name, options)?.map(|(index, lost)| (Self::Long(index), lost)))
+            }
+            short => Ok(short?.map(|(index, lost)| (Self::Short(index), lost))),
         }
     }
 

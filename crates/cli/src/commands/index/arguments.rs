@@ -1,6 +1,6 @@
 //! Which of the sub-commands of `ogive index`.
 
-use super::{create, delete, explain, get, load, put, scan, stats, verify};
+use super::{create, delete, explain, get, load, put, repair, scan, stats, verify};
 use crate::args::Outcome;
 use crate::failure::Result;
 use crate::output::Output;
@@ -37,6 +37,7 @@ enum Command {
     Scan(scan::Arguments),
     Stats(stats::Arguments),
     Verify(verify::Arguments),
+    Repair(repair::Arguments),
     Explain(explain::Arguments),
 }
 
@@ -51,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         Command::Scan(arguments) => scan::run(arguments, output),
         Command::Stats(arguments) => stats::run(arguments, output),
         Command::Verify(arguments) => verify::run(arguments, output),
+        Command::Repair(arguments) => repair::run(arguments, output),
         Command::Explain(arguments) => explain::run(arguments, output),
     }
 }

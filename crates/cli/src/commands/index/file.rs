@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::size::ByteSize;
 use ogive::index::OpenOptions;
 use ogive::io::{LocalStorage, Storage};
-use ogive::page::{Durability, PageOptions};
+use ogive::page::{Durability, LostLog, PageOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -118,6 +118,12 @@ impl IndexFile {
         let mut pages = self.paging.options();
         pages.durability = durability.durability();
         Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages }, false)?)
+    }
+
+    /// The index as its last checkpoint left it, where its log is lost.
+    pub(super) fn without_log(&self) -> Result<Option<(AnyIndex, LostLog)>> {
+        let (storage, name) = self.place()?;
+        Ok(AnyIndex::without_log(&storage, &name, &OpenOptions { pages: self.paging.options() })?)
     }
 
     fn place(&self) -> Result<(Arc<dyn Storage>, String)> {

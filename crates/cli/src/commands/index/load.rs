@@ -19,7 +19,8 @@ const EXAMPLES: &str = "\
 Examples:
   ogive index load ids.ogx keys.u64 --payload 8            SOSD keys, with payloads made from them
   ogive index load ids.ogx rows.csv --key id --value name  columns by name or number
-  ogive index load ids.ogx more.csv --batch 1000           commit after every 1,000 records
+  ogive index load ids.ogx more.csv --key id --value name --batch 1000
+                                                           commit after every 1,000 records
   ogive index load ids.ogx keys.u64 --sorted               insist on the fast way
 
 An empty index is filled in one go where the input is sorted: nothing of it is there until all of it is. Otherwise records are

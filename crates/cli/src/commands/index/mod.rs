@@ -10,6 +10,7 @@ mod get;
 mod load;
 mod put;
 mod relation;
+mod repair;
 mod scan;
 mod stats;
 mod text;

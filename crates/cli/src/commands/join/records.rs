@@ -31,6 +31,13 @@ pub(super) fn source(input: &InputOptions, key_type: KeyType) -> Result<Source> 
     }))
 }
 
+/// A file without records.
+pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> Source {
+    let value_bytes = input.value.is_none().then(|| input.payload.unwrap_or(0) as usize);
+    let shape = RecordShape { name: shown(&input.path), key_type, value_bytes, rows: 0, bytes: 0 };
+    Source::unsorted(shape, || Box::new(std::iter::empty()))
+}
+
 /// The records of an input as the engine takes them.
 struct Records {
     path: std::path::PathBuf,

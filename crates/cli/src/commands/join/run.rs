@@ -26,6 +26,10 @@ const PIECES_WAITING: usize = 4;
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
+    run_join(arguments, output).map_err(in_the_commands_memory)
+}
+
+fn run_join(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let to = arguments.to()?;
     let sides = arguments.sides();
@@ -33,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if memory_bytes < MEMORY_BYTES_MIN {
         return Err(Failure::usage(
             format!("a join needs at least {MEMORY_BYTES_MIN} bytes of memory"),
-            "raise --memory; 64MiB is enough for most joins",
+            "raise --memory to 64MiB, which is enough for most joins",
         ));
     }
     let direct = match arguments.io {
@@ -80,6 +84,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     };
     tell(&report, arguments, output)?;
     Ok(Outcome::Done)
+}
+
+/// Where the engine says how much its part of the memory must have, how much the whole must.
+fn in_the_commands_memory(failure: Failure) -> Failure {
+    match failure {
+        Failure::Engine(Error::JoinMemoryShort { what, needed_bytes, .. }) => {
+            let all = needed_bytes.saturating_mul(SIDE_SHARE).div_ceil(SIDE_SHARE - 2);
+            Failure::refused(what, format!("raise --memory to {all} or more"))
+        }
+        failure => failure,
+    }
 }
 
 /// Of a side for which there is too little memory, how much the whole join takes.

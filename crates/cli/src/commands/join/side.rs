@@ -5,7 +5,7 @@ use super::records;
 use crate::commands::query::{U64_VALUES, VALUE_TYPE};
 use crate::commands::{db, index};
 use crate::failure::{Failure, Result};
-use crate::input::{Format, InputOptions, open_to_see};
+use crate::input::{Format, InputError, InputOptions, open_to_see};
 use crate::interrupt::Interrupt;
 use crate::load::{Target, examine, load};
 use crate::scratch::Scratch;
@@ -164,13 +164,21 @@ impl SideOptions {
                 Ok(OpenSide::of(source, key_type))
             }
             Found::Store => {
-                let asked = self.input.key_type.or(wanted);
+                let asked = (self.input.key_type, wanted);
                 let bounds = (self.from.as_deref(), self.to.as_deref());
                 let path = &self.input.path;
                 let (source, key_type) = db::relation(path, &self.keyspace, asked, bounds, opening.memory_bytes)?;
                 Ok(OpenSide::of(source, key_type))
             }
-            Found::File => self.open_file(wanted, opening),
+            Found::File => match self.open_file(wanted, opening) {
+                // A relation without rows is one, too.
+                Err(Failure::Input(InputError::Empty { .. })) => {
+                    let typed = (self.input.format() == Format::Sosd).then_some(KeyType::U64);
+                    let key_type = self.input.key_type.or(typed).or(wanted).unwrap_or(KeyType::Text);
+                    Ok(OpenSide::of(records::empty(&self.input, key_type), key_type))
+                }
+                opened => opened,
+            },
         }
     }
 

@@ -1,0 +1,185 @@
+//! A store's folder, in which long work ends once somebody asked to stop: reads of tables and values fail from then on, and so do copies of
+//! files. Manifests and logs are read and written as before, so that the store closes in order.
+
+use crate::interrupt::Interrupt;
+use ogive::Result;
+use ogive::io::{
+    FileLock, LocalStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, UpdatableFile, WritableFile,
+};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A folder under watch.
+#[derive(Debug)]
+pub(super) struct Stoppable {
+    inner: LocalStorage,
+    interrupt: Interrupt,
+}
+
+impl Stoppable {
+    pub(super) fn new(inner: LocalStorage, interrupt: &Interrupt) -> Arc<dyn Storage> {
+        Arc::new(Self { inner, interrupt: interrupt.clone() })
+    }
+}
+
+/// Whether a file holds entries or values.
+fn is_data(name: &str) -> bool {
+    name.ends_with(".table") || name.ends_with(".values")
+}
+
+impl Storage for Stoppable {
+    fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
+        let inner = self.inner.open(name)?;
+        match is_data(name) {
+            true => Ok(Arc::new(StoppableReader { inner, interrupt: self.interrupt.clone() })),
+            false => Ok(inner),
+        }
+    }
+
+    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
+        self.inner.create(name)
+    }
+
+    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.inner.open_update(name)
+    }
+
+    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
+        self.inner.create_update(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<()> {
+        self.inner.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.inner.remove(name)
+    }
+
+    fn exists(&self, name: &str) -> Result<bool> {
+        self.inner.exists(name)
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.inner.list()
+    }
+
+    fn sync_directory(&self) -> Result<()> {
+        self.inner.sync_directory()
+    }
+
+    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
+        self.inner.lock(name)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.inner.path(name)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        self.inner.folder()
+    }
+
+    fn check_only_name(&self, name: &str) -> Result<()> {
+        self.inner.check_only_name(name)
+    }
+
+    fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
+        self.interrupt.engine_check()?;
+        self.inner.export(name, target, new_name)
+    }
+}
+
+#[derive(Debug)]
+struct StoppableReader {
+    inner: Arc<dyn ReadableFile>,
+    interrupt: Interrupt,
+}
+
+impl ReaderWrapper for StoppableReader {
+    fn inner(&self) -> &dyn ReadableFile {
+        &*self.inner
+    }
+
+    fn read(&self, request: ReadRequest<'_>) -> Result<()> {
+        self.interrupt.engine_check()?;
+        self.inner.read(request)
+    }
+
+    fn read_many(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
+        self.interrupt.engine_check()?;
+        self.inner.read_many(requests)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Failure;
+    use ogive::Error;
+    use ogive::lsm::{Db, DbOptions};
+
+    fn filled(folder: &Path) -> DbOptions {
+        let options = DbOptions { threads: 2, memtable_bytes: 16 << 10, table_bytes: 8 << 10, ..DbOptions::default() };
+        let db = Db::open(folder, &options).unwrap();
+        for round in 0..3_u32 {
+            for key in 0..2000_u32 {
+                db.insert(key.to_be_bytes(), round.to_be_bytes()).unwrap();
+            }
+            db.flush().unwrap();
+        }
+        db.close().unwrap();
+        options
+    }
+
+    fn entries(folder: &Path) -> usize {
+        let db = Db::open(folder, &DbOptions::default()).unwrap();
+        db.iter().map(|entry| entry.unwrap()).count()
+    }
+
+    #[test]
+    fn an_interrupted_compaction_says_what_stays_and_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = filled(folder.path());
+        let interrupt = Interrupt::watch();
+        let db = Db::open_in(Stoppable::new(options.storage(folder.path()), &interrupt), &options).unwrap();
+        interrupt.ask();
+        let failure = super::super::compact::compact(db).unwrap_err();
+        assert!(failure.to_string().contains("interrupted; what was merged until then stays merged"), "{failure}");
+        assert_eq!(entries(folder.path()), 2000);
+    }
+
+    #[test]
+    fn an_interrupted_checkpoint_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = filled(&folder.path().join("store"));
+        let interrupt = Interrupt::watch();
+        let storage = Stoppable::new(options.storage(&folder.path().join("store")), &interrupt);
+        let db = Db::open_in(storage, &options).unwrap();
+        interrupt.ask();
+        let outcome = db.checkpoint(folder.path().join("new/copy"));
+        assert!(matches!(outcome, Err(Error::Interrupted)), "{outcome:?}");
+        assert!(!folder.path().join("new").exists());
+    }
+
+    #[test]
+    fn an_interrupted_repair_leaves_the_store_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = filled(folder.path());
+        let names = LocalStorage::names(folder.path()).unwrap();
+        for manifest in names.iter().filter(|name| name.ends_with(".manifest")) {
+            LocalStorage::new(folder.path()).remove(manifest).unwrap();
+        }
+        let interrupt = Interrupt::watch();
+        interrupt.ask();
+        let storage = Stoppable::new(options.storage(folder.path()), &interrupt);
+        let failure = super::super::repair::repair(&storage).unwrap_err();
+        assert!(
+            matches!(failure, Failure::Partial { .. }) && failure.to_string().contains("repair it again"),
+            "{failure}"
+        );
+        let storage: Arc<dyn Storage> = Arc::new(options.storage(folder.path()));
+        super::super::repair::repair(&storage).unwrap();
+        assert_eq!(entries(folder.path()), 2000);
+    }
+}

@@ -1,0 +1,66 @@
+//! What the engine says, in the words of the command: who typed a command knows its options, and no methods or fields.
+
+use ogive::Error;
+
+/// What a program would do or set, and what is typed instead.
+const WORDS: [(&str, &str); 11] = [
+    ("sort the input, or use the sorting writer", "sort the input first"),
+    ("insert into it, or make a new one", "leave out --sorted, or make a new one"),
+    ("drop old snapshots, or raise the limit of", "let that end first; the limit of the log is"),
+    ("`JoinOptions::memory_bytes`", "--memory"),
+    ("`OpenOptions::budget_bytes`", "--memory"),
+    ("`DbOptions::memory_bytes`", "--memory"),
+    ("`DbOptions::open_files`", "--open-files"),
+    ("put that right, then call `resume`, or open the store again", "put that right, and run the command again"),
+    (
+        "check the path, or allow the store to be made",
+        "check the path; `ogive db put` and `ogive db import` make a store",
+    ),
+    ("read it as a stream with `value_reader`, or raise the budget", "print it with --raw, or raise --memory"),
+    ("remove its records with `remove_range(..)`", "remove its entries with `ogive db delete`"),
+];
+
+/// The message of an error of the engine, in the words of the command.
+pub(crate) fn of_command(error: &Error) -> String {
+    let mut message = error.to_string();
+    for (programs, commands) in WORDS {
+        if message.contains(programs) {
+            message = message.replace(programs, commands);
+        }
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The errors whose messages name what a program calls or sets.
+    fn errors() -> [Error; 8] {
+        let path = || "store".into();
+        [
+            Error::JoinMemoryShort { what: "a row is long".into(), needed_bytes: 2, given_bytes: 1 },
+            Error::MemoryShort { path: path(), needed_bytes: 2, given_bytes: 1, option: "`OpenOptions::budget_bytes`" },
+            Error::MemoryShort { path: path(), needed_bytes: 2, given_bytes: 1, option: "`DbOptions::memory_bytes`" },
+            Error::StoreReadOnly { path: path(), cause: "the disk is full".into() },
+            Error::NotAStore {
+                path: path(),
+                detail: "it holds no manifest; check the path, or allow the store to be made".into(),
+            },
+            Error::ValueTooLarge { path: path(), length: 2, limit: 1 },
+            Error::Unsorted { path: path(), record: 1 },
+            Error::NotEmpty { path: path() },
+        ]
+    }
+
+    #[test]
+    fn no_message_names_what_only_a_program_can_do() {
+        for error in errors() {
+            let message = of_command(&error);
+            let is_plain = ["Options::", "resume", "value_reader", "allow the store", "writer", "insert into"]
+                .iter()
+                .all(|word| !message.contains(word));
+            assert!(is_plain && message != error.to_string(), "{message}");
+        }
+    }
+}

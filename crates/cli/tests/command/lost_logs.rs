@@ -1,0 +1,89 @@
+//! An index whose log is lost has a way out that is taken knowingly: it keeps what its last checkpoint left. Method: the files of an index are
+//! copied while it is open, as a crash leaves them, and its log is lost, emptied or damaged.
+
+use super::run::Folder;
+use ogive::index::{Index, IndexOptions, OpenOptions};
+use ogive::io::{LocalStorage, Storage};
+use serde_json::json;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An index of 1,000 entries that a checkpoint has, and 500 that only its log has, as a crash leaves it; and the segments of its log.
+fn crashed(folder: &Folder) -> Vec<PathBuf> {
+    let elsewhere = Folder::new();
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(elsewhere.path("")));
+    let index = Index::<u64, u64>::create(&storage, "ids", &IndexOptions::default()).unwrap();
+    let put = |keys: std::ops::Range<u64>| {
+        let mut transaction = index.write().unwrap();
+        keys.for_each(|key| _ = transaction.insert(key, key).unwrap());
+        transaction.commit().unwrap();
+    };
+    put(0..1000);
+    index.checkpoint().unwrap();
+    put(1000..1200);
+    put(1200..1500);
+    let mut segments = Vec::new();
+    for name in elsewhere.names().iter().filter(|name| *name == "ids" || name.contains(".log-")) {
+        fs::copy(elsewhere.path(name), folder.path(name)).unwrap();
+        if name.contains(".log-") {
+            segments.push(folder.path(name));
+        }
+    }
+    assert!(!segments.is_empty());
+    drop(index);
+    let sound = Index::<u64, u64>::open_read_only(
+        &(Arc::new(LocalStorage::new(folder.path(""))) as Arc<dyn Storage>),
+        "ids",
+        &OpenOptions::default(),
+    );
+    assert_eq!(sound.unwrap().len().unwrap(), 1500);
+    segments
+}
+
+#[test]
+fn an_index_without_its_log_keeps_its_last_checkpoint_once_the_loss_is_accepted() {
+    let removed = |path: &PathBuf| fs::remove_file(path).unwrap();
+    let emptied = |path: &PathBuf| fs::write(path, "").unwrap();
+    let zeroed = |path: &PathBuf| fs::write(path, vec![0; fs::metadata(path).unwrap().len() as usize]).unwrap();
+    for lose in [&removed as &dyn Fn(&PathBuf), &emptied, &zeroed] {
+        let folder = Folder::new();
+        crashed(&folder).iter().for_each(lose);
+        let before = fs::read(folder.path("ids")).unwrap();
+        for command in [&["get", "ids", "7"][..], &["put", "ids", "7", "x"], &["scan", "ids"], &["stats", "ids"]] {
+            folder.run(&[&["index"], command].concat()).exits_with(1).complains_of("`ogive index repair`");
+        }
+        let said = folder.run(&["index", "repair", "ids"]).exits_with(1).complains_of("--accept-loss");
+        assert!(said.stdout.contains("kept: 1,000 entries") && said.stdout.contains("not known"), "{}", said.stdout);
+        let said = folder.run(&["index", "repair", "ids", "--json"]).exits_with(1).json();
+        assert_eq!((&said["repaired"], &said["entries"]), (&json!(false), &json!(1000)));
+        assert_eq!(fs::read(folder.path("ids")).unwrap(), before, "nothing was changed");
+        folder.run(&["index", "repair", "ids", "--accept-loss"]).exits_with(0);
+        folder.run(&["index", "verify", "ids"]).exits_with(0);
+        assert_eq!(folder.run(&["index", "scan", "ids"]).exits_with(0).stdout.lines().count(), 1000);
+        for key in ["1000", "1499", "5"] {
+            folder.run(&["index", "put", "ids", key, "x"]).exits_with(0);
+        }
+        folder.run(&["index", "verify", "ids"]).exits_with(0);
+        assert_eq!(folder.run(&["index", "scan", "ids"]).exits_with(0).stdout.lines().count(), 1002);
+    }
+}
+
+#[test]
+fn an_index_that_opens_is_not_touched_and_neither_is_one_whose_pages_are_damaged() {
+    let folder = Folder::new();
+    let segments = crashed(&folder);
+    let before = fs::read(folder.path("ids")).unwrap();
+    let said = folder.run(&["index", "repair", "ids", "--accept-loss", "--json"]).exits_with(0).json();
+    assert_eq!(said, json!({ "opens": true, "repaired": false }));
+    assert_eq!(fs::read(folder.path("ids")).unwrap(), before);
+    segments.iter().for_each(|path| fs::remove_file(path).unwrap());
+    let mut damaged = before.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(folder.path("ids"), &damaged).unwrap();
+    folder.run(&["index", "repair", "ids", "--accept-loss"]).exits_with(1).complains_of("nothing was changed");
+    assert_eq!(fs::read(folder.path("ids")).unwrap(), damaged);
+    folder.run(&["index", "repair", "missing"]).exits_with(1);
+    assert!(!folder.names().iter().any(|name| name.contains("missing")), "{:?}", folder.names());
+}

@@ -1,0 +1,109 @@
+//! What a join takes its sides for, and what it says where it cannot go on. Method: whole runs over small stores and files.
+
+use super::run::{Folder, Run, sosd, uneven_keys};
+use serde_json::json;
+
+fn join(folder: &Folder, arguments: &[&str]) -> Run {
+    folder.run(&[&["join"], arguments].concat())
+}
+
+#[test]
+fn keys_of_a_store_that_are_numbers_stay_numbers() {
+    let folder = Folder::new();
+    let keys = uneven_keys(300);
+    folder.write("keys.u64", sosd(&keys));
+    folder.write("some.u64", sosd(&keys[10..20]));
+    folder.build("some.u64", "some.ogive", &["--payload", "8"]);
+    folder.run(&["db", "import", "s", "keys.u64", "--payload", "8"]).exits_with(0);
+    let expected: Vec<String> = keys[10..20].iter().map(u64::to_string).collect();
+    for (name, sides, kind) in [
+        ("left.ogive", ["s", "some.ogive"], "inner"),
+        ("right.ogive", ["some.ogive", "s"], "inner"),
+        ("semi.ogive", ["s", "some.ogive"], "semi"),
+        ("file.ogive", ["s", "some.u64"], "left"),
+    ] {
+        join(&folder, &[sides[0], sides[1], "-o", name, "--kind", kind]).exits_with(0);
+        let told = folder.run(&["explain", name, "--json"]).exits_with(0).json();
+        assert_eq!(told["key_type"], json!("u64"), "{name}: {told}");
+        let first = folder.run(&["get", name, &expected[0]]);
+        assert!(first.exits_with(0).stdout.len() > 1, "{name}");
+    }
+    let shown = folder.run(&["scan", "left.ogive", "--json"]).exits_with(0).json_lines();
+    let found: Vec<String> = shown.iter().map(|row| row["key"].to_string()).collect();
+    assert_eq!(found, expected);
+    // A key that was put in as bytes is none of the numbers that somebody says are there.
+    folder.run(&["db", "put", "bytes", "five5", "1"]).exits_with(0);
+    folder.run(&["db", "put", "bytes", "eight888", "1"]).exits_with(0);
+    join(&folder, &["bytes", "some.ogive", "-o", "-", "--key-type", "u64"]).exits_with(1).complains_of("u64");
+    join(&folder, &["some.ogive", "bytes", "-o", "-"]).exits_with(0).prints("");
+}
+
+#[test]
+fn a_file_without_rows_is_an_empty_relation() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "key,value\na,1\nb,2\n");
+    folder.write("header.csv", "key,value\n");
+    folder.write("nothing.csv", "");
+    folder.write("nothing.txt", "");
+    folder.write("none.u64", sosd(&[]));
+    folder.write("keys.u64", sosd(&[1, 2]));
+    let columns = ["--left-value", "value", "--right-value", "value"];
+    for empty in ["header.csv", "nothing.csv"] {
+        for flags in [&[][..], &["--no-header"]] {
+            if empty == "header.csv" && !flags.is_empty() {
+                continue;
+            }
+            let numbered = ["--left-value", "2", "--right-value", "2"];
+            let columns = if flags.is_empty() { &columns } else { &numbered };
+            let run = |sides: [&str; 2], kind| {
+                join(&folder, &[&sides[..], &["-o", "-", "--kind", kind], columns, flags].concat()).exits_with(0)
+            };
+            assert_eq!(run(["rows.csv", empty], "inner").stdout, "");
+            let anti = run(["rows.csv", empty], "anti").stdout;
+            assert!(anti.starts_with("a\t1\nb\t2\n"), "{anti}");
+            assert_eq!(run([empty, "rows.csv"], "left").stdout, "");
+            assert_eq!(run([empty, empty], "left").stdout, "");
+        }
+    }
+    join(&folder, &["rows.csv", "nothing.txt", "-o", "-", "--kind", "semi"]).exits_with(0).prints("");
+    join(&folder, &["keys.u64", "none.u64", "-o", "-", "--kind", "anti"]).exits_with(0).prints("1\t\n2\t\n");
+    join(&folder, &["keys.u64", "nothing.csv", "-o", "-", "--kind", "anti"]).exits_with(0).prints("1\t\n2\t\n");
+    join(&folder, &["nothing.csv", "keys.u64", "-o", "out.ogive"]).exits_with(0);
+    folder.run(&["scan", "out.ogive"]).exits_with(0).prints("");
+}
+
+#[test]
+fn standard_output_by_its_name_is_refused_with_a_hint_that_is_true() {
+    let folder = Folder::new();
+    folder.write("rows.csv", "key,value\na,1\n");
+    folder.run(&["db", "put", "s", "a", "1"]).exits_with(0);
+    for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
+        let run = join(&folder, &["rows.csv", "rows.csv", "-o", name]).exits_with(1);
+        let run = run.complains_of("no plain file").complains_of("- for standard output");
+        assert!(run.stdout.is_empty() && !run.stderr.contains("remove it"), "{}", run.stderr);
+    }
+    let run = folder.run(&["build", "rows.csv", "-o", "/dev/stdout"]).exits_with(1).complains_of("no plain file");
+    assert!(run.stdout.is_empty());
+}
+
+#[test]
+fn a_join_without_memory_for_a_row_names_its_option_and_an_amount_that_helps() {
+    let folder = Folder::new();
+    let long = "x".repeat(1_500_000);
+    folder.write("long.csv", format!("key,value\na,{long}\nb,{long}\n"));
+    folder.write("short.csv", "key,value\na,1\n");
+    let arguments = ["long.csv", "short.csv", "-o", "out.ogive", "--left-value", "value", "--memory"];
+    let mut memory = "1MiB".to_owned();
+    // Each message leads to more; a few of them must do.
+    for _ in 0..6 {
+        let run = join(&folder, &[&arguments[..], &[&memory]].concat());
+        if run.stderr.is_empty() || !run.stderr.contains("error:") {
+            run.exits_with(0);
+            return;
+        }
+        assert!(!run.stderr.contains("Options::") && !run.stderr.contains('`'), "{}", run.stderr);
+        let hint = run.stderr.split("raise --memory to ").nth(1).unwrap_or_else(|| panic!("{}", run.stderr));
+        memory = hint.split([' ', '\n', ',']).next().unwrap().to_owned();
+    }
+    panic!("the amounts that were named did not help: {memory}");
+}

@@ -1,0 +1,180 @@
+//! What is done to stores that are damaged, full of small tables, or not made in the end, and what is said of it. Method: whole runs; files are
+//! removed, copied and damaged by hand.
+
+use super::run::{Folder, Run, sosd, uneven_keys};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn db(folder: &Folder, arguments: &[&str]) -> Run {
+    folder.run(&[&["db"], arguments].concat())
+}
+
+fn rows(range: std::ops::Range<u32>) -> String {
+    let rows = range.map(|i| format!("key{i:05},value of {i}\n"));
+    std::iter::once("key,value\n".to_owned()).chain(rows).collect()
+}
+
+/// The files of a folder with an ending, by name.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.to_str().unwrap().ends_with(ending));
+    found.sort();
+    found
+}
+
+fn lose_manifest(folder: &Path) {
+    files(folder, ".manifest").iter().for_each(|path| fs::remove_file(path).unwrap());
+}
+
+/// A store of 3,000 entries in tables.
+fn store() -> Folder {
+    let folder = Folder::new();
+    folder.write("rows.csv", rows(0..3000));
+    db(&folder, &["import", "s", "rows.csv", "--value", "value"]).exits_with(0);
+    db(&folder, &["compact", "s"]).exits_with(0);
+    folder
+}
+
+#[test]
+fn a_repair_says_what_is_lost_and_what_nobody_can_know() {
+    let folder = store();
+    let table = files(&folder.path("s"), ".table").pop().unwrap();
+    let mut bytes = fs::read(&table).unwrap();
+    bytes[1000] ^= 4;
+    fs::write(&table, bytes).unwrap();
+    let said = db(&folder, &["repair", "s"]).exits_with(0);
+    assert!(said.stdout.contains(" lost\n") && !said.stderr.contains("not known"), "{}{}", said.stdout, said.stderr);
+    lose_manifest(&folder.path("s"));
+    let said = db(&folder, &["repair", "s"]).exits_with(0).complains_of("not known without the manifest");
+    assert!(
+        said.stdout.contains("how many are lost is not known") && !said.stdout.contains("known to be lost"),
+        "{}",
+        said.stdout
+    );
+    lose_manifest(&folder.path("s"));
+    let said = db(&folder, &["repair", "s", "--json"]).exits_with(0).json();
+    assert_eq!((&said["is_loss_known"], &said["lost_entries"]), (&json!(false), &json!(0)), "{said}");
+    assert_eq!(db(&folder, &["repair", "s", "--json"]).exits_with(0).json()["is_loss_known"], json!(true));
+}
+
+#[test]
+fn a_repair_names_and_sets_aside_value_files_of_a_copy() {
+    let folder = Folder::new();
+    folder.write("long", "x".repeat(10_000));
+    let put = |store: &str, key: &str| _ = db(&folder, &["put", store, key, "--file", "long"]).exits_with(0);
+    put("s", "first");
+    db(&folder, &["compact", "s"]).exits_with(0);
+    fs::create_dir(folder.path("copy")).unwrap();
+    for path in files(&folder.path("s"), "") {
+        fs::copy(&path, folder.path("copy").join(path.file_name().unwrap())).unwrap();
+    }
+    for store in ["s", "copy"] {
+        put(store, "second");
+        db(&folder, &["compact", store]).exits_with(0);
+        folder.write("long", "y".repeat(10_000));
+    }
+    let stolen = files(&folder.path("copy"), ".values").pop().unwrap();
+    let name = stolen.file_name().unwrap().to_str().unwrap();
+    fs::copy(&stolen, folder.path("s").join(name)).unwrap();
+    lose_manifest(&folder.path("s"));
+    let said = db(&folder, &["repair", "s"]).exits_with(0);
+    assert!(said.stdout.contains(&format!("{name}: another store's or a copy's")), "{}", said.stdout);
+    assert!(folder.path("s").join(format!("{name}.foreign")).exists());
+    let shown = db(&folder, &["scan", "s"]).exits_with(0).stdout;
+    assert!(shown.contains("first\tx") && !shown.contains('y'), "{}", shown.len());
+    db(&folder, &["verify", "s"]).exits_with(0);
+}
+
+#[test]
+fn a_compaction_merges_many_small_tables_to_few() {
+    let folder = Folder::new();
+    let mut tables = Vec::new();
+    for i in 0..40 {
+        let name = format!("{i}.ogive");
+        folder.write("rows.csv", rows(i * 100..(i + 1) * 100));
+        folder.build("rows.csv", &name, &["--value", "value", "--key-type", "bytes"]);
+        tables.push(name);
+    }
+    for name in &tables {
+        db(&folder, &["ingest", "s", name]).exits_with(0);
+    }
+    let count = || -> (u64, u64) {
+        let stats: Value = db(&folder, &["stats", "s", "--json"]).exits_with(0).json();
+        let levels = stats["keyspaces"][0]["levels"].as_array().unwrap().clone();
+        let sum = |name: &str| levels.iter().map(|level| level[name].as_u64().unwrap()).sum();
+        (sum("tables"), sum("records"))
+    };
+    assert_eq!(count(), (40, 4000));
+    db(&folder, &["compact", "s"]).exits_with(0);
+    assert_eq!(count(), (1, 4000));
+    db(&folder, &["verify", "s"]).exits_with(0);
+}
+
+#[test]
+fn a_table_of_a_store_whose_manifest_is_lost_is_no_output() {
+    let folder = store();
+    lose_manifest(&folder.path("s"));
+    let table = files(&folder.path("s"), ".table").pop().unwrap();
+    let before = fs::read(&table).unwrap();
+    let name = format!("s/{}", table.file_name().unwrap().to_str().unwrap());
+    for output in [name.as_str(), "s/000900.table", "s/000900.values"] {
+        for force in [&[][..], &["--force"]] {
+            let run = folder.run(&[&["build", "rows.csv", "-o", output], force].concat()).exits_with(1);
+            run.complains_of("file of the store");
+        }
+    }
+    assert_eq!(fs::read(&table).unwrap(), before);
+    assert!(!folder.path("s/000900.table").exists());
+    // A table that somebody named like that is an output as any other.
+    folder.build("rows.csv", "000001.table", &[]);
+    folder.build("rows.csv", "000001.table", &["--value", "value"]);
+}
+
+#[test]
+fn what_fails_in_a_new_folder_leaves_nothing() {
+    let folder = Folder::new();
+    db(&folder, &["put", "new/deep", "k", "v", "--memory", "1000"]).exits_with_error();
+    db(&folder, &["put", "new/deep", "word", "v", "--keys", "u64"]).exits_with(2);
+    assert!(folder.names().is_empty(), "{:?}", folder.names());
+    fs::create_dir(folder.path("empty")).unwrap();
+    db(&folder, &["put", "empty", "k", "v", "--memory", "1000"]).exits_with_error();
+    assert!(files(&folder.path("empty"), "").is_empty());
+    db(&folder, &["put", "s", "k", "--file", "/dev/null"]).exits_with(0);
+}
+
+#[test]
+fn a_checkpoint_that_fails_leaves_nothing() {
+    let folder = store();
+    fs::create_dir(folder.path("taken")).unwrap();
+    folder.write("taken/notes.txt", "mine");
+    db(&folder, &["checkpoint", "s", "taken"]).exits_with(1).complains_of("notes.txt");
+    assert_eq!(files(&folder.path("taken"), "").len(), 1);
+    // No table can be linked to another file system where it is full; here a value file is missing instead.
+    let table = files(&folder.path("s"), ".table").pop().unwrap();
+    let stolen = folder.path("stolen");
+    let names = folder.names();
+    fs::rename(&table, &stolen).unwrap();
+    db(&folder, &["checkpoint", "s", "new/copy"]).exits_with_error();
+    fs::rename(&stolen, &table).unwrap();
+    assert_eq!(folder.names(), names);
+}
+
+#[test]
+fn a_key_of_another_type_than_the_keyspace_has_is_an_error_that_names_both() {
+    let folder = Folder::new();
+    folder.write("keys.u64", sosd(&uneven_keys(100)));
+    db(&folder, &["import", "s", "keys.u64"]).exits_with(0);
+    for arguments in [
+        &["get", "s", "1234", "--keys", "text"][..],
+        &["get", "s", "1234", "--keys", "i64"],
+        &["delete", "s", "1234", "--keys", "text"],
+        &["scan", "s", "--from", "1234", "--keys", "u128"],
+    ] {
+        let run = db(&folder, arguments).exits_with(1).complains_of("are u64, not ");
+        assert!(run.stderr.contains(arguments.last().unwrap()) && !run.stderr.contains("not found"), "{}", run.stderr);
+    }
+    // Bytes are what every key is.
+    db(&folder, &["get", "s", "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00", "--keys", "bytes"]).exits_with(0);
+    db(&folder, &["get", "s", "0", "--keys", "u64"]).exits_with(0);
+}

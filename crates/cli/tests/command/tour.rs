@@ -1,0 +1,34 @@
+//! The tour of the README runs as it is printed. Method: each line of it is given to a shell in an empty folder, with the built command in its path;
+//! measuring the device is cut short.
+
+use super::run::Folder;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const README: &str = include_str!("../../../../README.md");
+
+/// The lines of the tour that are typed.
+fn lines() -> Vec<&'static str> {
+    let tour = README.split("## A quick tour").nth(1).unwrap();
+    let block = tour.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
+    let lines: Vec<&str> = block.lines().filter(|line| !line.is_empty()).collect();
+    assert!(lines.len() > 15, "{lines:?}");
+    lines.into_iter().map(|line| line.strip_prefix("$ ").unwrap()).collect()
+}
+
+#[test]
+fn every_line_of_the_tour_runs_as_it_is_printed() {
+    let folder = Folder::new();
+    let programs = Path::new(env!("CARGO_BIN_EXE_ogive")).parent().unwrap();
+    let path = std::env::join_paths([programs.to_owned()].into_iter().chain(std::env::split_paths("/usr/bin:/bin")));
+    let path = path.unwrap();
+    for line in lines() {
+        let line = line.replace("ogive profile .", "ogive profile . --seconds 0.05 --file-size 32MiB");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &line]).current_dir(folder.path("")).env("PATH", &path).stdin(Stdio::null());
+        let output = shell.output().unwrap();
+        let (told, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{line}\n{told}\n{complaint}");
+        assert!(!complaint.contains("error:") && !complaint.contains("warning: nothing"), "{line}\n{complaint}");
+    }
+}
