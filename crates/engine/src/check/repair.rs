@@ -29,7 +29,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repaired {
-    /// The files that were damaged or missing; none where nothing had to be done.
+    /// The files that were damaged or missing; none where nothing had to be done. A lost manifest, whose number nobody knows, is
+    /// `*.manifest`.
     pub damaged_files: Vec<String>,
     /// Files of another store, or of a copy of this one that went on by itself. What they hold was not taken; they are still there,
     /// with `.foreign` behind their names.
@@ -46,6 +47,9 @@ pub struct Repaired {
     /// older value may stand for the newest.
     pub manifest_rebuilt: bool,
 }
+
+/// Stands for a manifest that is missing: nobody knows its number.
+const NO_MANIFEST: &str = "*.manifest";
 
 /// Makes a damaged store that nobody has open sound: it keeps all that checksums prove, and loses the rest. Damaged files are
 /// removed, so keep a copy of the folder. Where the newest entry of a key is lost, an older one may show.
@@ -90,7 +94,8 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
         }
         Ok(None) => Ok(nothing_done()),
         Err(error @ Error::Damaged { .. }) => {
-            let file = rebuild::file_of(&error);
+            let has_manifest = names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))));
+            let file = if has_manifest { rebuild::file_of(&error) } else { NO_MANIFEST.to_owned() };
             rebuild::rebuild(storage, names, (error, vec![file]), None)
         }
         Err(error) => Err(error),

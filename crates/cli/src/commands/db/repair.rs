@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         return Ok(Outcome::Done);
     }
     for file in &repaired.damaged_files {
-        output.line(format_args!("{file}: damaged"))?;
+        output.line(format_args!("{file}: damaged or missing"))?;
     }
     for file in &repaired.foreign_files {
         output.line(format_args!(
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         ))?;
     }
     output.line(format_args!(
-        "{shown}: sound again; {} damaged, {} entries saved, {}",
+        "{shown}: sound again; {} damaged or missing, {} entries saved, {}",
         counted(repaired.damaged_files.len() as u64, "file"),
         grouped(repaired.saved_entries),
         lost(&repaired)

@@ -5,6 +5,7 @@ use super::stoppable::Stoppable;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::size::ByteSize;
+use ogive::Error;
 use ogive::io::Storage;
 use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
 use ogive::table::KeyType;
@@ -82,7 +83,10 @@ impl StoreFolder {
     /// Opens the store for changes that may be stopped.
     pub(super) fn write_stoppable(&self, interrupt: &Interrupt) -> Result<Db> {
         self.check_there()?;
-        Ok(Db::open_in(self.stoppable(interrupt), &self.options())?)
+        Db::open_in(self.stoppable(interrupt), &self.options()).map_err(|error| match error {
+            Error::Interrupted => Failure::from(error).but("the store holds what it held before"),
+            error => error.into(),
+        })
     }
 
     /// Opens the store for changes, and makes it if it is not there.
