@@ -1,16 +1,17 @@
 //! Files of a store that are not what was written. Goal: whatever has become of them, a store answers rightly or says that they are
 //! damaged; it never answers wrongly. After a clean close nothing at all may be missing unnoticed; after a crash, a torn tail is no
-//! damage. Method: each kind of file of a small store, with flipped bits, cut, moved, mixed, old or gone.
+//! damage. Method: each kind of file of a small store, with flipped bits, cut, moved, mixed, old or gone. Each opening has other options, all of
+//! them drawn.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod db_support;
 
-use db_support::{History, Records, World, in_any_memory, matching, read_all, small};
+use db_support::{Draws, History, Records, World, in_any_memory, matching, read_all, small};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability};
-use ogive_testkit::Random;
+use ogive::lsm::{Db, DbOptions};
+use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -28,22 +29,35 @@ fn storage(files: &Files) -> Arc<dyn Storage> {
     Arc::new(memory)
 }
 
-fn options() -> DbOptions {
-    let mut options = small();
-    options.memtable_bytes = 4 << 10;
-    options
+/// Draws of options with which no run is without a log, mostly.
+fn draws(seed: u64) -> Draws {
+    Draws::new(seed, &DbOptions { memtable_bytes: 8 << 10, ..small() })
 }
 
-/// A store after random work: its files when it was not closed, its files when it was, and what it holds.
-fn made(seed: u64) -> (Files, Files, Answers) {
+fn repeat(seed: u64) -> Repeat {
+    Repeat::new(env!("CARGO_CRATE_NAME"), seed)
+}
+
+/// A store after random work.
+struct Made {
+    /// Its files when it was not closed, and when it was.
+    open: Files,
+    closed: Files,
+    answers: Answers,
+    /// Options of each opening of what has become of it.
+    draws: Draws,
+}
+
+fn made(seed: u64) -> Made {
     let memory = MemoryStorage::new();
     let dynamic: Arc<dyn Storage> = Arc::new(memory.clone());
     let (mut history, mut random) = (History::default(), Random::new(seed));
-    let mut world = World::open(&dynamic, &options(), &history).unwrap();
+    let mut draws = draws(seed);
+    let mut world = World::open(&dynamic, draws.others(seed), &history).unwrap();
     for _ in 0..60 {
         world.step(&mut history, &mut random).unwrap();
     }
-    // Something is in the log for sure, and something apart.
+    // Something is in the log for sure, and something apart, unless nothing is.
     for number in 0..5 {
         world.write(&mut history, &mut random).unwrap();
         world.db().insert([b'z', number], vec![number; 150]).unwrap();
@@ -51,13 +65,13 @@ fn made(seed: u64) -> (Files, Files, Answers) {
     let answers = read_all(world.db()).unwrap();
     let open = files(&memory);
     world.close(&mut history).unwrap();
-    in_any_memory(&memory, &options(), |db| assert_eq!(read_all(db).unwrap(), answers));
-    (open, files(&memory), answers)
+    in_any_memory(&memory, &draws.next(), |db| assert_eq!(read_all(db).unwrap(), answers));
+    Made { open, closed: files(&memory), answers, draws }
 }
 
 /// What a store says of itself: its answers, or why it has none.
-fn ask(files: &Files) -> Result<Answers, String> {
-    let db = Db::open_in(storage(files), &options()).map_err(|error| describe(&error))?;
+fn ask(files: &Files, draws: &mut Draws) -> Result<Answers, String> {
+    let db = Db::open_in(storage(files), &draws.next()).map_err(|error| describe(&error))?;
     read_all(&db)
 }
 
@@ -67,10 +81,10 @@ fn describe(error: &Error) -> String {
 }
 
 /// Answers rightly, or not at all; whether it was told.
-fn right_or_told(files: &Files, answers: &Answers, what: &str) -> bool {
-    match ask(files) {
+fn right_or_told(files: &Files, made: &mut Made, what: &str) -> bool {
+    match ask(files, &mut made.draws) {
         Ok(found) => {
-            assert!(found == *answers, "{what}: answered wrongly");
+            assert!(found == made.answers, "{what}: answered wrongly");
             false
         }
         Err(_) => true,
@@ -82,13 +96,14 @@ fn kind(name: &str) -> &str {
 }
 
 /// How much of each log counts: the store keeps the files of others, to be written anew, and what one of those held behind its end.
-fn log_ends(closed: &Files) -> BTreeMap<String, usize> {
+fn log_ends(made: &mut Made) -> BTreeMap<String, usize> {
+    let closed = made.closed.clone();
     let logs = closed.iter().filter(|(name, _)| kind(name) == "log");
     let end = |(name, content): (&String, &Vec<u8>)| {
-        let is_told = |length: usize| {
+        let mut is_told = |length: usize| {
             let mut cut = closed.clone();
             cut.get_mut(name).unwrap().truncate(length);
-            ask(&cut).is_err()
+            ask(&cut, &mut made.draws).is_err()
         };
         let (mut low, mut high) = (0, content.len());
         while low < high {
@@ -109,20 +124,22 @@ fn sample(length: usize, random: &mut Random) -> Vec<usize> {
 
 #[test]
 fn every_kind_of_file_is_there() {
-    let (open, closed, _) = made(1);
-    for files in [open, closed] {
-        for ending in ["table", "log", "values", "manifest"] {
-            assert!(files.keys().any(|name| kind(name) == ending), "no {ending} among {:?}", files.keys());
-        }
+    let all: Vec<Made> = (1..6).map(made).collect();
+    for ending in ["table", "log", "values", "manifest"] {
+        let has = |files: &Files| files.keys().any(|name| kind(name) == ending);
+        assert!(all.iter().any(|made| has(&made.open)), "no {ending} in an open store");
+        assert!(all.iter().any(|made| has(&made.closed)), "no {ending} in a closed store");
     }
 }
 
 #[test]
 fn a_flipped_bit_anywhere_is_told_or_does_no_harm() {
-    for seed in 1..3 {
-        let (_, closed, answers) = made(seed);
+    for seed in seeds(1..3) {
+        let _repeat = repeat(seed);
+        let mut made = made(seed);
+        let closed = made.closed.clone();
         let mut random = Random::new(seed);
-        let ends = log_ends(&closed);
+        let ends = log_ends(&mut made);
         let mut told: BTreeMap<String, (u32, u32)> = BTreeMap::new();
         for (name, content) in &closed {
             let length = ends.get(name).copied().unwrap_or(content.len());
@@ -132,7 +149,7 @@ fn a_flipped_bit_anywhere_is_told_or_does_no_harm() {
                 let count = told.entry(kind(name).to_owned()).or_default();
                 count.1 += 1;
                 let what = format!("seed {seed}: byte {at} of {name}");
-                count.0 += u32::from(right_or_told(&damaged, &answers, &what));
+                count.0 += u32::from(right_or_told(&damaged, &mut made, &what));
             }
         }
         for ending in ["log", "manifest"] {
@@ -144,21 +161,23 @@ fn a_flipped_bit_anywhere_is_told_or_does_no_harm() {
 
 #[test]
 fn a_file_that_was_cut_or_is_gone_is_told_or_does_no_harm() {
-    for seed in 1..4 {
-        let (_, closed, answers) = made(seed);
+    for seed in seeds(1..4) {
+        let _repeat = repeat(seed);
+        let mut made = made(seed);
+        let closed = made.closed.clone();
         let mut random = Random::new(seed);
-        let ends = log_ends(&closed);
+        let ends = log_ends(&mut made);
         for (name, content) in closed.iter().filter(|(name, _)| *name != "LOCK") {
             let end = ends.get(name).copied().unwrap_or(content.len());
             for length in sample(end, &mut random) {
                 let mut damaged = closed.clone();
                 damaged.get_mut(name).unwrap().truncate(length);
-                let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: {name} cut to {length}"));
+                let is_told = right_or_told(&damaged, &mut made, &format!("seed {seed}: {name} cut to {length}"));
                 assert!(is_told, "{name} cut to {length} bytes of {}", content.len());
             }
             let mut damaged = closed.clone();
             damaged.remove(name);
-            let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: {name} gone"));
+            let is_told = right_or_told(&damaged, &mut made, &format!("seed {seed}: {name} gone"));
             assert!(is_told || end == 0, "{name} is gone");
         }
     }
@@ -166,8 +185,10 @@ fn a_file_that_was_cut_or_is_gone_is_told_or_does_no_harm() {
 
 #[test]
 fn blocks_in_the_place_of_others_are_told_or_do_no_harm() {
-    for seed in 1..3 {
-        let (open, closed, answers) = made(seed);
+    for seed in seeds(1..3) {
+        let _repeat = repeat(seed);
+        let mut made = made(seed);
+        let (open, closed) = (made.open.clone(), made.closed.clone());
         let mut random = Random::new(seed);
         let names: Vec<&String> = closed.keys().filter(|name| *name != "LOCK").collect();
         for round in 0..1_500 {
@@ -182,33 +203,34 @@ fn blocks_in_the_place_of_others_are_told_or_do_no_harm() {
             let length = block.min(target.len() - at).min(source.len() - of);
             target[at..at + length].copy_from_slice(&source[of..of + length]);
             let what = format!("seed {seed}, round {round}: {length} bytes of {from} at {of} put at {at} of {to}");
-            right_or_told(&damaged, &answers, &what);
+            right_or_told(&damaged, &mut made, &what);
         }
     }
 }
 
 #[test]
 fn files_in_the_place_of_others_are_told() {
-    for seed in 1..6 {
-        let (_, mut closed, answers) = made(seed);
-        let ends = log_ends(&closed);
+    for seed in seeds(1..6) {
+        let _repeat = repeat(seed);
+        let (strange, mut made) = (made(seed + 100).closed, made(seed));
+        let ends = log_ends(&mut made);
+        let mut closed = made.closed.clone();
         closed.retain(|name, _| ends.get(name) != Some(&0));
         for (one, content) in &closed {
             for other in closed.keys().filter(|other| kind(other) == kind(one) && *other != one) {
                 let mut damaged = closed.clone();
                 damaged.insert(other.clone(), content.clone());
-                let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: {one} as {other}"));
+                let is_told = right_or_told(&damaged, &mut made, &format!("seed {seed}: {one} as {other}"));
                 assert!(is_told, "seed {seed}: {one} in the place of {other}");
             }
         }
         // And of another store.
-        let (_, strange, _) = made(seed + 100);
         for (name, content) in closed.iter().filter(|(name, _)| *name != "LOCK") {
             for (_, other) in strange.iter().filter(|(other, _)| kind(other) == kind(name)) {
                 let mut damaged = closed.clone();
                 damaged.insert(name.clone(), other.clone());
                 if content != other {
-                    let is_told = right_or_told(&damaged, &answers, &format!("seed {seed}: a strange {name}"));
+                    let is_told = right_or_told(&damaged, &mut made, &format!("seed {seed}: a strange {name}"));
                     assert!(is_told, "seed {seed}: a file of another store as {name}");
                 }
             }
@@ -219,14 +241,14 @@ fn files_in_the_place_of_others_are_told() {
 /// Pitfall: a torn tail taken for damage is a store that cannot be opened.
 #[test]
 fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
-    for seed in 0..3 {
+    for seed in seeds(0..3) {
+        let _repeat = repeat(seed);
         let memory = MemoryStorage::new();
         let dynamic: Arc<dyn Storage> = Arc::new(memory.clone());
-        let mut options = options();
-        options.memtable_bytes = 1 << 20;
-        options.durability = Durability::Buffered;
+        let like = DbOptions { memtable_bytes: 1 << 20, ..small() };
+        let mut draws = Draws::new(seed, &like);
         let (mut history, mut random) = (History::default(), Random::new(seed));
-        let world = World::open(&dynamic, &options, &history).unwrap();
+        let world = World::open(&dynamic, draws.others(seed), &history).unwrap();
         for _ in 0..30 {
             world.write(&mut history, &mut random).unwrap();
         }
@@ -240,7 +262,7 @@ fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
                 torn.get_mut(name).unwrap().truncate(length);
                 let what = format!("seed {seed}: {name} torn at {length} of {}", content.len());
                 // Some batches asked to be synced themselves: what they say was durable must be there.
-                match Db::open_in(storage(&torn), &options) {
+                match Db::open_in(storage(&torn), &draws.next()) {
                     Ok(db) => {
                         last = last.max(matching(&history, &db).unwrap_or_else(|error| panic!("{what}: {error}")).0)
                     }
@@ -255,19 +277,20 @@ fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
 
 #[test]
 fn what_no_store_has_written_is_refused_or_ignored() {
-    let (_, closed, answers) = made(1);
+    let mut made = made(1);
+    let (closed, answers) = (made.closed.clone(), made.answers.clone());
     let mut strange = closed.clone();
     strange.insert("notes.txt".into(), b"hello".to_vec());
     strange.insert("00001.table".into(), b"hello".to_vec());
     strange.insert("x.log".into(), vec![]);
-    assert_eq!(ask(&strange).unwrap(), answers);
+    assert_eq!(ask(&strange, &mut made.draws).unwrap(), answers);
     // Numbers that the store does not know: left from before, or of work that a crash cut short.
     for ending in ["table", "log", "values"] {
         let mut strange = closed.clone();
         strange.insert(format!("900000.{ending}"), b"hello".to_vec());
-        assert_eq!(ask(&strange).unwrap(), answers, "an orphan {ending}");
+        assert_eq!(ask(&strange, &mut made.draws).unwrap(), answers, "an orphan {ending}");
     }
     let mut alone = Files::new();
     alone.insert("000005.table".into(), b"hello".to_vec());
-    assert!(ask(&alone).is_err(), "files of a store without a manifest");
+    assert!(ask(&alone, &mut made.draws).is_err(), "files of a store without a manifest");
 }

@@ -2,7 +2,9 @@
 //!
 //! A [`SimulatedDisk`] that forgets, reorders and tears what was not synced, with [`enumerate_crashes`] to try every
 //! point at which the power can go; a [`FaultInjector`] that fails the k-th call; the [`ReferenceTable`] that says what
-//! a table must answer; the [`key_sets`] that have broken learned indexes; settings of [`fast_paths`]; the [`shapes`] of input that writers are held against; and [`PeakAlloc`], an allocator that counts.
+//! a table must answer; the [`key_sets`] that have broken learned indexes; settings of [`fast_paths`]; the [`shapes`] of input that writers are
+//! held against; the [`seeds`] of what is drawn, with the command that [repeats](Repeat) a failure; and [`PeakAlloc`], an allocator that
+//! counts.
 
 mod crash;
 mod disk;
@@ -12,6 +14,7 @@ mod image;
 pub mod key_sets;
 mod model;
 mod random;
+mod repeat;
 pub mod shapes;
 
 pub use crash::{CrashFailure, CrashOptions, CrashPoint, CrashReport, enumerate_crashes};
@@ -23,3 +26,4 @@ pub use model::{Record, ReferenceTable};
 /// `#[global_allocator] static ALLOCATOR: PeakAlloc = PeakAlloc;`, then `reset_peak_usage` and `peak_usage`.
 pub use peak_alloc::PeakAlloc;
 pub use random::Random;
+pub use repeat::{Repeat, named_seed, seeds};

@@ -3,6 +3,9 @@
 #![allow(dead_code, reason = "each test uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod draws;
+
+pub(crate) use draws::Draws;
 use ogive::io::{MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
 use ogive::table::{KeyType, TableWriter, WriteOptions};
@@ -42,10 +45,17 @@ pub(crate) const LEAST_MEMORY: u64 = 1 << 20;
 /// A copy of all files.
 pub(crate) fn copy_of(storage: &dyn Storage) -> Arc<MemoryStorage> {
     let copied = Arc::new(MemoryStorage::new());
-    for name in storage.list().unwrap() {
-        copied.put(&name, content(storage, &name)).unwrap();
-    }
+    copy(storage, &*copied);
     copied
+}
+
+/// Copies all files.
+pub(crate) fn copy(from: &dyn Storage, to: &dyn Storage) {
+    for name in from.list().unwrap() {
+        let mut file = to.create(&name).unwrap();
+        file.append(&content(from, &name)).unwrap();
+        file.sync().unwrap();
+    }
 }
 
 fn content(storage: &dyn Storage, name: &str) -> Vec<u8> {
@@ -135,6 +145,8 @@ fn value(random: &mut Random) -> Vec<u8> {
 pub(crate) struct World {
     pub(crate) db: Option<Db>,
     storage: Arc<dyn Storage>,
+    /// Those of each opening, and those of the last one.
+    draws: Draws,
     options: DbOptions,
     keyspaces: BTreeMap<usize, Keyspace>,
     snapshots: Vec<(ogive::lsm::Snapshot, Contents, Names)>,
@@ -142,13 +154,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Opens the store; the model says what is in it.
-    pub(crate) fn open(storage: &Arc<dyn Storage>, options: &DbOptions, history: &History) -> Result<Self> {
+    /// Opens the store, now and later with options that are drawn; the model says what is in it.
+    pub(crate) fn open(storage: &Arc<dyn Storage>, draws: Draws, history: &History) -> Result<Self> {
         let next_instance = history.names.iter().flat_map(|names| names.values()).max().unwrap() + 1;
         let mut world = Self {
             db: None,
             storage: Arc::clone(storage),
-            options: options.clone(),
+            draws,
+            options: DbOptions::default(),
             keyspaces: BTreeMap::new(),
             snapshots: Vec::new(),
             next_instance,
@@ -158,6 +171,7 @@ impl World {
     }
 
     fn reopen(&mut self, history: &History) -> Result<()> {
+        self.options = self.draws.next();
         let db = Db::open_in(Arc::clone(&self.storage), &self.options)?;
         for (name, &instance) in history.now().1 {
             self.keyspaces.insert(instance, db.keyspace(name)?);
@@ -349,11 +363,11 @@ impl World {
     }
 
     /// A copy is a store that holds the same.
-    fn checkpoint(&self, history: &mut History) -> Result<()> {
+    fn checkpoint(&mut self, history: &mut History) -> Result<()> {
         let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         self.db().checkpoint_in(&copy)?;
         history.all_durable();
-        let db = Db::open_in(copy, &self.options).unwrap();
+        let db = Db::open_in(copy, &self.draws.next()).unwrap();
         matching(history, &db).unwrap_or_else(|error| panic!("a checkpoint: {error}"));
         Ok(())
     }

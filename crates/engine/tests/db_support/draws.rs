@@ -1,0 +1,98 @@
+//! Options of a store as nobody would choose them: drawn anew for each opening.
+
+use ogive::block::Compression;
+use ogive::io::{LocalStorage, Storage};
+use ogive::lsm::{DbOptions, Durability, Learning, ModelReads};
+use ogive_testkit::Random;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Policies that look at no clock: what they read, and when, is the same in each run.
+const TIMELESS: [Learning; 4] = [Learning::Never, Learning::Offline, Learning::Inline, Learning::Coded];
+
+/// One of these.
+fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
+    choices[random.below(choices.len() as u64) as usize]
+}
+
+/// A size around another one: a quarter of it to four times as much.
+fn around(random: &mut Random, bytes: u64) -> u64 {
+    (bytes / 4).max(1) << random.below(5)
+}
+
+/// Draws options. Tells, when a test fails, those that it drew last.
+#[derive(Clone, Debug)]
+pub(crate) struct Draws {
+    random: Random,
+    like: DbOptions,
+    learning: &'static [Learning],
+    openings: u64,
+    last: Option<DbOptions>,
+}
+
+impl Draws {
+    /// Sizes lie around those of `like`, so that as much happens. There are no threads where `like` has none.
+    pub(crate) fn new(seed: u64, like: &DbOptions) -> Self {
+        // Work is drawn by the same seed, and must not go along with the options.
+        let random = Random::new(seed.wrapping_mul(1_000_003));
+        Self { random, like: like.clone(), learning: &Learning::ALL, openings: 0, last: None }
+    }
+
+    /// None whose calls to the storage depend on how long something took.
+    pub(crate) fn timeless(mut self) -> Self {
+        self.learning = &TIMELESS;
+        self
+    }
+
+    /// The same, for what is opened beside or after: other draws.
+    pub(crate) fn others(&self, salt: u64) -> Self {
+        let random = Random::new(self.random.clone().next_u64() ^ salt);
+        Self { random, like: self.like.clone(), learning: self.learning, openings: 0, last: None }
+    }
+
+    /// All options anew.
+    pub(crate) fn next(&mut self) -> DbOptions {
+        let (random, like) = (&mut self.random, &self.like);
+        let drawn = DbOptions {
+            memory_bytes: like.memory_bytes << random.below(4),
+            memtable_bytes: around(random, like.memtable_bytes),
+            table_bytes: around(random, like.table_bytes),
+            level_bytes: around(random, like.level_bytes),
+            level_factor: 2 + random.below(10) as u32,
+            block_bytes: 512 << random.below(6),
+            durability: any(random, &[Durability::Synced, Durability::Grouped, Durability::Buffered]),
+            group_bytes: around(random, like.group_bytes),
+            separation_threshold: any(random, &[0, 30, 100, 200, 1_000, u64::MAX]),
+            compression: any(random, &[Compression::None, Compression::Lz4]),
+            filter_bits_per_key: any(random, &[None, Some(1), Some(10), Some(20)]),
+            dead_share: any(random, &[0.05, 0.2, 0.6]),
+            learning: any(random, self.learning),
+            // Whoever writes would learn a level anew at each of its changes, for minutes: `lsm/learn` tests them.
+            level_models: like.level_models,
+            model_reads: any(random, &[ModelReads::Block, ModelReads::Window]),
+            model_error: 1 << random.below(7),
+            threads: if like.threads == 0 { 0 } else { random.below(4) as usize },
+            open_files: any(random, &[None, Some(8), Some(64)]),
+            ..like.clone()
+        };
+        (self.openings, self.last) = (self.openings + 1, Some(drawn.clone()));
+        drawn
+    }
+
+    /// The folder of a store, read through the page cache or past it, with as many files open as the options say.
+    pub(crate) fn storage(&mut self, folder: &Path, options: &DbOptions) -> Arc<dyn Storage> {
+        let storage = if self.random.one_in(2) { options.storage(folder) } else { LocalStorage::direct(folder) };
+        Arc::new(options.open_files.map_or(storage.clone(), |limit| storage.with_open_files(limit)))
+    }
+}
+
+impl Drop for Draws {
+    #[expect(clippy::disallowed_macros, reason = "a test says what it drew")]
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Some(last) = &self.last
+        {
+            eprintln!("opening {} was with {last:?}", self.openings);
+        }
+    }
+}
