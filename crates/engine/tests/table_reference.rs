@@ -1,6 +1,7 @@
 //! Goal: a table answers every question as a sorted vector does, whatever its keys, its layout and its index.
-//! Method: tables over nasty, clustered and repeated keys, with every design, block size and layout, are held against
-//! the reference of the test kit, for keys present, absent and at the edges.
+//! Method: tables over nasty, clustered and repeated keys, with every design, are held against the reference of the test kit, for keys
+//! present, absent and at the edges. All other options are drawn for each table: blocks, memory, compression, filter, layout, direct or
+//! cached reads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -10,20 +11,30 @@ use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::tune::DesignRequest;
-use ogive_testkit::{Random, Record, key_sets};
+use ogive_testkit::{Random, Record, Repeat, key_sets, named_seed};
 use std::sync::Arc;
-use table_support::{check, numbers, words};
+use table_support::{Drawn, check, numbers, value_bytes, value_width, words};
 
 fn write(records: &[Record], options: WriteOptions) -> Table {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
-    for (key, value) in records {
-        writer.append(key, value).unwrap();
-    }
-    let written = writer.finish().unwrap();
-    let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
-    assert_eq!(table.explain(), written);
-    table
+    records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
+    writer.finish().unwrap();
+    Table::open(storage, "t", &OpenOptions::default()).unwrap()
+}
+
+/// What draws the options of a test, and says how it is repeated.
+fn draws() -> (Random, Repeat) {
+    let seed = named_seed().unwrap_or(1);
+    (Random::new(seed), Repeat::new(env!("CARGO_CRATE_NAME"), seed))
+}
+
+/// A table of these records, with options that are drawn but for those of keys, values and the index, answers as they do.
+fn check_drawn(random: &mut Random, like: WriteOptions, records: &[Record], name: &str) {
+    let drawn = Drawn::new(random, like);
+    let name = format!("{name}, {}", drawn.describe());
+    let built = drawn.build(records);
+    check(&built.table, records, &name);
 }
 
 const DESIGNS: [&str; 11] = [
@@ -42,25 +53,25 @@ const DESIGNS: [&str; 11] = [
 
 #[test]
 fn every_design_answers_as_a_sorted_vector_on_nasty_keys() {
+    let (mut random, _repeat) = draws();
     for (name, keys) in key_sets::nasty(3000) {
-        for (i, design) in DESIGNS.iter().enumerate() {
-            let block_bytes = [512, 1024, 4096][i % 3];
-            let value_bytes = [0, 8, 5][i % 3];
+        for design in DESIGNS {
+            let bytes = value_bytes(&mut random);
             let options = WriteOptions {
                 key_type: KeyType::U64,
-                value_width: Some(value_bytes),
-                block_bytes: Some(block_bytes),
+                value_width: value_width(&mut random, bytes),
                 design: design.parse().unwrap(),
                 ..WriteOptions::default()
             };
-            let records = numbers(&keys, value_bytes as usize);
-            check(&write(&records, options), &records, &format!("{name}, {design}, {block_bytes}"));
+            let records = numbers(&keys, bytes as usize);
+            check_drawn(&mut random, options, &records, &format!("{name}, {design}"));
         }
     }
 }
 
 #[test]
 fn byte_strings_of_any_kind_are_found() {
+    let (mut draws, _repeat) = draws();
     let mut random = Random::new(3);
     let mut sets = vec![("words", words(6000, &mut random))];
     let mut distinct = words(6000, &mut random);
@@ -72,15 +83,11 @@ fn byte_strings_of_any_kind_are_found() {
     sets.push(("equal", vec![b"same".to_vec(); 3000]));
     sets.push(("few", vec![vec![], vec![0], vec![0, 0]]));
     for (name, keys) in sets {
-        for (design, block_bytes) in [("tuned", 512), ("coded", 4096), ("none", 2048)] {
-            let options = WriteOptions {
-                block_bytes: Some(block_bytes),
-                design: design.parse().unwrap(),
-                ..WriteOptions::default()
-            };
+        for design in ["tuned", "coded", "none"] {
+            let options = WriteOptions { design: design.parse().unwrap(), ..WriteOptions::default() };
             let records: Vec<Record> =
                 keys.iter().enumerate().map(|(i, key)| (key.clone(), vec![i as u8; i % 40])).collect();
-            check(&write(&records, options), &records, &format!("{name}, {design}, {block_bytes}"));
+            check_drawn(&mut draws, options, &records, &format!("{name}, {design}"));
         }
     }
 }
@@ -91,15 +98,13 @@ fn compressed_and_filtered_tables_and_long_values_answer_alike() {
     let keys = words(3000, &mut random);
     let value = |i: usize| vec![(i % 7) as u8; if i % 500 == 499 { 200_000 } else { i % 90 }];
     let records: Vec<Record> = keys.iter().enumerate().map(|(i, key)| (key.clone(), value(i))).collect();
+    let (mut draws, _repeat) = draws();
     for filter in [None, Some(10)] {
         for compression in [Compression::None, Compression::Lz4] {
-            let options = WriteOptions {
-                block_bytes: Some(1024),
-                filter_bits_per_key: filter,
-                compression,
-                ..WriteOptions::default()
-            };
-            check(&write(&records, options), &records, &format!("{compression:?}, filter {filter:?}"));
+            let mut drawn = Drawn::new(&mut draws, WriteOptions::default());
+            (drawn.written.filter_bits_per_key, drawn.written.compression) = (filter, compression);
+            let name = drawn.describe();
+            check(&drawn.build(&records).table, &records, &name);
         }
     }
 }
@@ -128,11 +133,11 @@ fn versions_of_a_key_are_found_by_suffix() {
 
 #[test]
 fn a_table_without_records_answers() {
+    let (mut random, _repeat) = draws();
     for key_type in [KeyType::U64, KeyType::Bytes, KeyType::U128] {
         for design in [DesignRequest::Tuned, DesignRequest::None] {
-            let table = write(&[], WriteOptions { key_type, design, ..WriteOptions::default() });
-            check(&table, &[], "empty");
-            assert!(table.is_empty());
+            let options = WriteOptions { key_type, design, ..WriteOptions::default() };
+            check_drawn(&mut random, options, &[], "empty");
         }
     }
 }
@@ -146,13 +151,32 @@ fn keys_of_sixteen_bytes_are_found() {
     wide.extend([0, u128::MAX]);
     wide.sort_unstable();
     let records: Vec<Record> = wide.iter().map(|key| (key.to_be_bytes().to_vec(), vec![1; 4])).collect();
-    for block_bytes in [512, 4096] {
+    let (mut draws, _repeat) = draws();
+    for design in ["tuned", "coded"] {
         let options = WriteOptions {
             key_type: KeyType::U128,
-            value_width: Some(4),
-            block_bytes: Some(block_bytes),
+            value_width: value_width(&mut draws, 4),
+            design: design.parse().unwrap(),
             ..WriteOptions::default()
         };
-        check(&write(&records, options), &records, "u128");
+        check_drawn(&mut draws, options, &records, &format!("u128, {design}"));
+    }
+}
+
+/// A layer over a single unit has a single unit, too: no pile of them meets a budget that is smaller.
+#[test]
+fn a_root_that_is_to_take_nothing_is_as_small_as_it_can_be() {
+    let keys = words(2000, &mut Random::new(9));
+    let records: Vec<Record> = keys.into_iter().map(|key| (key, vec![7; 20])).collect();
+    for design in ["tuned", "coded"] {
+        let options = WriteOptions {
+            design: design.parse().unwrap(),
+            block_bytes: Some(512),
+            resident_budget_bytes: Some(0),
+            ..WriteOptions::default()
+        };
+        let table = write(&records, options);
+        assert!(table.explain().layers.len() <= 3, "{design}: {:?}", table.explain().layers);
+        check(&table, &records, design);
     }
 }

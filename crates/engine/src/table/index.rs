@@ -165,8 +165,8 @@ fn pile_strings(bottom: StringLayer, options: &WriteOptions, location_bytes: u64
         }
         let unit_bytes = string_unit_bytes(top);
         let units = top.pack(unit_bytes - UNIT_TRAILER_BYTES);
-        // Where memory is short, even a single unit is read when it is needed.
-        if units.len() < 2 && !over_budget(top) {
+        // Where memory is short, even a single unit is read when it is needed; but a layer over one unit over one unit is as large.
+        if units.len() < 2 && (!over_budget(top) || top.children() < 2) {
             break;
         }
         let separators: Vec<Vec<u8>> = units.iter().map(|unit| top.start(unit.start).to_vec()).collect();

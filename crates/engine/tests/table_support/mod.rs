@@ -1,7 +1,10 @@
 //! Records, and the check that a table answers every question about them as a sorted vector does.
 
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of what all of them share")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part of what all of them share")]
 
+mod draws;
+
+pub use draws::{Drawn, value_bytes, value_width};
 use ogive::Error;
 use ogive::table::Table;
 use ogive_testkit::{Random, Record, ReferenceTable};

@@ -1,0 +1,114 @@
+//! How a table is written and opened, as nobody would choose it: drawn anew for each table.
+
+use ogive::Error;
+use ogive::block::compress::Compression;
+use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive_testkit::{Random, Record};
+use std::sync::Arc;
+use tempfile::{TempDir, tempdir};
+
+/// Where a table lies.
+#[derive(Clone, Copy, Debug)]
+enum Access {
+    Memory,
+    /// A folder, read through the page cache.
+    Cached,
+    /// A folder, read past it.
+    Direct,
+}
+
+fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
+    choices[random.below(choices.len() as u64) as usize]
+}
+
+/// All that is drawn of a table.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    pub written: WriteOptions,
+    opened: OpenOptions,
+    access: Access,
+    open_files: Option<usize>,
+}
+
+/// A table, and the folder that it lies in.
+pub struct Built {
+    pub table: Table,
+    _folder: Option<TempDir>,
+}
+
+impl Drawn {
+    /// Of the options given, those of keys, values and the index stay.
+    pub fn new(random: &mut Random, like: WriteOptions) -> Self {
+        let profile = Profile::named(any(random, &["nvme", "hdd", "s3"])).unwrap();
+        let written = WriteOptions {
+            block_bytes: any(random, &[None, Some(512), Some(1024), Some(4096), Some(1 << 16)]),
+            compression: any(random, &[Compression::None, Compression::None, Compression::Lz4]),
+            filter_bits_per_key: any(random, &[None, None, Some(1), Some(10), Some(20)]),
+            resident_budget_bytes: any(random, &[None, None, Some(0), Some(1 << 16)]),
+            expected_records: any(random, &[None, Some(1), Some(1 << 20)]),
+            profile: profile.clone(),
+            ..like
+        };
+        // Strings may be long, and what has no room in memory is refused.
+        let has_short_keys = written.key_type.width().is_some();
+        let budgets =
+            if has_short_keys { [0, 1 << 14, 1 << 18, 64 << 20] } else { [1 << 20, 2 << 20, 8 << 20, 64 << 20] };
+        let opened = OpenOptions { budget_bytes: any(random, &budgets), profile };
+        let access = any(random, &[Access::Memory, Access::Memory, Access::Cached, Access::Direct]);
+        Self { written, opened, access, open_files: any(random, &[None, Some(8)]) }
+    }
+
+    /// For messages: what is no list of keys.
+    pub fn describe(&self) -> String {
+        let WriteOptions { key_type, value_width, block_bytes, compression, filter_bits_per_key, .. } = &self.written;
+        let (resident, expected) = (self.written.resident_budget_bytes, self.written.expected_records);
+        format!(
+            "{key_type:?}, values {value_width:?}, blocks {block_bytes:?}, {compression:?}, filter {filter_bits_per_key:?}, root {resident:?}, \
+             expected {expected:?}, {:?}, {:?}, {:?} files",
+            self.opened, self.access, self.open_files
+        )
+    }
+
+    fn storage(&self) -> (Arc<dyn Storage>, Option<TempDir>) {
+        let direct = match self.access {
+            Access::Memory => return (Arc::new(MemoryStorage::new()), None),
+            Access::Cached => false,
+            Access::Direct => true,
+        };
+        let folder = tempdir().unwrap();
+        let storage = if direct { LocalStorage::direct(folder.path()) } else { LocalStorage::new(folder.path()) };
+        let storage = self.open_files.map_or(storage.clone(), |limit| storage.with_open_files(limit));
+        (Arc::new(storage), Some(folder))
+    }
+
+    /// Writes the records, and opens the table in the memory that was drawn, or in as much as it says that it takes.
+    pub fn build(self, records: &[Record]) -> Built {
+        let (storage, folder) = self.storage();
+        let mut writer = TableWriter::create(Arc::clone(&storage), "t", self.written).unwrap();
+        records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
+        let report = writer.finish().unwrap();
+        let mut options = self.opened;
+        let table = loop {
+            match Table::open(Arc::clone(&storage), "t", &options) {
+                Err(Error::MemoryShort { needed_bytes, given_bytes, .. }) => {
+                    assert!(needed_bytes > given_bytes, "{needed_bytes} are no more than {given_bytes}");
+                    options.budget_bytes = needed_bytes;
+                }
+                opened => break opened.unwrap(),
+            }
+        };
+        assert_eq!(table.explain(), report);
+        Built { table, _folder: folder }
+    }
+}
+
+/// Numeric keys get a width of their values, or none though all have one.
+pub fn value_width(random: &mut Random, bytes: u32) -> Option<u32> {
+    any(random, &[Some(bytes), None])
+}
+
+/// How long values are that have one width, in bytes.
+pub fn value_bytes(random: &mut Random) -> u32 {
+    any(random, &[0, 5, 8, 40])
+}
