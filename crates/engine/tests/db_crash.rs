@@ -15,6 +15,15 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+/// Of so many disks, on one the work goes on. No divisor of how many there are for each crash.
+const GOES_ON_ONE_IN: u64 = 17;
+
+/// Sizes with which work makes about as many calls, whatever is drawn: each is a crash.
+fn draws(seed: u64) -> Draws {
+    let like = DbOptions { memtable_bytes: 4 << 10, table_bytes: 4 << 10, level_bytes: 8 << 10, ..small() };
+    Draws::new(seed, &like).timeless()
+}
+
 fn storage(disk: &SimulatedDisk) -> Arc<dyn Storage> {
     Arc::new(disk.clone())
 }
@@ -74,21 +83,21 @@ fn enumerate(seeds: std::ops::Range<u64>, steps: u32, random_images: u32, nested
     let mut seen = HashSet::new();
     for seed in ogive_testkit::seeds(seeds) {
         let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let draws = Draws::new(seed, &small()).timeless();
+        let (draws, mut images) = (draws(seed), 0);
         let crash = CrashOptions { random_images, stride: 1, seed };
         let outcome = enumerate_crashes(
             crash,
             &SimulatedDisk::new(),
             |disk| work(disk, &draws, &History::default(), seed, steps),
             |history, disk, point: &CrashPoint| {
-                let print = fingerprint(disk);
-                if !seen.insert(print) {
+                images += 1;
+                if !seen.insert(fingerprint(disk)) {
                     return Ok(());
                 }
                 if nested.is_some_and(|one_in| point.call % one_in == seed % one_in) {
                     crash_in_recovery(history, disk, &draws, seed + point.call, &mut seen)?;
                 }
-                check(history, disk, draws.others(print), print.is_multiple_of(16))
+                check(history, disk, draws.others(images), images % GOES_ON_ONE_IN == 0)
             },
         );
         if let Err(failure) = outcome {
@@ -106,17 +115,17 @@ fn crash_in_recovery(
     seen: &mut HashSet<u64>,
 ) -> Result<(), String> {
     let crash = CrashOptions { random_images: 2, stride: 1, seed };
-    let options = draws.others(seed).next();
+    let (options, mut images) = (draws.others(seed).next(), seed);
     let outcome = enumerate_crashes(
         crash,
         disk,
         |disk| drop(Db::open_in(storage(disk), &options)),
         |(), disk, _| {
-            let print = fingerprint(disk);
-            if !seen.insert(print) {
+            images += 1;
+            if !seen.insert(fingerprint(disk)) {
                 return Ok(());
             }
-            recover(history, disk, &draws.others(print).next()).map(drop)
+            recover(history, disk, &draws.others(images).next()).map(drop)
         },
     );
     outcome.map(drop).map_err(|failure| format!("in recovery with {options:?}: {failure}"))
@@ -152,7 +161,7 @@ fn a_million_crashes_lose_nothing() {
 fn what_is_found_after_the_end_of_a_process_is_durable_after_a_flush() {
     for seed in ogive_testkit::seeds(0..60) {
         let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-        let mut draws = Draws::new(seed, &small()).timeless();
+        let mut draws = draws(seed);
         let disk = SimulatedDisk::new();
         let mut history = History::default();
         let mut random = Random::new(seed);

@@ -203,7 +203,7 @@ impl Core {
             shared.state.restore(undo);
             return Err(error);
         }
-        let is_long = manifest.is_long();
+        let is_spent = manifest.is_spent();
         self.numbers.note_reserved(shared.state.reserved);
         let live: u64 = shared.state.value_files.values().map(|file| file.live_bytes).sum();
         self.hidden_limit.store((live / HIDDEN_PART).max(HIDDEN_BYTES_MIN), Ordering::Relaxed);
@@ -213,8 +213,9 @@ impl Core {
         let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.moved.drain(..));
         let changed: BTreeSet<KeyspaceId> = changed.collect();
         self.publish(shared, changed);
-        if is_long {
-            // Edits that took longer to read than the state itself make way for it.
+        if is_spent {
+            // Edits that took longer to read than the state itself make way for it. So does a file that a failure has closed: the edit
+            // after this one must not fail for what has long ended.
             let renewed = self.renew_manifest(shared);
             // The change itself is durable: only the next one cannot be made.
             if let Err(error) = renewed {

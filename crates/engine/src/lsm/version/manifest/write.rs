@@ -22,6 +22,8 @@ pub(crate) struct Manifest {
     state_end: u64,
     /// Everything before this position is durable.
     synced: u64,
+    /// Whether it takes further edits.
+    takes_edits: bool,
 }
 
 impl Manifest {
@@ -39,15 +41,11 @@ impl Manifest {
     ) -> Result<Self> {
         let head = Head { version: VERSION, bond: state.bond(), number, closed: closed.is_some() };
         let bytes = first_bytes(head, state, closed)?;
-        let new_name = file_name(number, FileKind::NewManifest);
-        let mut file = storage.create(&new_name)?;
-        file.append(&bytes)?;
-        file.sync()?;
-        storage.rename(&new_name, &file_name(number, FileKind::Manifest))?;
+        let file = write_new(storage.as_ref(), number, &bytes)?;
         storage.sync_directory()?;
         remove_older(storage.as_ref(), number)?;
         let end = bytes.len() as u64;
-        Ok(Self { file, identity: head.identity(), state_end: end, synced: end })
+        Ok(Self { file, identity: head.identity(), state_end: end, synced: end, takes_edits: true })
     }
 
     /// Appends an edit, which counts once it is [synced](Self::sync).
@@ -68,14 +66,14 @@ impl Manifest {
         self.file.sync()?;
         self.synced = self.file.len();
         // From here on damage of the last edit is told from one that the power interrupted. Where this cannot be written the edits are
-        // durable all the same, and the file refuses the next ones.
-        drop(self.append_frame(FrameKind::Synced, &[]));
+        // durable all the same, but the file refuses the next ones.
+        self.takes_edits = self.append_frame(FrameKind::Synced, &[]).is_ok();
         Ok(())
     }
 
-    /// Whether the edits have become so long that a new manifest should take its place.
-    pub(crate) fn is_long(&self) -> bool {
-        self.file.len() - self.state_end > (self.state_end * EDITS_PER_STATE).max(EDITS_BYTES_MIN)
+    /// Whether a new manifest should take its place: it takes no edits any more, or they have become long.
+    pub(crate) fn is_spent(&self) -> bool {
+        !self.takes_edits || self.file.len() - self.state_end > (self.state_end * EDITS_PER_STATE).max(EDITS_BYTES_MIN)
     }
 
     fn append_frame(&mut self, kind: FrameKind, body: &[u8]) -> Result<()> {
@@ -83,6 +81,22 @@ impl Manifest {
         frame::encode(&mut bytes, self.identity, self.file.len(), kind, self.synced, body)?;
         self.file.append(&bytes)
     }
+}
+
+/// Writes a file of a manifest, durably, and gives it its name.
+fn write_new(storage: &dyn Storage, number: u64, bytes: &[u8]) -> Result<Box<dyn WritableFile>> {
+    let new_name = file_name(number, FileKind::NewManifest);
+    let write = || {
+        let mut file = storage.create(&new_name)?;
+        file.append(bytes)?;
+        file.sync()?;
+        storage.rename(&new_name, &file_name(number, FileKind::Manifest))?;
+        Ok(file)
+    };
+    write().inspect_err(|_| {
+        // Each attempt on a full disk would leave another one. What cannot be removed now is removed when the store is opened again.
+        _ = storage.remove(&new_name);
+    })
 }
 
 fn first_bytes(head: Head, state: &State, closed: Option<&ClosedLengths>) -> Result<Vec<u8>> {
