@@ -2,7 +2,7 @@
 //! against the plain reference; a fixed sample of seeds, and as many that were never drawn before. A failure prints the command that repeats it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-#![allow(clippy::disallowed_methods, reason = "a seed comes from the environment, and files lie in a folder")]
+#![allow(clippy::disallowed_methods, reason = "files lie in a folder")]
 
 mod join_support;
 
@@ -12,8 +12,7 @@ use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage, random_u64};
 use ogive::join::{JoinKind, JoinOptions, Method, Side, Source};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
-use ogive_testkit::Random;
-use std::panic::catch_unwind;
+use ogive_testkit::{Random, Repeat, seeds};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -138,17 +137,11 @@ fn join_drawn(seed: u64) -> bool {
 #[test]
 fn no_drawn_options_change_a_row() {
     let fresh = random_u64();
-    let seeds: Vec<u64> = match std::env::var("OGIVE_SEED") {
-        Ok(seed) => vec![seed.parse().expect("OGIVE_SEED is a number")],
-        Err(_) => (0..SEEDS).chain((0..SEEDS).map(|at| fresh.wrapping_add(at))).collect(),
-    };
+    let seeds = seeds((0..SEEDS).chain((0..SEEDS).map(|at| fresh.wrapping_add(at))));
     let mut done = 0;
     for &seed in &seeds {
-        match catch_unwind(|| join_drawn(seed)) {
-            Ok(could) => done += usize::from(could),
-            // What failed was printed already.
-            Err(_) => panic!("to repeat it: OGIVE_SEED={seed} cargo test -p ogive --test join_draws"),
-        }
+        let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
+        done += usize::from(join_drawn(seed));
     }
     assert!(done * 3 > seeds.len() || seeds.len() == 1, "only {done} of {} could be joined", seeds.len());
 }

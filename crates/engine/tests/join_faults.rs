@@ -14,8 +14,8 @@ use ogive::table::beside::RecordFile;
 use ogive::table::{OpenOptions, Table};
 use ogive::{Error, Result};
 use ogive_testkit::{Fault, FaultInjector, Operation, SimulatedDisk, Survival};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// The least that a join takes, so that it spills.
 const MEMORY_BYTES: u64 = 1 << 20;
@@ -69,15 +69,28 @@ fn run(storage: &Arc<dyn Storage>, method: Method, sorted: bool, stop: Option<Ar
     join(&source("left")?, &source("right")?, output, &options)
 }
 
-/// Whether the output is there, and then all of it.
+/// The records of the output: each key with both values, which have one width each.
+fn expected() -> &'static [Row] {
+    static EXPECTED: OnceLock<Vec<Row>> = OnceLock::new();
+    EXPECTED.get_or_init(|| {
+        let (left, right) = rows();
+        let joined = reference(JoinKind::Inner, &left, &right);
+        joined.into_iter().map(|(key, left, right)| (key, [left, right.unwrap()].concat())).collect()
+    })
+}
+
+/// Whether the output is there, and then all of it, record by record.
 fn is_whole(storage: &Arc<dyn Storage>) -> bool {
     if !storage.exists("joined").unwrap() {
         return false;
     }
     let table = Table::open(storage.clone(), "joined", &OpenOptions::default()).unwrap();
-    let (left, right) = rows();
-    assert_eq!(table.len(), reference(JoinKind::Inner, &left, &right).len() as u64);
+    assert_eq!(table.len(), expected().len() as u64);
     assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
+    // No key repeats, so there is one order.
+    let found = table.range::<&[u8]>(..).map(Result::unwrap);
+    let other = found.zip(expected()).find(|(found, expected)| found != *expected);
+    assert!(other.is_none(), "a row that is none: {other:?}");
     true
 }
 

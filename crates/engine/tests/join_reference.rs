@@ -1,6 +1,7 @@
 //! Goal: every method gives the rows that a plain reference gives, for every kind of join, sort of relation and type of key.
 //! Method: generated keys of both sides that have to do with each other in every way, repeats and the nasty sets of the testkit among them, in
-//! tables of small blocks, indexes, stores and files; rows are compared as multisets, and their order by the keys alone.
+//! tables of small blocks, indexes, stores and files; rows are compared as multisets, and their order by the keys alone. Memory, threads, layouts,
+//! direct or cached reads and the form of the output are drawn for each join.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a store needs a folder")]
@@ -8,8 +9,8 @@
 mod join_support;
 
 use join_support::{
-    DENSE, Row, Shape, check, collect, file, index, methods, numbered, options, pairs, reference, store, table, texts,
-    unsorted, wide,
+    DENSE, Draws, Row, Shape, check, collect, file, index, methods, numbered, options, pairs, reference, store, table,
+    texts, unsorted, wide,
 };
 use ogive::index::Kind;
 use ogive::join::{JoinKind, JoinOptions, Method, Side, Source};
@@ -21,31 +22,40 @@ const MEMORY_BYTES: u64 = 16 << 20;
 const SIZE: u64 = 1500;
 
 /// Both relations, each in every form that the method can take, must give what the reference gives.
-fn check_all(forms: &[(&str, Source, Source)], rows: (&[Row], &[Row]), what: &str, done: &mut BTreeMap<String, u64>) {
+fn check_all(
+    draws: &mut Draws,
+    forms: &[(&str, Source, Source)],
+    rows: (&[Row], &[Row]),
+    what: &str,
+    done: &mut BTreeMap<String, u64>,
+) {
     for (kind, _) in JoinKind::ALL {
         let expected = reference(kind, rows.0, rows.1);
         for (form, left, right) in forms {
             for method in methods() {
-                let ran =
-                    check(left, right, &options(kind, method, MEMORY_BYTES), &expected, &format!("{what}, {form}"));
+                let ran = draws.check((left, right), (kind, method), &expected, &format!("{what}, {form}"));
                 *done.entry(method.to_string()).or_default() += u64::from(ran);
             }
         }
     }
 }
 
+fn draws() -> Draws {
+    Draws::new(env!("CARGO_CRATE_NAME"))
+}
+
 #[test]
 fn every_method_joins_records_of_one_width() {
-    let mut done = BTreeMap::new();
+    let (mut draws, mut done) = (draws(), BTreeMap::new());
     for (what, left, right) in pairs(SIZE) {
         let (left, right) = (numbered(&left, 1), numbered(&right, 2));
         let forms = [
-            ("tables", table(&left, DENSE), table(&right, DENSE)),
+            ("tables", draws.table(&left, DENSE), draws.table(&right, DENSE)),
             ("unsorted", unsorted(&left, KeyType::U64, Some(8)), unsorted(&right, KeyType::U64, Some(8))),
             ("files", file(&left, false), file(&right, true)),
-            ("a table and a file", table(&left, DENSE), file(&right, false)),
+            ("a table and a file", draws.table(&left, DENSE), file(&right, false)),
         ];
-        check_all(&forms, (&left, &right), what, &mut done);
+        check_all(&mut draws, &forms, (&left, &right), what, &mut done);
     }
     let idle: Vec<_> = done.iter().filter(|(method, times)| **times == 0 && *method != "inlj:index").collect();
     assert!(idle.is_empty(), "{idle:?}");
@@ -55,21 +65,21 @@ fn every_method_joins_records_of_one_width() {
 fn every_method_joins_byte_strings_and_wide_numbers() {
     let text = Shape { key_type: KeyType::Text, value_width: None, ..DENSE };
     let long = Shape { key_type: KeyType::U128, value_width: Some(0), ..DENSE };
-    let mut done = BTreeMap::new();
+    let (mut draws, mut done) = (draws(), BTreeMap::new());
     for (what, left, right) in pairs(SIZE / 3) {
         let (rows, others) = (texts(&left, 1), texts(&right, 2));
         let (rows, others) = (sorted(rows), sorted(others));
         let forms = [
-            ("texts", table(&rows, text), table(&others, text)),
-            ("shuffled texts", unsorted(&rows, KeyType::Text, None), table(&others, text)),
+            ("texts", draws.table(&rows, text), draws.table(&others, text)),
+            ("shuffled texts", unsorted(&rows, KeyType::Text, None), draws.table(&others, text)),
         ];
-        check_all(&forms, (&rows, &others), what, &mut done);
+        check_all(&mut draws, &forms, (&rows, &others), what, &mut done);
         let (rows, others) = (wide(&left), wide(&right));
         let forms = [
-            ("wide", table(&rows, long), table(&others, long)),
-            ("shuffled wide", table(&rows, long), unsorted(&others, KeyType::U128, Some(0))),
+            ("wide", draws.table(&rows, long), draws.table(&others, long)),
+            ("shuffled wide", draws.table(&rows, long), unsorted(&others, KeyType::U128, Some(0))),
         ];
-        check_all(&forms, (&rows, &others), what, &mut done);
+        check_all(&mut draws, &forms, (&rows, &others), what, &mut done);
     }
 }
 
@@ -80,22 +90,22 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
 
 #[test]
 fn indexes_and_stores_are_joined_as_they_are() {
-    let mut done = BTreeMap::new();
+    let (mut draws, mut done) = (draws(), BTreeMap::new());
     for (what, left, right) in pairs(SIZE / 2) {
         let (left_rows, right_rows) = (numbered(&left, 1), numbered(&right, 2));
         let is_distinct = |keys: &[u64]| keys.is_sorted_by(|a, b| a < b);
         let mut forms = Vec::new();
         for kind in [Kind::Ogive, Kind::Aulid, Kind::Btree] {
-            forms.push(("an index", table(&left_rows, DENSE), index(&right_rows, kind, true)));
+            forms.push(("an index", draws.table(&left_rows, DENSE), index(&right_rows, kind, true)));
         }
         forms.push(("two indexes", index(&left_rows, Kind::Btree, true), index(&right_rows, Kind::Ogive, true)));
         if is_distinct(&right) {
-            forms.push(("alex", table(&left_rows, DENSE), index(&right_rows, Kind::Alex, false)));
+            forms.push(("alex", draws.table(&left_rows, DENSE), index(&right_rows, Kind::Alex, false)));
             let folder = tempfile::tempdir().unwrap();
-            forms.push(("a store", table(&left_rows, DENSE), store(folder.path(), &right_rows)));
-            check_all(&forms, (&left_rows, &right_rows), what, &mut done);
+            forms.push(("a store", draws.table(&left_rows, DENSE), store(folder.path(), &right_rows)));
+            check_all(&mut draws, &forms, (&left_rows, &right_rows), what, &mut done);
         } else {
-            check_all(&forms, (&left_rows, &right_rows), what, &mut done);
+            check_all(&mut draws, &forms, (&left_rows, &right_rows), what, &mut done);
         }
     }
     assert!(done["inlj:index"] > 0, "{done:?}");
@@ -104,8 +114,8 @@ fn indexes_and_stores_are_joined_as_they_are() {
 #[test]
 fn key_sets_that_have_broken_learned_indexes_are_joined_with_parts_of_themselves() {
     let designs = ["coded", "pgm:64", "btree", "layers=1,builder=gband,lambda=1024", "none"];
-    let mut done = BTreeMap::new();
-    for (at, (name, keys)) in nasty(1200).into_iter().enumerate() {
+    let (mut draws, mut done) = (draws(), BTreeMap::new());
+    for (name, keys) in nasty(1200) {
         let some: Vec<u64> = keys
             .iter()
             .copied()
@@ -115,7 +125,7 @@ fn key_sets_that_have_broken_learned_indexes_are_joined_with_parts_of_themselves
             .collect();
         let near: Vec<u64> = some.iter().map(|key| key.saturating_add(1)).collect();
         let all = numbered(&keys, 1);
-        let shape = Shape { design: designs[at % designs.len()], ..DENSE };
+        let shape = Shape { design: draws.any(&designs), ..DENSE };
         for (which, part) in [("a part", some), ("neighbours", near)] {
             let part = numbered(&part, 2);
             // A key that hundreds of rows have on both sides gives many rows: those are joined elsewhere.
@@ -123,10 +133,10 @@ fn key_sets_that_have_broken_learned_indexes_are_joined_with_parts_of_themselves
                 continue;
             }
             let forms = [
-                ("sorted", table(&part, shape), table(&all, shape)),
+                ("sorted", draws.table(&part, shape), draws.table(&all, shape)),
                 ("unsorted", unsorted(&part, KeyType::U64, Some(8)), unsorted(&all, KeyType::U64, Some(8))),
             ];
-            check_all(&forms, (&part, &all), &format!("{name}, {which}"), &mut done);
+            check_all(&mut draws, &forms, (&part, &all), &format!("{name}, {which}"), &mut done);
         }
     }
 }

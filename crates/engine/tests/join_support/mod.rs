@@ -1,7 +1,10 @@
 //! Rows, relations of every sort that hold them, and the plain reference that says what a join of them gives.
 
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of what all of them share")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part of what all of them share")]
 
+mod draws;
+
+pub use draws::Draws;
 use ogive::index::{Index, IndexOptions, Kind};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, RecordShape, Source, join};

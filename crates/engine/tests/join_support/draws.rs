@@ -1,0 +1,204 @@
+//! Options of a join as nobody would choose them: drawn anew for each join, with where its relations, spill files and rows lie.
+
+use super::{Joined, Row, Shape, check, collect, options};
+use ogive::Error;
+use ogive::block::compress::Compression;
+use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
+use ogive::join::{JoinKind, JoinOptions, Method, Output, Side, Source, join};
+use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
+use ogive_testkit::{Random, Repeat, named_seed};
+use std::sync::Arc;
+use tempfile::{TempDir, tempdir};
+
+/// Where the rows go.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Caller,
+    Lines,
+    Table,
+}
+
+/// Draws, and the folders that it has made.
+pub struct Draws {
+    random: Random,
+    folders: Vec<TempDir>,
+    _repeat: Repeat,
+}
+
+impl Draws {
+    /// For a test of the binary of this name.
+    pub fn new(binary: &str) -> Self {
+        let seed = named_seed().unwrap_or(1);
+        Self { random: Random::new(seed), folders: Vec::new(), _repeat: Repeat::new(binary, seed) }
+    }
+
+    pub fn any<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.random.below(choices.len() as u64) as usize]
+    }
+
+    /// Memory; one in `rarity` times a folder, read through the page cache or past it.
+    fn storage(&mut self, rarity: u64) -> Arc<dyn Storage> {
+        if !self.random.one_in(rarity) {
+            return Arc::new(MemoryStorage::new());
+        }
+        let folder = tempdir().unwrap();
+        let direct = self.random.one_in(2);
+        let storage = if direct { LocalStorage::direct(folder.path()) } else { LocalStorage::new(folder.path()) };
+        let storage = if self.random.one_in(2) { storage.with_open_files(8) } else { storage };
+        self.folders.push(folder);
+        Arc::new(storage)
+    }
+
+    fn profile(&mut self) -> Profile {
+        Profile::named(self.any(&["nvme", "hdd", "s3"])).unwrap()
+    }
+
+    /// A table of sorted rows; of the shape, keys, values and the index stay.
+    pub fn table(&mut self, rows: &[Row], shape: Shape) -> Source {
+        let storage = self.storage(3);
+        let written = WriteOptions {
+            key_type: shape.key_type,
+            value_width: shape.value_width,
+            block_bytes: self.any(&[None, Some(512), Some(1024), Some(4096)]),
+            design: shape.design.parse().unwrap(),
+            compression: self.any(&[Compression::None, Compression::Lz4]),
+            filter_bits_per_key: self.any(&[None, Some(10)]),
+            profile: self.profile(),
+            ..WriteOptions::default()
+        };
+        let mut writer = TableWriter::create(storage.clone(), "t", written).unwrap();
+        rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
+        writer.finish().unwrap();
+        let budget_bytes = self.any(&[1 << 18, 1 << 20, 64 << 20]);
+        Source::table(&Table::open(storage, "t", &OpenOptions { budget_bytes, profile: self.profile() }).unwrap())
+    }
+
+    /// All options but the kind and the method.
+    fn options(&mut self, kind: JoinKind, method: Method) -> JoinOptions {
+        JoinOptions {
+            inner: self.any(&[None, None, Some(Side::Left), Some(Side::Right)]),
+            threads: self.any(&[1, 1, 1, 2, 4]),
+            any_order: self.random.one_in(4),
+            leaf_iterator: self.any(&[None, None, Some(true), Some(false)]),
+            forward_window: self.any(&[None, None, Some(true), Some(false)]),
+            profile: self.profile(),
+            spill: Some((self.storage(20), "spilled".into())),
+            ..options(kind, method, self.any(&[2 << 20, 8 << 20, 16 << 20, 64 << 20]))
+        }
+    }
+
+    /// Joins with options that are drawn, and holds the rows against the reference. Returns whether the method could join these at all.
+    #[track_caller]
+    pub fn check(
+        &mut self,
+        sides: (&Source, &Source),
+        (kind, method): (JoinKind, Method),
+        expected: &[Joined],
+        what: &str,
+    ) -> bool {
+        let mut options = self.options(kind, method);
+        // Little memory may be too little, and a join that says so must do with more.
+        if let Err(Error::InvalidArgument(reason)) = collect(sides.0, sides.1, &options)
+            && reason.contains("raise")
+        {
+            options.memory_bytes = 256 << 20;
+        }
+        let form = self.any(&[Form::Caller, Form::Caller, Form::Lines, Form::Table]);
+        if !matches!(form, Form::Caller) {
+            // Their buffers come on top.
+            options.memory_bytes = options.memory_bytes.max(16 << 20);
+        }
+        let what = format!("{what}, {form:?}, {options:?}");
+        let storage = self.storage(20);
+        match form {
+            Form::Lines => check_lines(sides, &storage, &options, expected, &what),
+            // Rows without partner are filled up to a width that is not known here: `join_rows` takes those apart.
+            Form::Table if kind != JoinKind::Left => check_table(sides, &storage, &options, expected, &what),
+            _ => check(sides.0, sides.1, &options, expected, &what),
+        }
+    }
+}
+
+/// Whether the join was done; not if the method cannot join these.
+fn is_done(outcome: ogive::Result<ogive::join::JoinReport>, rows: usize, what: &str) -> bool {
+    match outcome {
+        Ok(report) => {
+            assert_eq!(report.rows, rows as u64, "{what}");
+            true
+        }
+        Err(Error::InvalidArgument(reason))
+            if reason.contains("cannot join these") || reason.contains("no way to be") =>
+        {
+            false
+        }
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn line(key: &[u8], left: &[u8], right: Option<&[u8]>) -> String {
+    format!("{},{},{}\n", hex(key), hex(left), right.map_or_else(|| "none".to_owned(), hex))
+}
+
+fn check_lines(
+    sides: (&Source, &Source),
+    storage: &Arc<dyn Storage>,
+    options: &JoinOptions,
+    expected: &[Joined],
+    what: &str,
+) -> bool {
+    let output = Output::lines(storage.clone(), "joined", true, |key, left, right, to: &mut Vec<u8>| {
+        to.extend_from_slice(line(key, left, right).as_bytes());
+    });
+    if !is_done(join(sides.0, sides.1, output, options), expected.len(), what) {
+        return false;
+    }
+    let file = storage.open("joined").unwrap();
+    let mut bytes = vec![0; file.len() as usize];
+    file.read(ReadRequest { offset: 0, buffer: &mut bytes, purpose: Purpose::Walk }).unwrap();
+    let mut found: Vec<&str> = std::str::from_utf8(&bytes).unwrap().split_inclusive('\n').collect();
+    let mut wanted: Vec<String> = expected.iter().map(|(key, left, right)| line(key, left, right.as_deref())).collect();
+    found.sort_unstable();
+    wanted.sort_unstable();
+    assert!(found.iter().eq(wanted.iter()), "{what}: {} lines, {} expected", found.len(), wanted.len());
+    true
+}
+
+/// The value of a row in a table: both values, behind the length of the left one where not all have one width.
+fn value_of((_, left, right): &Joined, has_length: bool) -> Vec<u8> {
+    let mut value = Vec::new();
+    let mut length = left.len();
+    while has_length {
+        value.push((length & 0x7f) as u8 | if length > 0x7f { 0x80 } else { 0 });
+        length >>= 7;
+        if length == 0 {
+            break;
+        }
+    }
+    [&value[..], left, right.as_deref().unwrap_or_default()].concat()
+}
+
+fn check_table(
+    sides: (&Source, &Source),
+    storage: &Arc<dyn Storage>,
+    options: &JoinOptions,
+    expected: &[Joined],
+    what: &str,
+) -> bool {
+    let output = Output::table(storage.clone(), "joined", Output::options());
+    if !is_done(join(sides.0, sides.1, output, options), expected.len(), what) {
+        return false;
+    }
+    let table = Table::open(storage.clone(), "joined", &OpenOptions::default()).unwrap();
+    let mut found: Vec<Row> = table.range::<&[u8]>(..).map(Result::unwrap).collect();
+    assert!(found.is_sorted_by(|one, other| one.0 <= other.0), "{what}: not in key order");
+    let mut wanted: Vec<Row> =
+        expected.iter().map(|row| (row.0.clone(), value_of(row, table.value_width().is_none()))).collect();
+    found.sort();
+    wanted.sort();
+    assert!(found == wanted, "{what}: {} records, {} expected", found.len(), wanted.len());
+    true
+}
