@@ -1,5 +1,6 @@
 //! A soak: writers, readers, snapshots, flushes, compactions and collections side by side for as long as asked; memory, file handles and disk must
-//! stay flat, every answer must be right, and in the end every byte must verify.
+//! stay flat, every answer must be right, and in the end every byte must verify. The store is closed and opened again all along, each time with
+//! other options, drawn by a seed that each record tells.
 
 use std::fs::read_dir;
 use std::path::Path;
@@ -9,13 +10,14 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use ogive::block::Compression;
 use ogive::check::verify_store;
 use ogive::io::{LocalStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace};
+use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning, ModelReads};
 
 use super::super::{Context, Experiment, Output};
 use crate::output::Record;
-use crate::random::Random;
+use crate::random::{Random, mix};
 
 pub(in crate::experiments) const SOAK: Experiment = Experiment {
     name: "store/soak",
@@ -29,8 +31,10 @@ const WRITERS: u64 = 2;
 const READERS: u64 = 2;
 /// Keys of each writer: few enough to be overwritten many times.
 const KEYS: u64 = 20_000;
-/// Lines of figures.
-const REPORTS: u64 = 12;
+/// The store is opened so many times.
+const OPENINGS: u64 = 12;
+/// Lines of figures of each opening.
+const REPORTS: u32 = 2;
 /// One value in so many is long enough to be separated.
 const LONG_VALUES: u64 = 8;
 
@@ -50,21 +54,81 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     let parent = context.device.clone().unwrap_or_else(std::env::temp_dir);
     let folder =
         tempfile::tempdir_in(&parent).with_context(|| format!("no folder can be made in {}", parent.display()))?;
-    let options = DbOptions {
-        memory_bytes: 32 << 20,
-        memtable_bytes: 2 << 20,
-        table_bytes: 1 << 20,
-        level_bytes: 4 << 20,
-        durability: Durability::Grouped,
+    let mut draws = Random::new(context.seed, "soak options");
+    let (start, mut total) = (Instant::now(), Totals::default());
+    for opening in 1..=OPENINGS {
+        let until = Duration::from_millis(seconds * 1000 * opening / OPENINGS);
+        total = run_opening(context, folder.path(), &mut draws, (start, until), total, output)?;
+    }
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
+    let report = verify_store(&storage, &mut |_, _| {})?;
+    ensure!(report.is_sound(), "the store does not verify: {report:?}");
+    output.report(Record::new(SOAK.name).figure("stage", "verified").figure("seconds", seconds))?;
+    Ok(())
+}
+
+/// What all openings so far have done.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    writes: u64,
+    reads: u64,
+    snapshots: u64,
+    /// By writer: its last batch.
+    done: [u64; WRITERS as usize],
+}
+
+/// All options anew. Their sizes let everything happen often.
+fn drawn(random: &mut Random) -> DbOptions {
+    let mut one_of = |count: usize| random.below(count as u64) as usize;
+    DbOptions {
+        memory_bytes: 16 << 20 << one_of(3),
+        memtable_bytes: 512 << 10 << one_of(4),
+        table_bytes: 256 << 10 << one_of(4),
+        level_bytes: 1 << 20 << one_of(4),
+        level_factor: [3, 6, 10][one_of(3)],
+        block_bytes: 1 << 10 << one_of(5),
+        durability: [Durability::Synced, Durability::Grouped, Durability::Buffered][one_of(3)],
+        group_bytes: 64 << 10 << one_of(5),
+        separation_threshold: [0, 100, 1 << 10, u64::MAX][one_of(4)],
+        compression: [Compression::None, Compression::Lz4][one_of(2)],
+        filter_bits_per_key: [None, Some(1), Some(10)][one_of(3)],
+        dead_share: [0.1, 0.2, 0.5][one_of(3)],
+        learning: Learning::ALL[one_of(Learning::ALL.len())],
+        model_reads: [ModelReads::Block, ModelReads::Window][one_of(2)],
+        model_error: 1 << one_of(7),
+        threads: 1 + one_of(4),
+        open_files: [None, Some(16), Some(64)][one_of(3)],
         ..DbOptions::default()
-    };
+    }
+}
+
+/// One opening of the store, from `clock.0` on until `clock.1`, with options that are drawn; returns what all have done.
+fn run_opening(
+    context: &Context,
+    folder: &Path,
+    draws: &mut Random,
+    clock: (Instant, Duration),
+    before: Totals,
+    output: &mut Output<'_>,
+) -> Result<Totals> {
+    let (options, is_direct) = (drawn(draws), draws.below(2) == 0);
+    let storage = if is_direct { LocalStorage::direct(folder) } else { LocalStorage::new(folder) };
+    let storage = options.open_files.map_or(storage.clone(), |limit| storage.with_open_files(limit));
+    let opened = format!("direct: {is_direct}, {options:?}");
+    output.report(
+        Record::new(SOAK.name)
+            .figure("stage", "opening")
+            .figure("seed", context.seed)
+            .figure("seconds", clock.0.elapsed().as_secs())
+            .figure("options", opened.clone()),
+    )?;
     let soak = Soak {
-        db: Db::open(folder.path(), &options)?,
+        db: Db::open_in(Arc::new(storage), &options)?,
         stop: AtomicBool::new(false),
-        writes: AtomicU64::new(0),
-        reads: AtomicU64::new(0),
-        snapshots: AtomicU64::new(0),
-        done: Default::default(),
+        writes: AtomicU64::new(before.writes),
+        reads: AtomicU64::new(before.reads),
+        snapshots: AtomicU64::new(before.snapshots),
+        done: before.done.map(AtomicU64::new),
     };
     let keyspaces: Vec<Keyspace> =
         (0..WRITERS).map(|writer| soak.db.keyspace(&format!("writer {writer}"))).collect::<ogive::Result<_>>()?;
@@ -78,20 +142,22 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
             let (soak, keyspaces) = (&soak, &keyspaces);
             workers.push(threads.spawn(move || soak.guard(|| soak.read(reader, keyspaces, context.seed))));
         }
-        let watched = soak.watch(seconds, folder.path(), output);
+        let watched = soak.watch(clock, folder, output);
         soak.stop.store(true, Ordering::Relaxed);
         let joined =
             workers.into_iter().map(|worker| worker.join().map_err(|_| anyhow::anyhow!("a thread panicked"))?);
         joined.collect::<Result<Vec<()>>>().and(watched)
     });
-    outcome?;
+    outcome.with_context(|| format!("seed {}, opened with {opened}", context.seed))?;
     drop(keyspaces);
+    let total = Totals {
+        writes: soak.writes.load(Ordering::Relaxed),
+        reads: soak.reads.load(Ordering::Relaxed),
+        snapshots: soak.snapshots.load(Ordering::Relaxed),
+        done: soak.done.each_ref().map(|done| done.load(Ordering::Relaxed)),
+    };
     soak.db.close()?;
-    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
-    let report = verify_store(&storage, &mut |_, _| {})?;
-    ensure!(report.is_sound(), "the store does not verify: {report:?}");
-    output.report(Record::new(SOAK.name).figure("stage", "verified").figure("seconds", seconds))?;
-    Ok(())
+    Ok(total)
 }
 
 impl Soak {
@@ -110,9 +176,10 @@ impl Soak {
 
     /// Each batch writes one number under some keys of the writer, and under `last`, in its own keyspace.
     fn write(&self, writer: u64, keyspaces: &[Keyspace], seed: u64) -> Result<()> {
-        let mut random = Random::new(seed ^ writer, "soak writer");
         let keyspace = &keyspaces[writer as usize];
-        let mut number = 0_u64;
+        // Batches go on from those of the openings before.
+        let mut number = self.done[writer as usize].load(Ordering::Acquire);
+        let mut random = Random::new(mix(seed ^ writer) ^ number, "soak writer");
         while !self.is_stopped() {
             number += 1;
             let mut batch = self.db.batch();
@@ -160,10 +227,10 @@ impl Soak {
         Ok(())
     }
 
-    fn watch(&self, seconds: u64, folder: &Path, output: &mut Output<'_>) -> Result<()> {
-        let start = Instant::now();
+    fn watch(&self, (start, until): (Instant, Duration), folder: &Path, output: &mut Output<'_>) -> Result<()> {
+        let from = start.elapsed().min(until);
         for report in 1..=REPORTS {
-            let until = Duration::from_millis(seconds * 1000 * report / REPORTS);
+            let until = from + (until - from) * report / REPORTS;
             while start.elapsed() < until && !self.is_stopped() {
                 sleep(Duration::from_millis(50).min(until.saturating_sub(start.elapsed())));
             }
