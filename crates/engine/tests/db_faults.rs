@@ -15,6 +15,12 @@ use std::sync::Arc;
 
 const STEPS: u32 = 40;
 
+/// Sizes with which work makes about as many calls, whatever is drawn: each of them fails in a run of its own.
+fn draws(seed: u64) -> Draws {
+    let like = DbOptions { memtable_bytes: 4 << 10, table_bytes: 4 << 10, level_bytes: 8 << 10, ..small() };
+    Draws::new(seed, &like).timeless()
+}
+
 /// A storage that fails, and how far work on it came.
 struct Run {
     inner: MemoryStorage,
@@ -31,7 +37,7 @@ impl Run {
         let inner = MemoryStorage::new();
         let injector = FaultInjector::new(Arc::new(inner.clone()));
         plan(&injector);
-        let draws = Draws::new(seed, &small()).timeless();
+        let draws = draws(seed);
         let mut run = Self { inner, injector, draws, history: History::default(), world: None, failed: false };
         run.failed = run.work(seed).is_err();
         run
@@ -182,7 +188,7 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
     let storage = MemoryStorage::new();
     let seed = named_seed().unwrap_or(1);
     let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
-    let mut draws = Draws::new(seed, &small()).timeless();
+    let mut draws = draws(seed);
     let apart = DbOptions { separation_threshold: 0, ..draws.next() };
     let db = Db::open_in(Arc::new(storage.clone()), &apart).unwrap();
     (0..20_u32).for_each(|key| db.insert(key.to_be_bytes(), vec![key as u8; 2_000]).unwrap());

@@ -170,13 +170,13 @@ fn check_lines(
 /// The value of a row in a table: both values, behind the length of the left one where not all have one width.
 fn value_of((_, left, right): &Joined, has_length: bool) -> Vec<u8> {
     let mut value = Vec::new();
-    let mut length = left.len();
-    while has_length {
-        value.push((length & 0x7f) as u8 | if length > 0x7f { 0x80 } else { 0 });
-        length >>= 7;
-        if length == 0 {
-            break;
+    if has_length {
+        let mut length = left.len();
+        while length > 0x7f {
+            value.push((length & 0x7f) as u8 | 0x80);
+            length >>= 7;
         }
+        value.push(length as u8);
     }
     [&value[..], left, right.as_deref().unwrap_or_default()].concat()
 }
