@@ -56,6 +56,29 @@ fn tables_of(db: &Db) -> Vec<u64> {
     db.stats().keyspaces[0].levels.iter().map(|level| level.tables).collect()
 }
 
+/// A growing table ends by the records that wait to be written, and stored those take far less: neighbours that are one table together by
+/// their files become as many again. A full compaction must see that.
+#[test]
+fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
+    let prefix = vec![b'p'; 1_000];
+    let key = |number: u32| [&prefix[..], &number.to_be_bytes()].concat();
+    for threads in [0, 2] {
+        let db = Db::open_in(memory(), &DbOptions { threads, table_bytes: 64 << 10, ..options() }).unwrap();
+        let sources = memory();
+        for part in 0..30 {
+            let records: Model = (0..100).map(|i| (key(part * 100 + i), b"value".to_vec())).collect();
+            let name = format!("part-{part}");
+            table(&sources, &name, WriteOptions::default(), &records);
+            db.ingest_from(&[(Arc::clone(&sources), name)]).unwrap();
+        }
+        db.compact().unwrap();
+        db.compact().unwrap();
+        assert_eq!(db.iter().count(), 3_000);
+        let tables: u64 = tables_of(&db).iter().sum();
+        assert!((2..=60).contains(&tables), "{tables} tables");
+    }
+}
+
 #[test]
 fn ingested_records_read_as_if_they_had_been_inserted() {
     for seed in 0..12 {

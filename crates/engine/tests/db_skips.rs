@@ -1,5 +1,7 @@
 //! Removed entries that iterators skip: they do not skip the same ones for ever.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use ogive::io::MemoryStorage;
 use ogive::lsm::{Db, DbOptions};
 use std::sync::Arc;

@@ -99,7 +99,7 @@ fn a_thousand_tables_are_opened_read_copied_and_compacted_with_64_handles() {
 }
 
 #[test]
-#[ignore = "long: 3 minutes"]
+#[ignore = "long: 10 minutes"]
 fn ten_thousand_tables_are_opened_read_copied_and_compacted_with_64_handles() {
     work_with(10_000);
 }

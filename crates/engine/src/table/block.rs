@@ -12,6 +12,7 @@
 //! offset, too ([`crate::block::checksum`]). [`super::columns`] tells of columns.
 
 use super::columns::Columns;
+use super::format::Meta;
 use super::key::Probe;
 use super::value::ValuePointer;
 use std::cmp::Ordering;
@@ -32,6 +33,16 @@ pub(super) const TAG_BYTES: usize = 9;
 pub(super) enum Layout {
     Dense { key: usize, value: usize },
     Slotted,
+}
+
+impl Layout {
+    /// That of a table's blocks.
+    pub(super) fn of(meta: &Meta) -> Self {
+        match (meta.key_type.width(), meta.value_width) {
+            (Some(key), Some(value)) => Self::Dense { key, value: value as usize },
+            _ => Self::Slotted,
+        }
+    }
 }
 
 /// Bytes of an entry's start in a slotted block.

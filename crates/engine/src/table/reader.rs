@@ -131,10 +131,6 @@ impl Table {
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
         let locations = locations_of(&meta, locations);
         let locations = locations.ok_or_else(|| damaged("a location index that makes no sense"))?;
-        let layout = match (meta.key_type.width(), meta.value_width) {
-            (Some(key), Some(value)) => Layout::Dense { key, value: value as usize },
-            _ => Layout::Slotted,
-        };
         let fast_paths = options.fast_paths;
         let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.budget_bytes);
         let asked_filter = meta.filter.filter(|filter| fast_paths.filter && keeps(filter));
@@ -165,7 +161,7 @@ impl Table {
             tail_offset: offset,
             opening,
             locations,
-            layout,
+            layout: Layout::of(&meta),
             cache,
             untagged: shared.map_or((0, 0), |(_, shared)| shared.untagged),
             profile: options.profile.clone(),

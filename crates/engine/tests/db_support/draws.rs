@@ -1,9 +1,9 @@
 //! Options of a store as nobody would choose them: drawn anew for each opening.
 
 use ogive::block::Compression;
-use ogive::io::{LocalStorage, Storage};
+use ogive::io::{FastPaths, LocalStorage, Storage};
 use ogive::lsm::{DbOptions, Durability, Learning, ModelReads};
-use ogive_testkit::Random;
+use ogive_testkit::{Random, fast_paths};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn around(random: &mut Random, bytes: u64) -> u64 {
 pub(crate) struct Draws {
     random: Random,
     like: DbOptions,
-    learning: &'static [Learning],
+    is_timeless: bool,
     openings: u64,
     last: Option<DbOptions>,
 }
@@ -35,19 +35,19 @@ impl Draws {
     pub(crate) fn new(seed: u64, like: &DbOptions) -> Self {
         // Work is drawn by the same seed, and must not go along with the options.
         let random = Random::new(seed.wrapping_mul(1_000_003));
-        Self { random, like: like.clone(), learning: &Learning::ALL, openings: 0, last: None }
+        Self { random, like: like.clone(), is_timeless: false, openings: 0, last: None }
     }
 
-    /// None whose calls to the storage depend on how long something took.
+    /// None whose calls to the storage depend on how long something took, and all fast paths, lest each run have many times the calls.
     pub(crate) fn timeless(mut self) -> Self {
-        self.learning = &TIMELESS;
+        self.is_timeless = true;
         self
     }
 
     /// The same, for what is opened beside or after: other draws.
     pub(crate) fn others(&self, salt: u64) -> Self {
         let random = Random::new(self.random.clone().next_u64() ^ salt);
-        Self { random, like: self.like.clone(), learning: self.learning, openings: 0, last: None }
+        Self { random, like: self.like.clone(), is_timeless: self.is_timeless, openings: 0, last: None }
     }
 
     /// All options anew.
@@ -66,13 +66,14 @@ impl Draws {
             compression: any(random, &[Compression::None, Compression::Lz4]),
             filter_bits_per_key: any(random, &[None, Some(1), Some(10), Some(20)]),
             dead_share: any(random, &[0.05, 0.2, 0.6]),
-            learning: any(random, self.learning),
+            learning: any(random, if self.is_timeless { &TIMELESS } else { &Learning::ALL }),
             // Whoever writes would learn a level anew at each of its changes, for minutes: `lsm/learn` tests them.
             level_models: like.level_models,
             model_reads: any(random, &[ModelReads::Block, ModelReads::Window]),
             model_error: 1 << random.below(7),
             threads: if like.threads == 0 { 0 } else { random.below(4) as usize },
             open_files: any(random, &[None, Some(8), Some(64)]),
+            fast_paths: if self.is_timeless { FastPaths::ALL } else { fast_paths::drawn(random) },
             ..like.clone()
         };
         (self.openings, self.last) = (self.openings + 1, Some(drawn.clone()));

@@ -6,7 +6,7 @@ use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Purpose, ReadRequest, Storage};
 use ogive::join::{JoinKind, JoinOptions, Method, Output, Side, Source, join};
 use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
-use ogive_testkit::{Random, Repeat, named_seed};
+use ogive_testkit::{Random, Repeat, fast_paths, named_seed};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
@@ -70,7 +70,9 @@ impl Draws {
         rows.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
         writer.finish().unwrap();
         let budget_bytes = self.any(&[1 << 18, 1 << 20, 64 << 20]);
-        Source::table(&Table::open(storage, "t", &OpenOptions { budget_bytes, profile: self.profile() }).unwrap())
+        let fast_paths = fast_paths::drawn(&mut self.random);
+        let opened = OpenOptions { budget_bytes, profile: self.profile(), fast_paths };
+        Source::table(&Table::open(storage, "t", &opened).unwrap())
     }
 
     /// All options but the kind and the method.
@@ -82,6 +84,7 @@ impl Draws {
             leaf_iterator: self.any(&[None, None, Some(true), Some(false)]),
             forward_window: self.any(&[None, None, Some(true), Some(false)]),
             profile: self.profile(),
+            fast_paths: fast_paths::drawn(&mut self.random),
             spill: Some((self.storage(20), "spilled".into())),
             ..options(kind, method, self.any(&[2 << 20, 8 << 20, 16 << 20, 64 << 20]))
         }

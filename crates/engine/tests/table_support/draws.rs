@@ -4,7 +4,7 @@ use ogive::Error;
 use ogive::block::compress::Compression;
 use ogive::io::{LocalStorage, MemoryStorage, Profile, Storage};
 use ogive::table::{OpenOptions, Table, TableWriter, WriteOptions};
-use ogive_testkit::{Random, Record};
+use ogive_testkit::{Random, Record, fast_paths};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
@@ -54,7 +54,8 @@ impl Drawn {
         let has_short_keys = written.key_type.width().is_some();
         let budgets =
             if has_short_keys { [0, 1 << 14, 1 << 18, 64 << 20] } else { [1 << 20, 2 << 20, 8 << 20, 64 << 20] };
-        let opened = OpenOptions { budget_bytes: any(random, &budgets), profile };
+        let opened =
+            OpenOptions { budget_bytes: any(random, &budgets), profile, fast_paths: fast_paths::drawn(random) };
         let access = any(random, &[Access::Memory, Access::Memory, Access::Cached, Access::Direct]);
         Self { written, opened, access, open_files: any(random, &[None, Some(8)]) }
     }

@@ -28,6 +28,12 @@ const DESIGNS_OF_ANY_KEYS: usize = 3;
 const MOST_ROWS: u64 = 1_500_000;
 /// A sort takes records of up to a quarter of its memory.
 const SORTED_RECORDS: usize = 5;
+/// What a record takes beside what is drawn of its key and value, in a memtable or a table: about.
+const ENTRY_BYTES: usize = 48;
+/// A store flushes about so often while a shape is written into it: more of them take minutes, and find nothing else.
+const FLUSHES_MAX: u64 = 500;
+/// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other things.
+const OPEN_TABLE_BYTES: u64 = 8 << 10;
 
 /// A shape of about so many bytes of rows at most.
 pub(super) fn shape(choices: &mut Choices<'_>, most_bytes: u64) -> Shape {
@@ -55,6 +61,10 @@ pub(super) fn shape(choices: &mut Choices<'_>, most_bytes: u64) -> Shape {
         shape.values = values.at_most((form.memory_bytes / 32) as usize);
     }
     shape.rows = rows(choices, &shape, most_bytes);
+    if let Way::Store(form) = &mut shape.way {
+        let record_bytes = (shape.prefix_bytes + shape.values.most_bytes() + ENTRY_BYTES) as u64;
+        form.make_room_for(shape.rows as u64 * record_bytes);
+    }
     // Last, so that seeds give the other choices that they gave before there was this one.
     if choices.one_in(3) {
         shape.fast_paths = fast_paths::of_bits(choices.below(fast_paths::SETTINGS));
@@ -125,6 +135,16 @@ fn way(choices: &mut Choices<'_>, record_bytes: usize) -> Way {
         }
         5..8 => Way::Store(store_form(choices)),
         _ => Way::Join(join_form(choices)),
+    }
+}
+
+impl StoreForm {
+    /// Makes memtables and tables large enough for so many bytes of each version: open tables take memory, each some KiB, and where that
+    /// is short a store says so and takes no more; and each flush takes time.
+    fn make_room_for(&mut self, version_bytes: u64) {
+        let bytes = version_bytes * (self.earlier_versions + 1);
+        self.memtable_bytes = self.memtable_bytes.max(bytes / FLUSHES_MAX);
+        self.table_bytes = self.table_bytes.max(bytes / (self.memory_bytes / OPEN_TABLE_BYTES));
     }
 }
 
