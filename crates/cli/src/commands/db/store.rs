@@ -77,7 +77,7 @@ impl StoreFolder {
 
     /// The folder, in which long work ends once somebody asks to stop.
     pub(super) fn stoppable(&self, interrupt: &Interrupt) -> Arc<dyn Storage> {
-        Stoppable::new(self.options().storage(&self.folder), interrupt)
+        Stoppable::around(self.options().storage(&self.folder), interrupt)
     }
 
     /// Opens the store for changes that may be stopped.
