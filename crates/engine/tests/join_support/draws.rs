@@ -101,9 +101,8 @@ impl Draws {
     ) -> bool {
         let mut options = self.options(kind, method);
         // Little memory may be too little, and a join that says so must do with more.
-        if let Err(Error::InvalidArgument(reason)) = collect(sides.0, sides.1, &options)
-            && reason.contains("raise")
-        {
+        if let Err(Error::JoinMemoryShort { needed_bytes, .. }) = collect(sides.0, sides.1, &options) {
+            assert!(needed_bytes > options.memory_bytes, "{what}: raised to no more");
             options.memory_bytes = 256 << 20;
         }
         let form = self.any(&[Form::Caller, Form::Caller, Form::Lines, Form::Table]);
