@@ -9,14 +9,17 @@ use ogive::lsm::{Db, DbOptions, Durability};
 use ogive::table::{Table, TableWriter};
 use std::sync::Arc;
 
+/// A join that says how much memory it takes may find later that another step takes more: not for each of many parts.
+const RAISED_MOST: u32 = 8;
+
 /// Joins the rows with some of their keys, and holds the table of the output against what it should be.
 pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort) -> Result<(), String> {
     let right = some_of(rows, form.right_one_in);
     let left_source = doing("the left relation", source(shape, form.relations.0, rows))?;
     let right_source = doing("the right relation", source(shape, form.relations.1, &right))?;
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-    let output = Output::table(Arc::clone(&storage), "t", shape.write_options()?);
-    let options = JoinOptions {
+    let written = shape.write_options()?;
+    let mut options = JoinOptions {
         kind: form.kind,
         method: form.method,
         memory_bytes: form.memory_bytes,
@@ -25,10 +28,23 @@ pub(super) fn check(shape: &Shape, form: &JoinForm, rows: &Rows, effort: Effort)
         fast_paths: shape.fast_paths,
         ..JoinOptions::default()
     };
-    match join(&left_source, &right_source, output, &options) {
-        // Some methods cannot join some relations, or take more memory than there is; they say so.
-        Err(ogive::Error::InvalidArgument(_) | ogive::Error::ValueTooLarge { .. }) => return Ok(()),
-        outcome => doing("join", outcome.map(|_| ()))?,
+    for raised in 0.. {
+        if raised > RAISED_MOST {
+            return Err(format!("memory is short after it was raised {raised} times, to {}", options.memory_bytes));
+        }
+        let output = Output::table(Arc::clone(&storage), "t", written.clone());
+        match join(&left_source, &right_source, output, &options) {
+            // Some methods take more memory than there is, and say how much.
+            Err(ogive::Error::JoinMemoryShort { needed_bytes, .. }) if needed_bytes > options.memory_bytes => {
+                options.memory_bytes = needed_bytes;
+            }
+            // Some cannot join some relations.
+            Err(ogive::Error::InvalidArgument(_) | ogive::Error::ValueTooLarge { .. }) => return Ok(()),
+            outcome => {
+                doing("join", outcome.map(|_| ()))?;
+                break;
+            }
+        }
     }
     let table = doing("open", Table::open(storage, "t", &shape.open_options()))?;
     let joined = Joined::new(shape, form, rows, &right, &table)?;
