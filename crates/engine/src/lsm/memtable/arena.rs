@@ -36,6 +36,7 @@ impl<T: Default> Arena<T> {
     }
 
     /// The elements from `index` to the end of its chunk.
+    #[inline]
     pub(super) fn from(&self, index: u32) -> &[T] {
         let place = (index & ((1 << PLACE_BITS) - 1)) as usize;
         match self.chunks[(index >> PLACE_BITS) as usize].get() {

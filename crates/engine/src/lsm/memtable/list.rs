@@ -111,6 +111,7 @@ impl List {
     }
 
     /// The last node of the guide's level that the guide leads to ahead of a place.
+    #[inline]
     pub(super) fn guided(&self, target: &Target<'_>) -> Option<u32> {
         let mut at = self.guides.before(target.coordinate)?;
         for _ in 0..GUIDED_STEPS {
@@ -124,6 +125,7 @@ impl List {
     }
 
     /// Searches on from a node ahead of a place that has a level: shows the last node ahead of it on each level.
+    #[inline]
     pub(super) fn descend(
         &self,
         from: u32,
@@ -172,6 +174,7 @@ impl List {
     }
 
     /// Whether the node that a link leads to lies before a place.
+    #[inline]
     pub(super) fn precedes(&self, link: u64, target: &Target<'_>) -> bool {
         let (linked, wanted) = ((link >> 32) as u32, (target.coordinate >> 32) as u32);
         if linked == wanted { self.node_precedes(link as u32, target) } else { linked < wanted }
