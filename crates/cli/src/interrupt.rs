@@ -1,6 +1,6 @@
 //! Stopping long work cleanly: the first interrupt asks, the second one ends the process at once.
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,6 +41,12 @@ impl Interrupt {
     /// As [`Self::check`], for what stands in for a part of the engine.
     pub(crate) fn engine_check(&self) -> ogive::Result<()> {
         if self.is_asked() { Err(ogive::Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// The failure of work that ended because somebody asked to stop: by itself, or since what it needs from others has ended so.
+    pub(crate) fn interrupted(&self, error: &ogive::Error) -> Option<Failure> {
+        let is_ours = matches!(error, ogive::Error::Interrupted | ogive::Error::StoreReadOnly { .. });
+        (is_ours && self.is_asked()).then(|| ogive::Error::Interrupted.into())
     }
 
     /// Asks to stop, as a signal does.

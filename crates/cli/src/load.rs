@@ -138,6 +138,8 @@ pub(crate) fn pour(
         }
         work.step(|| input.position_bytes())?;
     }
+    // An interrupt ends a whole pipeline: what comes here as the end of the input may be the end of who wrote it.
+    interrupt.check()?;
     if work.records == 0 {
         return Err(InputError::Empty { path: facts.path }.into());
     }

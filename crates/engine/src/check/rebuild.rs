@@ -116,7 +116,7 @@ fn find(
         if let Some((number, FileKind::Values)) = parse_file_name(name)
             && !values.contains_key(&number)
         {
-            let store = ValueFile::store_of(&**storage, number);
+            let store = ValueFile::bond_of(&**storage, number).map(|bond| bond.map(|bond| bond.store));
             let is_anothers = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
             (if is_anothers { &mut foreign } else { &mut *damaged_files }).push(name.clone());
         }

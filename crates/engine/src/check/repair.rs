@@ -5,7 +5,7 @@
 use super::report::folder;
 use super::salvage::{Evidence, Salvage, Shown};
 use super::verify::{Progress, survey};
-use super::{mend, rebuild};
+use super::{foreign, mend, rebuild};
 use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -15,9 +15,9 @@ use crate::lsm::entry::{Action, KeyspaceId, Kind, Sequence, decode_group};
 use crate::lsm::memtable::Memtable;
 use crate::lsm::numbers::NumberSource;
 use crate::lsm::removals::Removals;
-use crate::lsm::table_file::{Origin, TableFile};
+use crate::lsm::table_file::{OPENINGS_PROPERTY, Openings, Origin, TableFile};
 use crate::lsm::unnamed::{Unnamed, is_table_of};
-use crate::lsm::version::{FileKind, State, file_name, parse_file_name, recover, remove_leftovers};
+use crate::lsm::version::{FileKind, Recovered, State, file_name, parse_file_name, recover, remove_leftovers};
 use crate::lsm::{DbOptions, LOCK_NAME, wal};
 use crate::table::{OpenOptions, Table};
 use crate::vlog::{ValueFile, ValuePlace};
@@ -77,9 +77,8 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
         Ok(Some(recovered)) => {
             let unnamed = Unnamed::find(storage, &recovered.state)?;
             if let Err(error) = unnamed.check(&**storage) {
-                // The manifest is not the newest: what it says of files counts no more, but for the names of keyspaces.
-                let strays = unnamed.strays.into_iter().map(|stray| stray.name).collect();
-                return rebuild::rebuild(storage, names, (error, strays), Some(&recovered.state));
+                let strays: Vec<String> = unnamed.strays.into_iter().map(|stray| stray.name).collect();
+                return repair_among(storage, names, (recovered, strays, error), progress);
             }
             let again = recover(&**storage)?;
             let report = survey(storage, recovered, names, progress)?;
@@ -100,6 +99,60 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
         }
         Err(error) => Err(error),
     }
+}
+
+/// Repairs a store with files that its manifest does not name, and that no crash has left. Either they come from a copy, or the manifest is
+/// not the newest. Where they do not go on from what it names, and all that is whole, they are set aside, and nothing else is done: taken
+/// for the store's own, they would displace what the manifest leads to.
+fn repair_among(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    (recovered, strays, error): (Recovered, Vec<String>, Error),
+    progress: Progress<'_>,
+) -> Result<Repaired> {
+    let state = recovered.state.clone();
+    if !go_on(storage, &state, &strays)? {
+        let report = survey(storage, recovered, names, progress)?;
+        let is_stray = |file: &String| strays.contains(file);
+        if report.further_findings == 0 && report.findings.iter().all(|finding| is_stray(&finding.file)) {
+            foreign::set_aside(&**storage, &strays)?;
+            return Ok(Repaired { foreign_files: strays, ..nothing_done() });
+        }
+    }
+    // What the manifest says of files counts no more, but for the names of keyspaces.
+    rebuild::rebuild(storage, names, (error, strays), Some(&state))
+}
+
+/// Whether some of these files were written behind all that a state names, in the same history of openings: by an opening that it knows,
+/// or by one that began its log behind the last one that it names. A log that names none before it was begun behind an empty one.
+fn go_on(storage: &Arc<dyn Storage>, state: &State, strays: &[String]) -> Result<bool> {
+    let last = state.logs.iter().max().copied();
+    let last_bond = last.map_or(Ok(None), |number| wal::header(&**storage, number))?.map(|header| header.bond);
+    let is_empty = match last.zip(last_bond) {
+        Some((number, bond)) => !wal::has_groups(&**storage, bond, number)?,
+        None => true,
+    };
+    for name in strays {
+        let goes_on = match parse_file_name(name) {
+            Some((number, FileKind::Log)) => wal::header(&**storage, number)?.is_some_and(|header| {
+                let before = wal::previous(&header).map(|previous| previous.number);
+                state.knows(header.bond) || before.map_or(is_empty, |before| Some(before) == last)
+            }),
+            Some((number, FileKind::Values)) => {
+                ValueFile::bond_of(&**storage, number)?.is_some_and(|bond| state.knows(bond))
+            }
+            Some((_, FileKind::Table)) => {
+                let table = Table::open(Arc::clone(storage), name, &OpenOptions::default())?;
+                let openings = table.property(OPENINGS_PROPERTY).and_then(Openings::decode);
+                openings.is_some_and(|found| state.knows(Bond { store: state.owner, nonce: found.nonce }))
+            }
+            _ => false,
+        };
+        if goes_on {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn nothing_done() -> Repaired {

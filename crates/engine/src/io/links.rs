@@ -42,6 +42,10 @@ pub(super) fn check_only_name(path: &Path, place: &Path) -> Result<()> {
         let target = fs::read_link(place).unwrap_or_default();
         return Err(refused(format!("it is a symbolic link to {}; open that file", target.display())));
     }
+    if metadata.is_dir() {
+        // Its links are its folders: who opens it says what it is.
+        return Ok(());
+    }
     match hard_links(&metadata) {
         0 | 1 => Ok(()),
         names => Err(refused(format!("{names} hard links lead to it; remove the others, or open a copy"))),

@@ -47,7 +47,7 @@ fn is_by_content(storage: &Arc<dyn Storage>, name: &str) -> bool {
         Some((_, FileKind::Table)) => Table::open(Arc::clone(storage), name, &OpenOptions::default())
             .map(|table| table.property(PLACE_PROPERTY).is_some()),
         Some((number, FileKind::Log)) => wal::header(&**storage, number).map(|header| header.is_some()),
-        Some((number, FileKind::Values)) => ValueFile::store_of(&**storage, number).map(|store| store.is_some()),
+        Some((number, FileKind::Values)) => ValueFile::bond_of(&**storage, number).map(|bond| bond.is_some()),
         _ => Ok(false),
     };
     // Of a newer version, it is one.

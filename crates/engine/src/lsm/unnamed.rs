@@ -96,7 +96,7 @@ impl Unnamed {
 const BEYOND: &str = "its number is beyond those that the manifest has reserved";
 
 const WHAT_TO_DO: &str = "the manifest is older than it, or it comes from a copy of the store: put the newest manifest back, or remove the file \
-                          if it is a copy's, or let `ogive db repair` make a manifest of all files";
+                          if it is a copy's, or let `ogive db repair` set it aside or, where the manifest is older, make one of all files";
 
 /// Whether no file has the number, for all that the manifest says.
 pub(crate) fn is_beyond(state: &State, number: u64) -> bool {
@@ -115,8 +115,8 @@ pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) ->
 }
 
 fn is_values_of(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<bool> {
-    match ValueFile::store_of(&**storage, number) {
-        Ok(found) => Ok(found == Some(owner)),
+    match ValueFile::bond_of(&**storage, number) {
+        Ok(found) => Ok(found.is_some_and(|bond| bond.store == owner)),
         Err(error) => not_ours(error),
     }
 }

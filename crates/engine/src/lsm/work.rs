@@ -189,8 +189,9 @@ impl Core {
             Task::Learn(task) => self.learn_one(task),
         };
         // Before the task counts as ended: nobody may take it up again that has just failed.
+        // A store that is being closed interrupts its own work. Else it is the storage that does, and would again.
         if let Err(error) = &outcome
-            && !matches!(error, Error::Interrupted)
+            && !(matches!(error, Error::Interrupted) && self.is_stopped())
         {
             self.fail(&mut self.shared.lock(), error);
         }

@@ -77,13 +77,13 @@ impl ValueFile {
         Self::open_checked(storage, number, |found| found.store == store)
     }
 
-    /// The store that a file says it is of, whichever number it says; `None` where it does not begin with a sound header.
+    /// The store and the opening that a file says it is of, whichever number it says; `None` where it does not begin with a sound header.
     ///
     /// # Errors
     /// [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn store_of(storage: &dyn Storage, number: u64) -> Result<Option<u64>> {
+    pub(crate) fn bond_of(storage: &dyn Storage, number: u64) -> Result<Option<Bond>> {
         let header = HEADER.read(&*storage.open(&values_name(number))?)?;
-        Ok(header.map(|header| header.bond.store))
+        Ok(header.map(|header| header.bond))
     }
 
     /// Whether there is a sound value file of that name which is another: no crash leaves that.

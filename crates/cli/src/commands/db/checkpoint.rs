@@ -5,7 +5,6 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
-use ogive::Error;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -32,9 +31,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
     let db = arguments.store.write_stoppable(&interrupt)?;
-    db.checkpoint(&arguments.copy).map_err(|error| match error {
-        Error::Interrupted => Failure::from(error).but(format!("no copy was left in {}", arguments.copy.display())),
-        error => error.into(),
+    db.checkpoint(&arguments.copy).map_err(|error| match interrupt.interrupted(&error) {
+        Some(failure) => failure.but(format!("no copy was left in {}", arguments.copy.display())),
+        None => error.into(),
     })?;
     let copied = format!("{} is a complete copy", arguments.copy.display());
     db.close().map_err(|error| Failure::from(error).but(copied))?;

@@ -2,12 +2,11 @@
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::progress::{Progress, Unit};
 use crate::size::human_bytes;
-use ogive::Error;
 use ogive::lsm::Db;
 use serde_json::json;
 
@@ -29,7 +28,7 @@ pub(crate) struct Arguments {
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     let interrupt = Interrupt::watch();
-    let (before, after) = compact(arguments.store.write_stoppable(&interrupt)?)?;
+    let (before, after) = compact(arguments.store.write_stoppable(&interrupt)?, &interrupt)?;
     if output.is_json() {
         output.json(&json!({ "bytes_before": before, "bytes_after": after }))?;
     } else {
@@ -40,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 }
 
 /// Merges all tables; gives how many bytes the store had before and has now.
-pub(super) fn compact(db: Db) -> Result<(u64, u64)> {
+pub(super) fn compact(db: Db, interrupt: &Interrupt) -> Result<(u64, u64)> {
     let bytes = |db: &Db| {
         let stats = db.stats();
         stats.table_bytes + stats.value_file_bytes
@@ -50,11 +49,7 @@ pub(super) fn compact(db: Db) -> Result<(u64, u64)> {
     let compacted = db.compact();
     drop(progress);
     if let Err(error) = compacted {
-        let is_interrupted = matches!(error, Error::Interrupted);
-        let failure = Failure::from(error);
-        if !is_interrupted {
-            return Err(failure);
-        }
+        let Some(failure) = interrupt.interrupted(&error) else { return Err(error.into()) };
         // What it holds is durable, closed in order or not.
         let _ = db.close();
         return Err(failure.but("what was merged until then stays merged, and every entry is where it was or there"));

@@ -110,6 +110,8 @@ impl Rows<'_> {
                 interrupt.check()?;
             }
         }
+        // An interrupt ends a whole pipeline: what comes here as the end of the input may be the end of who wrote it.
+        interrupt.check()?;
         self.commit(input.position_bytes())
     }
 

@@ -1,5 +1,6 @@
 //! `ogive db repair`: makes a damaged store sound.
 
+use super::keys;
 use super::store::StoreFolder;
 use crate::args::Outcome;
 use crate::failure::{Failure, Result};
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     arguments.store.check_there()?;
     let interrupt = Interrupt::watch();
     let repaired = repair(&arguments.store.stoppable(&interrupt))?;
+    let untyped = if repaired.manifest_rebuilt { keys::recover(&arguments.store.write()?)? } else { Vec::new() };
     if output.is_json() {
         output.json(&json!({
             "damaged_files": repaired.damaged_files,
@@ -46,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         return Ok(Outcome::Done);
     }
     let shown = arguments.store.shown();
-    if repaired.damaged_files.is_empty() {
+    if repaired.damaged_files.is_empty() && repaired.foreign_files.is_empty() {
         output.line(format_args!("{shown}: nothing to repair"))?;
         return Ok(Outcome::Done);
     }
@@ -58,6 +60,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
             "{file}: another store's or a copy's, as far as can be told; it was not used, and is {file}.foreign now"
         ))?;
     }
+    if repaired.damaged_files.is_empty() {
+        output.line(format_args!("{shown}: sound again; what its manifest names was whole, and stays as it was"))?;
+        note(
+            "if an older manifest was put in place of the newest, put that back, and the files that were set aside under their names",
+        );
+        return Ok(Outcome::Done);
+    }
     output.line(format_args!(
         "{shown}: sound again; {} damaged or missing, {} entries saved, {}",
         counted(repaired.damaged_files.len() as u64, "file"),
@@ -66,6 +75,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     ))?;
     output.flush()?;
     notes(&repaired).into_iter().for_each(note);
+    for name in untyped {
+        note(format_args!("not known: what the keys of {name:?} are; say so with --keys"));
+    }
     Ok(Outcome::Done)
 }
 

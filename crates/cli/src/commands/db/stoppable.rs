@@ -144,7 +144,7 @@ mod tests {
         let interrupt = Interrupt::watch();
         let db = Db::open_in(Stoppable::around(options.storage(folder.path()), &interrupt), &options).unwrap();
         interrupt.ask();
-        let failure = super::super::compact::compact(db).unwrap_err();
+        let failure = super::super::compact::compact(db, &interrupt).unwrap_err();
         assert!(failure.to_string().contains("interrupted; what was merged until then stays merged"), "{failure}");
         assert_eq!(entries(folder.path()), 2000);
     }

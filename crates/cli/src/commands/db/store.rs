@@ -125,6 +125,7 @@ impl KeyspaceOptions {
 
     /// Opens the keyspace for changes; makes it, and the store, if they are not there. `imported` is what the keys of an input are.
     pub(super) fn create(&self, durability: Durability, imported: Option<KeyType>) -> Result<OpenKeyspace> {
+        keys::check_name(&self.keyspace)?;
         let db = self.store.create(durability)?;
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::settle(&db, &keyspace, self.keys.or(imported))?;
@@ -137,7 +138,8 @@ impl KeyspaceOptions {
     }
 
     fn existing(&self, db: Db) -> Result<OpenKeyspace> {
-        let names = db.keyspaces();
+        keys::check_name(&self.keyspace)?;
+        let names = keys::named(&db);
         if !names.contains(&self.keyspace) {
             let message = format!("{}: the keyspace {:?} was not found", self.store.shown(), self.keyspace);
             return Err(Failure::refused(message, format!("there are: {}", names.join(", "))));

@@ -157,14 +157,18 @@ fn insert<W: Word>(
 ) -> Result<()> {
     let mut records = Records::open(index, arguments)?;
     let mut progress = Progress::start("inserting", records.input.facts().length_bytes, Unit::Bytes);
-    loop {
-        if interrupt.is_asked() {
-            let hint = match index.layout().duplicates {
-                true => "load what is left of the file: this index keeps records that come again",
-                false => "load the file again for the rest: records that are there are overwritten",
-            };
-            return Err(Failure::refused("interrupted", hint));
+    let check = || {
+        if !interrupt.is_asked() {
+            return Ok(());
         }
+        let hint = match index.layout().duplicates {
+            true => "load what is left of the file: this index keeps records that come again",
+            false => "load the file again for the rest: records that are there are overwritten",
+        };
+        Err(Failure::refused("interrupted", hint))
+    };
+    loop {
+        check()?;
         let mut transaction = index.write()?;
         let mut batch = 0;
         while batch < arguments.batch
@@ -173,6 +177,8 @@ fn insert<W: Word>(
             transaction.insert(key, payload)?;
             batch += 1;
         }
+        // An interrupt ends a whole pipeline: what comes here as the end of the input may be the end of who wrote it.
+        check()?;
         transaction.commit()?;
         *committed += batch;
         progress.reach(records.input.position_bytes());
