@@ -187,3 +187,58 @@ fn a_key_of_another_type_than_the_keyspace_has_is_an_error_that_names_both() {
     db(&folder, &["get", "s", "\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00", "--keys", "bytes"]).exits_with(0);
     db(&folder, &["get", "s", "0", "--keys", "u64"]).exits_with(0);
 }
+
+#[test]
+fn types_of_keys_are_found_again_where_the_names_of_keyspaces_are_lost() {
+    let folder = Folder::new();
+    folder.write("numbers.txt", (1..=500).map(|number| format!("{number}\n")).collect::<String>());
+    db(&folder, &["import", "s", "numbers.txt", "--key-type", "u64"]).exits_with(0);
+    db(&folder, &["import", "s", "numbers.txt", "--key-type", "u64", "--keyspace", "ids"]).exits_with(0);
+    db(&folder, &["put", "s", "name", "value", "--keyspace", "words"]).exits_with(0);
+    db(&folder, &["compact", "s"]).exits_with(0);
+    lose_manifest(&folder.path("s"));
+    db(&folder, &["repair", "s"]).exits_with(0);
+    db(&folder, &["get", "s", "7"]).exits_with(0);
+    db(&folder, &["put", "s", "seven", "x"]).exits_with(2);
+    let names = db(&folder, &["stats", "s", "--json"]).exits_with(0).stdout;
+    let names: Value = serde_json::from_str(&names).unwrap();
+    let names: Vec<&str> =
+        names["keyspaces"].as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
+    let numbered: Vec<_> = names.iter().filter(|name| name.starts_with("keyspace ")).collect();
+    let is_there = |name: &&&&str| !db(&folder, &["get", "s", "7", "--keyspace", name]).stderr.contains("not found");
+    assert_eq!((numbered.len(), numbered.iter().filter(is_there).count()), (2, 1), "{names:?}");
+}
+
+#[test]
+fn the_keyspace_of_types_is_nobodys() {
+    let folder = Folder::new();
+    db(&folder, &["put", "s", "1", "a", "--keys", "u64"]).exits_with(0);
+    for arguments in [
+        &["put", "s", "default", "text", "--keyspace", "ogive"][..],
+        &["delete", "s", "--from", "", "--keyspace", "ogive"],
+        &["scan", "s", "--keyspace", "ogive"],
+    ] {
+        db(&folder, arguments).exits_with(1).complains_of("the command's own");
+    }
+    db(&folder, &["get", "s", "1"]).exits_with(0);
+}
+
+#[test]
+fn a_key_of_a_type_that_the_keys_are_not_is_an_error_and_not_absent() {
+    let folder = store();
+    for command in ["get", "delete"] {
+        let said = db(&folder, &[command, "s", "1", "--keys", "u128"]).exits_with(1);
+        said.complains_of("has keys that are no u128");
+    }
+    db(&folder, &["get", "s", "key00001", "--keys", "text"]).exits_with(0);
+}
+
+#[test]
+fn an_import_that_failed_settles_no_type() {
+    let folder = Folder::new();
+    folder.write("mixed.csv", "id,v\n1,a\nx,b\n");
+    let import = |key_type| db(&folder, &["import", "s", "mixed.csv", "--key-type", key_type, "--value", "v"]);
+    import("u64").exits_with(1).complains_of("--key-type text");
+    import("text").exits_with(0);
+    assert_eq!(db(&folder, &["get", "s", "x"]).exits_with(0).stdout, "b\n");
+}

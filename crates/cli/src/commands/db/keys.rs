@@ -45,6 +45,11 @@ impl Keys {
         key::to_json(self.fitting(key), key)
     }
 
+    /// Bytes taken for what somebody knows of them who need not be right about each.
+    pub(super) fn or(self, key_type: Option<KeyType>) -> Self {
+        if self.0 == KeyType::Bytes { Self(key_type.unwrap_or(self.0)) } else { self }
+    }
+
     /// Their type.
     pub(super) fn key_type(self) -> KeyType {
         self.0

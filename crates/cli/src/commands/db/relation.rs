@@ -34,7 +34,7 @@ pub(crate) fn relation(
     let open = db.keyspace(keyspace)?;
     // What was imported knows its keys; of other bytes the other side may know more.
     let known = keys::of(&db, &open, asked)?;
-    let keys = if known.key_type() == KeyType::Bytes { keys::of(&db, &open, asked.or(wanted))? } else { known };
+    let keys = known.or(asked.or(wanted));
     let (from, to) = (keys.parse_some(from)?, keys.parse_some(to)?);
     let bounds = (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded));
     // That the other side has numbers says nothing of each key here.
