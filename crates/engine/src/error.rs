@@ -135,7 +135,7 @@ pub enum Error {
     JoinMemoryShort {
         /// What does not fit.
         what: String,
-        /// The least limit, in bytes, with which this step may fit; a later one may take more.
+        /// A limit, in bytes, with which this step fits as far as can be told; a later one may take more.
         needed_bytes: u64,
         /// The limit that the join was given, in bytes.
         given_bytes: u64,

@@ -54,8 +54,8 @@ impl Budget {
         let given_bytes = self.0.limit_bytes;
         let grown = u128::from(given_bytes) * u128::from(bytes) / u128::from(part_bytes.max(1));
         let grown = u64::try_from(grown).unwrap_or(u64::MAX);
-        // Divided among parts, a little more than so much is needed.
-        let needed_bytes = grown.saturating_add(given_bytes / 16).max(given_bytes + 1);
+        // What the part holds may grow with the limit, too. Half as much again at least ends in a few raises, whatever it is.
+        let needed_bytes = grown.max(given_bytes.saturating_add(given_bytes / 2)).max(given_bytes + 1);
         Error::JoinMemoryShort { what: what.into(), needed_bytes, given_bytes }
     }
 

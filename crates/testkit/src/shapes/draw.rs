@@ -30,6 +30,8 @@ const MOST_ROWS: u64 = 1_500_000;
 const SORTED_RECORDS: usize = 5;
 /// What a record takes beside what is drawn of its key and value, in a memtable or a table: about.
 const ENTRY_BYTES: usize = 48;
+/// Without a cache each look-up reads and unpacks a block. More than so many bytes of that take minutes.
+const UNCACHED_BYTES_MAX: u64 = 4 << 30;
 /// A store flushes about so often while a shape is written into it: more of them take minutes, and find nothing else.
 const FLUSHES_MAX: u64 = 500;
 /// Of a store's memory, an open table may take so much: four times what a small one does, for half of it is for other things.
@@ -68,6 +70,8 @@ pub(super) fn shape(choices: &mut Choices<'_>, most_bytes: u64) -> Shape {
     // Last, so that seeds give the other choices that they gave before there was this one.
     if choices.one_in(3) {
         shape.fast_paths = fast_paths::of_bits(choices.below(fast_paths::SETTINGS));
+        let block_bytes = u64::from(shape.table.block_bytes.unwrap_or(4096));
+        shape.fast_paths.cache |= shape.rows as u64 * block_bytes > UNCACHED_BYTES_MAX;
     }
     shape
 }
