@@ -40,23 +40,23 @@ impl Budget {
     pub(crate) fn take(&self, bytes: u64, what: &str) -> Result<Share> {
         self.try_take(bytes).ok_or_else(|| {
             let left = self.left_bytes();
-            let given_bytes = self.0.limit_bytes;
-            Error::JoinMemoryShort {
-                what: format!("{what} of this join takes {bytes} bytes of memory, and {left} of its limit are left"),
-                needed_bytes: given_bytes.saturating_add(bytes.saturating_sub(left)).max(given_bytes + 1),
-                given_bytes,
-            }
+            let what = format!("{what} of this join takes {bytes} bytes of memory, and {left} of its limit are left");
+            self.raised(self.0.limit_bytes.saturating_add(bytes.saturating_sub(left)), what)
         })
     }
 
     /// The error for a part of the limit that has `part_bytes`, where `bytes` are needed: the limit grows as its part must.
     pub(crate) fn short(&self, (bytes, part_bytes): (u64, u64), what: impl Into<String>) -> Error {
+        let grown = u128::from(self.0.limit_bytes) * u128::from(bytes) / u128::from(part_bytes.max(1));
+        self.raised(u64::try_from(grown).unwrap_or(u64::MAX), what.into())
+    }
+
+    /// The error that asks for so much at least. What is needed may grow with the limit, too: half as much again ends in a few raises,
+    /// whatever it is.
+    fn raised(&self, least_bytes: u64, what: String) -> Error {
         let given_bytes = self.0.limit_bytes;
-        let grown = u128::from(given_bytes) * u128::from(bytes) / u128::from(part_bytes.max(1));
-        let grown = u64::try_from(grown).unwrap_or(u64::MAX);
-        // What the part holds may grow with the limit, too. Half as much again at least ends in a few raises, whatever it is.
-        let needed_bytes = grown.max(given_bytes.saturating_add(given_bytes / 2)).max(given_bytes + 1);
-        Error::JoinMemoryShort { what: what.into(), needed_bytes, given_bytes }
+        let needed_bytes = least_bytes.max(given_bytes.saturating_add(given_bytes / 2)).max(given_bytes + 1);
+        Error::JoinMemoryShort { what, needed_bytes, given_bytes }
     }
 
     /// A share; `None` where so much is not left.
