@@ -139,7 +139,8 @@ impl TableScan {
         let copied_bytes = if copies { memory.bytes() / COPIED_PART } else { 0 };
         // Packed blocks are stored shorter than they are, but hardly shorter than a quarter. Lists grow by doubling.
         let shortest = if table.is_compressed() { table.usual_block_bytes() / 4 } else { table.usual_block_bytes() };
-        let places = |bytes: u64| bytes / shortest.max(128) * PLACE_BYTES * 2;
+        // There are no more of them than the table has, however short.
+        let places = |bytes: u64| (bytes / shortest.max(128)).min(table.blocks()) * PLACE_BYTES * 2;
         let unpacked_bytes = if table.is_compressed() { 2 * block_bytes } else { 0 };
         let fixed_bytes = copied_bytes + unpacked_bytes + 2 * STRETCH_OVERHEAD_BYTES + places(memory.bytes());
         let buffer_bytes = (memory.bytes().saturating_sub(fixed_bytes) / 2).max(BUFFER_BYTES_MIN.max(block_bytes));
