@@ -164,6 +164,16 @@ fn hashed_numbers_joined_within_1_mib() {
     hold(&Shape { rows: 60_000, way: join_within(1 << 20), ..shape });
 }
 
+/// Reading one block takes more than any part of the memory that is set aside for reading by its limit.
+#[test]
+fn packed_blocks_of_1_mib_joined_within_1_mib() {
+    let table = TableForm { block_bytes: Some(1 << 20), compressed: true, ..CODED };
+    for method in [Method::Hash, Method::Partition, Method::Merge] {
+        let way = Way::Join(JoinForm { memory_bytes: 1 << 20, method, kind: JoinKind::Semi, ..JOIN });
+        hold(&Shape { ends: Ends::Repeats, rows: 18, values: Values::Even(6952), table, way, ..PLAIN });
+    }
+}
+
 #[test]
 fn users_in_stores_of_little_memory() {
     for (memory_bytes, seed) in [(1 << 20, 1), (4 << 20, 2)] {

@@ -128,7 +128,7 @@ struct Copied {
 }
 
 impl TableScan {
-    fn new(table: &Table, range: &KeyRange, task: &Arc<Task>, memory: Share) -> Result<Self> {
+    fn new(table: &Table, range: &KeyRange, task: &Arc<Task>, mut memory: Share) -> Result<Self> {
         let place = |key: &Option<Vec<u8>>, else_block: u64| match key {
             Some(key) => table.seek(key),
             None => Ok((else_block, 0)),
@@ -136,21 +136,28 @@ impl TableScan {
         let ends = (place(&range.from, 0)?, place(&range.to, table.blocks())?);
         let copies = table.dense_widths().is_none();
         let block_bytes = table.largest_block_bytes();
-        let copied_bytes = if copies { memory.bytes() / COPIED_PART } else { 0 };
         // Packed blocks are stored shorter than they are, but hardly shorter than a quarter. Lists grow by doubling.
         let shortest = if table.is_compressed() { table.usual_block_bytes() / 4 } else { table.usual_block_bytes() };
         // There are no more of them than the table has, however short.
         let places = |bytes: u64| (bytes / shortest.max(128)).min(table.blocks()) * PLACE_BYTES * 2;
         let unpacked_bytes = if table.is_compressed() { 2 * block_bytes } else { 0 };
-        let fixed_bytes = copied_bytes + unpacked_bytes + 2 * STRETCH_OVERHEAD_BYTES + places(memory.bytes());
-        let buffer_bytes = (memory.bytes().saturating_sub(fixed_bytes) / 2).max(BUFFER_BYTES_MIN.max(block_bytes));
-        if 2 * buffer_bytes + fixed_bytes > memory.bytes() {
-            let (needed, given) = (2 * buffer_bytes + fixed_bytes, memory.bytes());
+        let least_bytes = BUFFER_BYTES_MIN.max(block_bytes);
+        let sizes = |bytes: u64| {
+            let copied_bytes = if copies { bytes / COPIED_PART } else { 0 };
+            let fixed_bytes = copied_bytes + unpacked_bytes + 2 * STRETCH_OVERHEAD_BYTES + places(bytes);
+            let buffer_bytes = (bytes.saturating_sub(fixed_bytes) / 2).max(least_bytes);
+            (copied_bytes, buffer_bytes, 2 * buffer_bytes + fixed_bytes)
+        };
+        let given = memory.bytes();
+        let needed = sizes(given).2;
+        // The share was measured without regard to blocks. Copies and places take up to 5/8 of what is added to it.
+        if needed > given && !memory.try_grow(4 * (needed - given)) {
             let path = table.path().display();
             let what =
                 format!("reading {path} block by block takes {needed} bytes of memory, and {given} are left for it");
             return Err(memory.short((needed, given), what));
         }
+        let (copied_bytes, buffer_bytes, _) = sizes(memory.bytes());
         let shape = ReadShape::sequential(&task.profile, buffer_bytes);
         let last_block = ends.1.0 + u64::from(ends.1.1 > 0);
         let mut reader = StretchReader::new(table, task, ends.0.0..last_block, shape, buffer_bytes);
