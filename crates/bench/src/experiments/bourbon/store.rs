@@ -1,5 +1,6 @@
 //! A store under measurement: loaded with records, asked, written to.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, ensure};
@@ -150,7 +151,13 @@ impl<'r> Store<'r> {
     pub(super) fn stored_bytes(&self) -> Result<u64> {
         // A lock is no file to be read.
         let names = self.storage.list()?.into_iter().filter(|name| name.contains('.'));
-        names.map(|name| Ok(self.storage.open(&name)?.len())).sum()
+        let bytes = |name: String| match self.storage.open(&name) {
+            Ok(file) => Ok(file.len()),
+            // A compaction removed it after it was listed.
+            Err(ogive::Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(0),
+            Err(error) => Err(error.into()),
+        };
+        names.map(bytes).sum()
     }
 
     /// Keys that are asked for while nothing is written.
