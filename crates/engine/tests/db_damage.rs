@@ -7,7 +7,7 @@
 
 mod db_support;
 
-use db_support::{Draws, History, Records, World, in_any_memory, matching, read_all, small};
+use db_support::{Draws, Files, History, Records, World, files, in_any_memory, matching, memory, read_all, small};
 use ogive::Error;
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
@@ -15,18 +15,10 @@ use ogive_testkit::{Random, Repeat, seeds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-type Files = BTreeMap<String, Vec<u8>>;
 type Answers = BTreeMap<String, Records>;
 
-fn files(memory: &MemoryStorage) -> Files {
-    let names = memory.list().unwrap();
-    names.into_iter().map(|name| (name.clone(), memory.content(&name).unwrap())).collect()
-}
-
 fn storage(files: &Files) -> Arc<dyn Storage> {
-    let memory = MemoryStorage::new();
-    files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
-    Arc::new(memory)
+    Arc::new(memory(files))
 }
 
 /// Draws of options with which no run is without a log, mostly.
@@ -167,7 +159,7 @@ fn a_file_that_was_cut_or_is_gone_is_told_or_does_no_harm() {
         let closed = made.closed.clone();
         let mut random = Random::new(seed);
         let ends = log_ends(&mut made);
-        for (name, content) in closed.iter().filter(|(name, _)| *name != "LOCK") {
+        for (name, content) in &closed {
             let end = ends.get(name).copied().unwrap_or(content.len());
             for length in sample(end, &mut random) {
                 let mut damaged = closed.clone();
@@ -190,7 +182,7 @@ fn blocks_in_the_place_of_others_are_told_or_do_no_harm() {
         let mut made = made(seed);
         let (open, closed) = (made.open.clone(), made.closed.clone());
         let mut random = Random::new(seed);
-        let names: Vec<&String> = closed.keys().filter(|name| *name != "LOCK").collect();
+        let names: Vec<&String> = closed.keys().collect();
         for round in 0..1_500 {
             let pick = |random: &mut Random| names[random.below(names.len() as u64) as usize];
             let (to, from) = (pick(&mut random), pick(&mut random));
@@ -225,7 +217,7 @@ fn files_in_the_place_of_others_are_told() {
             }
         }
         // And of another store.
-        for (name, content) in closed.iter().filter(|(name, _)| *name != "LOCK") {
+        for (name, content) in &closed {
             for (_, other) in strange.iter().filter(|(other, _)| kind(other) == kind(name)) {
                 let mut damaged = closed.clone();
                 damaged.insert(name.clone(), other.clone());

@@ -5,6 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod db_support;
+
+use db_support::{Files, files, memory};
 use ogive::Error;
 use ogive::check::{repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage, StorageWrapper, UpdatableFile};
@@ -14,7 +17,6 @@ use ogive_testkit::{CrashOptions, SimulatedDisk, enumerate_crashes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-type Files = BTreeMap<String, Vec<u8>>;
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 fn options() -> DbOptions {
@@ -27,17 +29,6 @@ fn options() -> DbOptions {
         threads: 0,
         ..DbOptions::default()
     }
-}
-
-fn files(memory: &MemoryStorage) -> Files {
-    let names = memory.list().unwrap().into_iter().filter(|name| name != "LOCK");
-    names.map(|name| (name.clone(), memory.content(&name).unwrap())).collect()
-}
-
-fn memory(files: &Files) -> MemoryStorage {
-    let memory = MemoryStorage::new();
-    files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
-    memory
 }
 
 fn shared(memory: &MemoryStorage) -> Arc<dyn Storage> {

@@ -4,13 +4,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod db_support;
+
+use db_support::{Files, files, memory};
 use ogive::check::{Repaired, repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
-use std::collections::BTreeMap;
 use std::sync::Arc;
-
-type Files = BTreeMap<String, Vec<u8>>;
 
 fn options() -> DbOptions {
     DbOptions {
@@ -20,17 +20,6 @@ fn options() -> DbOptions {
         threads: 0,
         ..DbOptions::default()
     }
-}
-
-fn files(memory: &MemoryStorage) -> Files {
-    let names = memory.list().unwrap().into_iter().filter(|name| name != "LOCK");
-    names.map(|name| (name.clone(), memory.content(&name).unwrap())).collect()
-}
-
-fn memory(files: &Files) -> MemoryStorage {
-    let memory = MemoryStorage::new();
-    files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
-    memory
 }
 
 fn open(memory: &MemoryStorage) -> Db {

@@ -23,6 +23,22 @@ pub(crate) type Contents = BTreeMap<usize, Records>;
 /// The instance behind each name of a keyspace.
 pub(crate) type Names = BTreeMap<String, usize>;
 
+/// The files of a folder, by name.
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
+
+/// Those of a store, but for its lock.
+pub(crate) fn files(memory: &MemoryStorage) -> Files {
+    let names = memory.list().unwrap().into_iter().filter(|name| name != "LOCK");
+    names.map(|name| (name.clone(), memory.content(&name).unwrap())).collect()
+}
+
+/// A folder of these files.
+pub(crate) fn memory(files: &Files) -> MemoryStorage {
+    let memory = MemoryStorage::new();
+    files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
+    memory
+}
+
 /// A store in which everything happens soon: memtables, tables and levels of some KiB, values apart from 100 bytes on.
 pub(crate) fn small() -> DbOptions {
     DbOptions {
