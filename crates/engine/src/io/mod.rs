@@ -42,6 +42,7 @@ pub use measure::{MeasureOptions, MeasuredLevel, MeasuredPoint, MeasuredProfile,
 pub use memory::MemoryStorage;
 pub use meter::{Meter, MeterSnapshot, ReadCounts, WriteCounts, WrittenCounts};
 pub use profile::{Profile, ProfilePoint};
+pub(crate) use storage::remove_if_present;
 pub use storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,
     check_write,

@@ -110,6 +110,14 @@ pub trait Storage: Debug + Send + Sync {
     }
 }
 
+/// Removes a file that somebody else may remove at the same time.
+pub(crate) fn remove_if_present(storage: &dyn Storage, name: &str) -> Result<()> {
+    match storage.remove(name) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    }
+}
+
 /// Bytes that are copied at once.
 const COPY_BYTES: u64 = 1 << 20;
 

@@ -4,7 +4,7 @@
 //! none of the real ones can leave a method out unnoticed. The traits here have such defaults, and whatever implements one
 //! of them implements the trait of the seam. They leave out what no wrapper may change: names, lengths and locks.
 
-use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
+use super::storage::{FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, copy_file};
 use crate::error::Result;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,16 @@ pub trait StorageWrapper: Debug + Send + Sync {
     /// As [`Storage::sync_directory`].
     fn sync_directory(&self) -> Result<()> {
         self.inner().sync_directory()
+    }
+
+    /// As [`Storage::folder`]. None, unless the wrapper passes it on: what is linked there passes the wrapper by.
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    /// As [`Storage::export`]: by reading and writing, so that no byte gets past the wrapper.
+    fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
+        copy_file(&*self.open(name)?, target, new_name)
     }
 }
 
@@ -103,6 +113,14 @@ impl<W: StorageWrapper> Storage for W {
 
     fn check_only_name(&self, name: &str) -> Result<()> {
         self.inner().check_only_name(name)
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        StorageWrapper::folder(self)
+    }
+
+    fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
+        StorageWrapper::export(self, name, target, new_name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Readers in other processes: files that they hold locked for as long as they read.
 
 use crate::error::{Error, Result};
-use crate::io::{FileLock, Storage, random_u64};
+use crate::io::{FileLock, Storage, random_u64, remove_if_present};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -57,10 +57,7 @@ pub(super) fn oldest(storage: &dyn Storage, name: &str) -> Result<Option<u64>> {
     let mut oldest = None;
     for found in storage.list()?.iter().filter(|found| found.starts_with(&prefix)) {
         match storage.lock(found) {
-            Ok(_lock) => match storage.remove(found) {
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
-                outcome => outcome?,
-            },
+            Ok(_lock) => remove_if_present(storage, found)?,
             Err(Error::Locked { .. }) => {
                 let digits = found[prefix.len()..].split('-').next().unwrap_or_default();
                 let sequence = digits.parse().unwrap_or(0);

@@ -3,7 +3,7 @@
 use super::options::OpenOptions;
 use super::reader::read_tail;
 use crate::error::{Error, Result};
-use crate::io::{BehindOptions, FileLock, Storage, WritableFile, WriteBehind, random_u64};
+use crate::io::{BehindOptions, FileLock, Storage, WritableFile, WriteBehind, random_u64, remove_if_present};
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -279,7 +279,7 @@ fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
             .and_then(|rest| rest.strip_suffix(TEMPORARY));
         if id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())) {
             match storage.lock(&file) {
-                Ok(_lock) => storage.remove(&file)?,
+                Ok(_lock) => remove_if_present(storage, &file)?,
                 // Its writer is alive.
                 Err(Error::Locked { .. }) => {}
                 Err(error) => return Err(error),

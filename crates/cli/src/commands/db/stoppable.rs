@@ -3,10 +3,8 @@
 
 use crate::interrupt::Interrupt;
 use ogive::Result;
-use ogive::io::{
-    FileLock, LocalStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, UpdatableFile, WritableFile,
-};
-use std::path::{Path, PathBuf};
+use ogive::io::{LocalStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A folder under watch.
@@ -27,7 +25,11 @@ fn is_data(name: &str) -> bool {
     name.ends_with(".table") || name.ends_with(".values")
 }
 
-impl Storage for Stoppable {
+impl StorageWrapper for Stoppable {
+    fn inner(&self) -> &dyn Storage {
+        &self.inner
+    }
+
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         let inner = self.inner.open(name)?;
         match is_data(name) {
@@ -36,52 +38,8 @@ impl Storage for Stoppable {
         }
     }
 
-    fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
-        self.inner.create(name)
-    }
-
-    fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        self.inner.open_update(name)
-    }
-
-    fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        self.inner.create_update(name)
-    }
-
-    fn rename(&self, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> Result<()> {
-        self.inner.remove(name)
-    }
-
-    fn exists(&self, name: &str) -> Result<bool> {
-        self.inner.exists(name)
-    }
-
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
-    }
-
-    fn sync_directory(&self) -> Result<()> {
-        self.inner.sync_directory()
-    }
-
-    fn lock(&self, name: &str) -> Result<Box<dyn FileLock>> {
-        self.inner.lock(name)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.inner.path(name)
-    }
-
     fn folder(&self) -> Option<&Path> {
         self.inner.folder()
-    }
-
-    fn check_only_name(&self, name: &str) -> Result<()> {
-        self.inner.check_only_name(name)
     }
 
     fn export(&self, name: &str, target: &dyn Storage, new_name: &str) -> Result<()> {
