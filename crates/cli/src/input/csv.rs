@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -34,8 +34,8 @@ pub(crate) struct CsvLayout {
 /// Reads one record for each row.
 #[derive(Debug)]
 pub(crate) struct CsvInput {
-    reader: csv::Reader<Limited<File>>,
-    since_record: Arc<AtomicU64>,
+    reader: csv::Reader<Watched<File>>,
+    watch: Arc<Watch>,
     record_limit_bytes: u64,
     row: csv::ByteRecord,
     facts: Facts,
@@ -53,14 +53,14 @@ impl CsvInput {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(refused)?;
         let metadata = file.metadata().map_err(refused)?;
-        let since_record = Arc::new(AtomicU64::new(0));
+        let watch = Arc::new(Watch::default());
         let limit_bytes = layout.record_limit_bytes.saturating_add(BUFFER_BYTES as u64);
-        let limited = Limited { inner: file, since_record: Arc::clone(&since_record), limit_bytes };
+        let watched = Watched { inner: file, watch: Arc::clone(&watch), limit_bytes, marked: 0 };
         let reader = csv::ReaderBuilder::new()
             .delimiter(layout.delimiter)
             .has_headers(layout.has_header)
             .buffer_capacity(BUFFER_BYTES)
-            .from_reader(limited);
+            .from_reader(watched);
         let facts = Facts {
             path: path.to_owned(),
             key_type,
@@ -70,7 +70,7 @@ impl CsvInput {
         };
         let mut input = Self {
             reader,
-            since_record,
+            watch,
             record_limit_bytes: layout.record_limit_bytes,
             row: csv::ByteRecord::new(),
             facts,
@@ -88,7 +88,8 @@ impl CsvInput {
             Ok(row) => row.clone(),
             Err(error) => return Err(self.explain(error)),
         };
-        if first_row.is_empty() {
+        let is_end = self.is_end(&first_row)?;
+        if is_end || first_row.is_empty() {
             return Err(InputError::Empty { path: self.facts.path.clone() });
         }
         let names: Vec<String> = if layout.has_header {
@@ -103,6 +104,23 @@ impl CsvInput {
             self.value_column = Some(find(&self.facts.path, &names, column)?);
         }
         Ok(())
+    }
+
+    /// Whether a record is the mark behind the last one.
+    ///
+    /// # Errors
+    /// [`InputError::Malformed`] where a quote that was not closed took the mark into a field.
+    fn is_end(&self, row: &csv::ByteRecord) -> Result<bool, InputError> {
+        let behind = self.reader.position().byte().saturating_sub(self.watch.read_bytes.load(Ordering::Relaxed));
+        if behind < END_MARK.len() as u64 || !self.watch.ended.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        if row.len() == 1 && row.get(0) == Some(&END_MARK[1..]) {
+            return Ok(true);
+        }
+        let line = row.position().map_or(1, csv::Position::line);
+        let detail = format!("a quote is opened in the row that starts in line {line}, and not closed");
+        Err(InputError::Malformed { path: self.facts.path.clone(), detail })
     }
 
     fn explain(&self, error: csv::Error) -> InputError {
@@ -133,8 +151,13 @@ impl Input for CsvInput {
     }
 
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
-        self.since_record.store(0, Ordering::Relaxed);
-        match self.reader.read_byte_record(&mut self.row) {
+        self.watch.since_record.store(0, Ordering::Relaxed);
+        let outcome = self.reader.read_byte_record(&mut self.row);
+        // The mark has one field, whatever the others have.
+        if matches!(outcome, Ok(true) | Err(_)) && self.is_end(&self.row)? {
+            return Ok(None);
+        }
+        match outcome {
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(error) => return Err(self.explain(error)),
@@ -145,23 +168,49 @@ impl Input for CsvInput {
     }
 
     fn position_bytes(&self) -> u64 {
-        self.reader.position().byte()
+        self.reader.position().byte().min(self.watch.read_bytes.load(Ordering::Relaxed))
     }
 }
 
-/// Fails when too much was read since the last record: a quote that never closes would otherwise pull the whole file
-/// into memory.
-#[derive(Debug)]
-struct Limited<R> {
-    inner: R,
-    since_record: Arc<AtomicU64>,
-    limit_bytes: u64,
+/// Follows the last byte of the input. Behind a closed row this is a row of its own, inside a quote a part of a field:
+/// `csv` itself takes the end of the input for the end of a quote.
+const END_MARK: &[u8; 2] = b"\nx";
+
+/// What was read, as far as the reader of records needs to know.
+#[derive(Debug, Default)]
+struct Watch {
+    /// Bytes of the input so far.
+    read_bytes: AtomicU64,
+    /// Bytes since the last record was asked for.
+    since_record: AtomicU64,
+    /// Whether these were all.
+    ended: AtomicBool,
 }
 
-impl<R: Read> Read for Limited<R> {
+/// Fails when too much was read since the last record: a quote that never closes would otherwise pull the whole file
+/// into memory. Appends [`END_MARK`].
+#[derive(Debug)]
+struct Watched<R> {
+    inner: R,
+    watch: Arc<Watch>,
+    limit_bytes: u64,
+    /// Bytes of the mark that were handed out.
+    marked: usize,
+}
+
+impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        let since = self.since_record.fetch_add(read as u64, Ordering::Relaxed) + read as u64;
-        if since > self.limit_bytes { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(read) }
+        if !self.watch.ended.load(Ordering::Relaxed) {
+            let read = self.inner.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                self.watch.read_bytes.fetch_add(read as u64, Ordering::Relaxed);
+                let since = self.watch.since_record.fetch_add(read as u64, Ordering::Relaxed) + read as u64;
+                return if since > self.limit_bytes { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(read) };
+            }
+            self.watch.ended.store(true, Ordering::Relaxed);
+        }
+        let read = (&END_MARK[self.marked..]).read(buffer)?;
+        self.marked += read;
+        Ok(read)
     }
 }

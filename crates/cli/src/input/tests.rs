@@ -182,6 +182,53 @@ fn a_quote_that_never_closes_does_not_pull_the_file_into_memory() {
 }
 
 #[test]
+fn a_quote_that_never_closes_is_an_error_wherever_it_opens() {
+    let folder = Folder::new();
+    for (content, line) in [
+        ("id,name\n1,a\n2,\"b\n3,c\n", 3),
+        ("id,name\n1,a\n2,\"b\n3,c", 3),
+        ("id,name\n1,a\n2,\"", 3),
+        ("id,name\n\"1,a\n2,b\n", 2),
+        ("\"id,name\n1,a\n2,b\n", 1),
+        ("\"id\n", 1),
+        ("id\n1\n\"x", 3),
+        ("\u{feff}id\n1\n\"2\n", 3),
+        ("id\n1\n\"2\"\"\nx", 3),
+    ] {
+        for flags in [&["--key-type", "text"][..], &["--key-type", "text", "--no-header"]] {
+            let failure = folder.failure("rows.csv", content, flags).to_string();
+            let expected = format!("a quote is opened in the row that starts in line {line}, and not closed");
+            assert!(failure.contains(&expected), "{content:?}: {failure}");
+        }
+    }
+}
+
+#[test]
+fn the_last_row_ends_where_the_file_does() {
+    let folder = Folder::new();
+    let text = ["--key-type", "text", "--no-header"];
+    for end in ["", "\n", "\r\n", "\r", "\n\n\n", "\r\n\r\n"] {
+        for (rows, keys) in [
+            ("a\nx", &["a", "x"][..]),
+            ("\u{feff}a\nx", &["a", "x"]),
+            ("a\n\"x\"", &["a", "x"]),
+            ("x,y\nx,\"y\n\"", &["x", "x"]),
+            ("x", &["x"]),
+            ("a\"b", &["a\"b"]),
+            ("\"a\nx\"", &["a\\nx"]),
+        ] {
+            let rows = format!("{rows}{end}");
+            let (_, found) = folder.read("rows.csv", &rows, &text).unwrap();
+            let found: Vec<String> = found.into_iter().map(|(key, _)| key).collect();
+            assert_eq!(found, keys, "{rows:?}");
+        }
+        let failure = folder.failure("empty.csv", end, &text);
+        assert!(matches!(failure, Failure::Input(InputError::Empty { .. })), "{end:?}: {failure}");
+    }
+    assert_eq!(folder.keys("rows.csv", "x\n", &["--key-type", "text"]), [""; 0]);
+}
+
+#[test]
 fn made_up_values_have_the_width_asked_for() {
     let folder = Folder::new();
     let options = folder.options("keys.u64", sosd(&[1, 1, 2]), &["--payload", "13"]);
