@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::Result;
-use ogive::index::{Index, OpenOptions};
+use ogive::index::{Index, Kind, OpenOptions};
 use ogive::io::{MemoryStorage, Storage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,6 +70,64 @@ fn version_1_of_an_index_that_was_closed_is_read_and_written() {
 #[test]
 fn version_1_of_an_index_whose_writer_was_killed_is_recovered() {
     check(&[("f", LIVE), ("f.log-2", LIVE_LOG)], live());
+}
+
+/// A file of version 2, by its name in the folder.
+macro_rules! version_2 {
+    ($name:literal) => {
+        include_bytes!(concat!("fixtures/index-v2/", $name))
+    };
+}
+
+/// One file of each kind that there is.
+const KINDS: [(&str, &[u8]); 11] = [
+    ("ogive", version_2!("ogive")),
+    ("aulid", version_2!("aulid")),
+    ("btree", version_2!("btree")),
+    ("fiting", version_2!("fiting")),
+    ("pgm", version_2!("pgm")),
+    ("alex", version_2!("alex")),
+    ("lipp", version_2!("lipp")),
+    ("fiting-btree", version_2!("fiting-btree")),
+    ("pgm-btree", version_2!("pgm-btree")),
+    ("alex-btree", version_2!("alex-btree")),
+    ("lipp-btree", version_2!("lipp-btree")),
+];
+
+/// Key of the entry with a number.
+fn key(number: u64) -> u64 {
+    number * number * 3 + number % 7
+}
+
+/// The entries of a closed index of version 2: 400 loaded, then 20 transactions of ten insertions and a removal.
+fn closed_2() -> Map {
+    let mut map: Map = (0..400).map(|number| (key(number), number)).collect();
+    for batch in 0..20 {
+        for number in 400 + batch * 10..410 + batch * 10 {
+            map.insert(key(number * 7 % 400) + 1 + number % 3, number);
+        }
+        map.remove(&key(batch * 20));
+    }
+    map
+}
+
+#[test]
+fn version_2_of_every_kind_is_read_and_written() {
+    for (name, content) in KINDS {
+        let (_, storage) = storage(&[("f", content)]);
+        let index = Index::<u64, u64>::open_read_only(&storage, "f", &OpenOptions::default()).unwrap();
+        assert_eq!(index.kind(), name.parse::<Kind>().unwrap());
+        check(&[("f", content)], closed_2());
+    }
+    assert_eq!(KINDS.map(|(name, _)| name), Kind::ALL.map(Kind::name));
+}
+
+#[test]
+fn version_2_whose_writer_was_killed_is_recovered() {
+    // One transaction of 40 entries is in the log alone.
+    let live: Map = closed_2().into_iter().chain((600..640).map(|number| (key(number), number))).collect();
+    check(&[("f", version_2!("alex-live")), ("f.log-2", version_2!("alex-live.log-2"))], live.clone());
+    check(&[("f", version_2!("btree-live")), ("f.log-2", version_2!("btree-live.log-2"))], live);
 }
 
 #[test]
