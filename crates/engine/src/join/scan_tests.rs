@@ -1,6 +1,6 @@
 //! Scans of tables of every layout, against the table's own ranges.
 
-use super::options::JoinOptions;
+use super::options::{JoinOptions, MEMORY_BYTES_MIN};
 use super::scan::TableRelation;
 use super::source::{KeyRange, Relation};
 use super::task::Task;
@@ -29,7 +29,10 @@ fn write(storage: &Arc<MemoryStorage>, name: &str, rows: &[Row], options: WriteO
 }
 
 fn scanned(table: &Table, range: &KeyRange, profile: &str, memory_bytes: u64) -> Result<Vec<Row>> {
-    let options = JoinOptions { profile: Profile::named(profile)?, ..JoinOptions::default() };
+    // A scan may take more than its share, but no more than the join may.
+    let memory_limit = memory_bytes.max(MEMORY_BYTES_MIN);
+    let options =
+        JoinOptions { profile: Profile::named(profile)?, memory_bytes: memory_limit, ..JoinOptions::default() };
     let task = Task::new(&options)?;
     let memory = task.budget.take(memory_bytes, "a scan")?;
     let mut stream = TableRelation::new(table.clone()).scan(range, &task, memory)?;
@@ -163,7 +166,7 @@ fn damage_and_blocks_beyond_memory_are_errors() {
     drop(table);
     let outcome = scanned(&open(&storage, "damaged"), &KeyRange::all(), "nvme", 64 << 10);
     assert!(matches!(outcome, Err(Error::Damaged { offset: 196_608, .. })), "{outcome:?}");
-    let rows = vec![(b"k".to_vec(), vec![1; 300_000])];
+    let rows = vec![(b"k".to_vec(), vec![1; 600_000])];
     let options = WriteOptions { block_bytes: Some(1 << 20), ..WriteOptions::default() };
     let large = write(&storage, "large", &rows, options);
     assert!(matches!(scanned(&large, &KeyRange::all(), "nvme", 64 << 10), Err(Error::JoinMemoryShort { .. })));

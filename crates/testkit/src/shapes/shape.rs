@@ -159,6 +159,11 @@ pub struct Shape {
     pub fast_paths: FastPaths,
 }
 
+/// Reading and unpacking blocks of this size for every look-up takes minutes.
+const LARGE_BLOCK_BYTES: u64 = 64 << 10;
+/// A cache within the memory for so many blocks keeps some of them.
+const CACHED_BLOCKS: u64 = 64;
+
 impl Shape {
     /// The shape of a seed, small or large.
     pub fn of_seed(seed: u64) -> Self {
@@ -183,8 +188,12 @@ impl Shape {
     pub fn check(&self, effort: Effort) -> Result<(), ShapeFailure> {
         let fail = |detail: String| ShapeFailure { shape: Box::new(self.clone()), detail };
         let rows = Rows::new(self);
-        // Without an index, each look-up reads all that there is.
-        let effort = if self.table.design == "none" { effort.where_each_reads(rows.bytes()) } else { effort };
+        let effort = match self.table.design {
+            // Without an index, each look-up reads all that there is.
+            "none" => effort.where_each_reads(rows.bytes()),
+            _ if self.reads_blocks_anew() => effort.where_each_reads(self.block_bytes()),
+            _ => effort,
+        };
         let checked = match &self.way {
             Way::Sorted => self.check_sorted(&rows, effort),
             Way::Unsorted { sort_bytes } => self.check_unsorted(&rows, *sort_bytes, effort),
@@ -192,6 +201,17 @@ impl Shape {
             Way::Join(form) => join::check(self, form, &rows, effort),
         };
         checked.map_err(fail)
+    }
+
+    /// Size of a block.
+    fn block_bytes(&self) -> u64 {
+        u64::from(self.table.block_bytes.unwrap_or(4096))
+    }
+
+    /// Whether a store is opened again with so little memory that its cache, in shards, holds no large block.
+    fn reads_blocks_anew(&self) -> bool {
+        let Way::Store(form) = &self.way else { return false };
+        self.block_bytes() >= LARGE_BLOCK_BYTES && form.reopened_bytes < CACHED_BLOCKS * self.block_bytes()
     }
 
     /// About how many bytes its rows take.
