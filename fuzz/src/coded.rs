@@ -3,6 +3,7 @@
 use crate::input::{take_u8, take_u64};
 use ogive_model::Fence;
 use ogive_model::coded::{self, Effort, StringLayer};
+use ogive_model::router::Router;
 
 /// Searches a forged layer of integers. Input: groups u8, coordinate u64, the stored layer.
 pub fn integers(mut data: &[u8]) {
@@ -91,4 +92,35 @@ fn arithmetic(count: u64, step: u64) -> Vec<u64> {
 
 fn fences(separators: &[u64]) -> Vec<Fence> {
     separators.iter().map(|&high| Fence { low: high - 1, high }).collect()
+}
+
+/// Opens forged bytes as a router, and looks keys up. Input: length of a key u8, the key, the stored router.
+///
+/// # Panics
+/// When a key is led to a block that there is not: the broken promise.
+pub fn router(mut data: &[u8]) {
+    let length = usize::from(take_u8(&mut data)).min(data.len());
+    let (key, stored) = data.split_at(length);
+    if let Ok(router) = Router::<u64>::open(stored) {
+        let number = key.iter().fold(0, |number, &byte| (number << 8) | u64::from(byte));
+        for key in [number, 0, u64::MAX] {
+            assert!(router.locate(&key) < router.blocks().max(1));
+        }
+    }
+    if let Ok(router) = Router::<[u8]>::open(stored) {
+        for key in [key, &[], &[255; 64]] {
+            assert!(router.locate(key) < router.blocks().max(1));
+        }
+    }
+}
+
+/// Routers over both types of keys.
+pub fn router_seeds() -> Vec<Vec<u8>> {
+    let (mut integers, mut strings) = (Router::<u64>::builder(), Router::<[u8]>::builder());
+    for number in arithmetic(300, 1 << 20) {
+        let _ = integers.push(&number);
+        let _ = strings.push(&number.to_be_bytes());
+    }
+    let seed = |stored: Vec<u8>| [&[3][..], b"key", &stored].concat();
+    vec![seed(integers.finish()), seed(strings.finish()), seed(Router::<u64>::builder().finish())]
 }

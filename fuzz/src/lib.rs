@@ -36,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "coded_integers", run: coded::integers, seeds: coded::integer_seeds },
     Target { name: "coded_row", run: coded::row, seeds: coded::row_seeds },
     Target { name: "coded_strings", run: coded::strings, seeds: coded::string_seeds },
+    Target { name: "router", run: coded::router, seeds: coded::router_seeds },
     Target { name: "design", run: text::design, seeds: text::design_seeds },
     Target { name: "filter", run: filter::unit, seeds: filter::unit_seeds },
     Target { name: "inner_node", run: inner::node, seeds: inner::node_seeds },

@@ -27,6 +27,6 @@ pub use fit::{Cuts, Effort, EvenCuts, FlexibleGroup, fit_fences, fit_flexible};
 pub use group::{GroupHeader, MAX_GROUP};
 pub use layer::{CodedLayer, GROUP_BYTES, encode_row, search, separator_at, stored_len, visit_children};
 pub use strings::{
-    Separator, StringCuts, StringGroup, StringLayer, cheapest_border, common_prefix, first_string, fit_strings,
-    search_strings, shortest_separator, visit_separators,
+    Separator, StringCuts, StringGroup, StringLayer, cheapest_border, check_front_coded, common_prefix, first_string,
+    fit_strings, search_strings, shortest_separator, visit_separators,
 };

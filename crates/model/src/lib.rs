@@ -28,6 +28,7 @@ pub mod pla;
 pub mod plr;
 pub mod radix_spline;
 pub mod rmi;
+pub mod router;
 mod run;
 pub mod sampled;
 mod segment;

@@ -487,6 +487,34 @@ pub fn visit_separators(payload: &[u8], groups: usize, mut visit: impl FnMut(u64
     Some(())
 }
 
+/// Checks a whole stored run of front-coded groups, in time proportional to its bytes: the separators ascend (neighbours may be
+/// equal), each is coded against the whole prefix that it shares with the one before, and children are numbered from 0 on without gaps.
+/// Returns their number; `None` otherwise.
+pub fn check_front_coded(payload: &[u8], groups: usize) -> Option<u64> {
+    let mut children = 0;
+    let mut separator = Vec::new();
+    for group in 0..groups {
+        let (child, first, mut reader) = locate(payload, groups, group)?;
+        if child != children || separator.as_slice() > first || reader.byte()? != MODE_FRONT {
+            return None;
+        }
+        first.clone_into(&mut separator);
+        children += 1;
+        while !reader.0.is_empty() {
+            let (dropped, added) = read_front(&mut reader)?;
+            let kept = separator.len().checked_sub(dropped)?;
+            // Something was dropped: the byte in its place must be greater.
+            if dropped > 0 && *added.first()? <= separator[kept] {
+                return None;
+            }
+            separator.truncate(kept);
+            separator.extend_from_slice(added);
+            children += 1;
+        }
+    }
+    Some(children)
+}
+
 /// Walks front-coded separators without building them: only the length of the prefix that the current one shares with
 /// the key is kept. A next separator that keeps more than this prefix compares as the current one did; one that
 /// keeps less lies above the key, because separators ascend.
