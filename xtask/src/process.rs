@@ -8,13 +8,13 @@ use std::time::Instant;
 /// One program to run: its words, and what to add to its environment.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
-    pub(crate) words: Vec<&'static str>,
+    pub(crate) words: Vec<String>,
     pub(crate) environment: Vec<(&'static str, String)>,
 }
 
 impl Step {
-    pub(crate) fn new(name: &'static str, line: &'static str) -> Self {
-        Self { name, words: line.split_whitespace().collect(), environment: Vec::new() }
+    pub(crate) fn new(name: &'static str, line: &str) -> Self {
+        Self { name, words: line.split_whitespace().map(str::to_owned).collect(), environment: Vec::new() }
     }
 
     pub(crate) fn with(mut self, variable: &'static str, value: &str) -> Self {
@@ -25,12 +25,12 @@ impl Step {
     /// The step as a person would type it.
     pub(crate) fn line(&self) -> String {
         let variables = self.environment.iter().map(|(variable, value)| format!("{variable}={value:?}"));
-        variables.chain(self.words.iter().map(|word| (*word).to_owned())).collect::<Vec<_>>().join(" ")
+        variables.chain(self.words.iter().cloned()).collect::<Vec<_>>().join(" ")
     }
 
     /// Runs the step in `root`, its output going where ours goes.
     pub(crate) fn run(&self, root: &Path) -> Result<(), Failure> {
-        let mut command = Command::new(self.words[0]);
+        let mut command = Command::new(&self.words[0]);
         command
             .args(&self.words[1..])
             .current_dir(root)

@@ -2,7 +2,8 @@
 
 use crate::process::{Step, ensure_components, timed};
 use crate::{Failure, long, tidy};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 /// Runs all checks on the repository at `root`, and with `with_long` the tests that take minutes, too.
 pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
@@ -12,6 +13,7 @@ pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
         let (name, seconds) = match &check {
             Check::Program(step) => (step.name, timed(&format!("{}: {}", step.name, step.line()), || step.run(root))?),
             Check::Tidy => ("tidy", timed("tidy: cargo xtask tidy", || tidy::run(root))?),
+            Check::Examples => ("examples", timed("examples: cargo run --example ...", || run_examples(root))?),
         };
         times.push((name, seconds));
     }
@@ -29,6 +31,7 @@ pub(crate) fn run(root: &Path, with_long: bool) -> Result<(), Failure> {
 enum Check {
     Program(Step),
     Tidy,
+    Examples,
 }
 
 fn checks() -> Vec<Check> {
@@ -40,6 +43,7 @@ fn checks() -> Vec<Check> {
         Check::Tidy,
         Check::Program(Step::new("tests", "cargo test --workspace --all-features --lib --bins --tests")),
         Check::Program(Step::new("doc tests", "cargo test --workspace --all-features --doc")),
+        Check::Examples,
         fuzz_targets(),
         // `--lib`: the command `ogive` and the library `ogive` would write the same page.
         Check::Program(
@@ -55,6 +59,32 @@ fn fuzz_targets() -> Check {
     let shared = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     let line = "cargo test --manifest-path fuzz/Cargo.toml --no-default-features --lib --tests";
     Check::Program(Step::new("fuzz targets", line).with("CARGO_TARGET_DIR", &shared))
+}
+
+/// Builds all example programs, then runs each: a program that fails says what is wrong with it.
+fn run_examples(root: &Path) -> Result<(), Failure> {
+    Step::new("examples", "cargo build --workspace --all-features --examples").run(root)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    for name in examples(root)? {
+        let program = target.join("debug/examples").join(&name);
+        let words = vec![program.display().to_string()];
+        Step { name: "example", words, environment: Vec::new() }.run(root)?;
+    }
+    Ok(())
+}
+
+/// The names of all examples, in order.
+fn examples(root: &Path) -> Result<Vec<String>, Failure> {
+    let failed = |error| Failure::Check(format!("cannot list the crates: {error}"));
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root.join("crates")).map_err(failed)? {
+        // Most crates have none.
+        let folder = entry.map_err(failed)?.path().join("examples");
+        let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        names.extend(paths.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())));
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Lists the long tests with their minutes, then runs them one at a time: several of them measure memory.

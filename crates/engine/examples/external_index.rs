@@ -1,0 +1,28 @@
+//! An external index: the records stay in a file of another program, and the index stands in a file of its own.
+
+#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+#![allow(clippy::disallowed_methods, reason = "the records are a file of another program")]
+
+use ogive::io::{LocalStorage, Storage};
+use ogive::table::beside::{RecordFile, index_records};
+use ogive::table::{OpenOptions, Table, WriteOptions};
+use std::sync::Arc;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    // Sorted records of 16 bytes: a key and a price, both little-endian, without a header.
+    let records: Vec<u8> =
+        (0..50_000_u64).flat_map(|i| [(i * 3).to_le_bytes(), (i * 100).to_le_bytes()].concat()).collect();
+    std::fs::write(folder.path().join("prices.bin"), records)?;
+
+    let form = RecordFile { header_bytes: 0, counted: false, key_bytes: 8, value_bytes: 8, little_endian: true };
+    let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder.path()));
+    index_records(storage.clone(), "prices.bin", "prices.ogive", form, WriteOptions::default())?;
+
+    // Keys are asked for big-endian, so that they order as byte strings.
+    let table = Table::open(storage, "prices.ogive", &OpenOptions::default())?;
+    assert_eq!(table.get(&300_u64.to_be_bytes())?, Some(10_000_u64.to_le_bytes().to_vec()));
+    assert!(!table.contains_key(&301_u64.to_be_bytes())?);
+    println!("{} records, indexed in place", table.len());
+    Ok(())
+}

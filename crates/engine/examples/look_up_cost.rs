@@ -1,0 +1,42 @@
+//! The cost of a look-up, counted: requests and bytes, in a table whose index is tuned for an object store.
+
+#![allow(clippy::disallowed_macros, reason = "a program prints its results")]
+
+use ogive::io::{MemoryStorage, Meter, Profile};
+use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
+use std::sync::Arc;
+
+/// Keys whose gaps span nine orders of magnitude.
+fn keys() -> Vec<u64> {
+    let mut state = 1_u64;
+    let mut gap = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        1 << (state >> 59)
+    };
+    (0..500_000)
+        .scan(0_u64, |key, _| {
+            *key += gap();
+            Some(*key)
+        })
+        .collect()
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let storage = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
+    let options = WriteOptions { key_type: KeyType::U64, profile: Profile::named("s3")?, ..WriteOptions::default() };
+    let mut writer = TableWriter::create(storage.clone(), "t", options)?;
+    let keys = keys();
+    keys.iter().try_for_each(|key| writer.append(&key.to_be_bytes(), &key.to_le_bytes()))?;
+    let report = writer.finish()?;
+    println!("{} bytes of index for {} bytes of data", report.index_bytes, report.data_bytes);
+
+    storage.reset();
+    let table = Table::open(storage.clone(), "t", &OpenOptions::default())?;
+    let opening = storage.reset().reads;
+    assert!(table.contains_key(&keys[4_711].to_be_bytes())?);
+    let look_up = storage.reset().reads;
+    println!("opening: {} request of {} bytes", opening.requests, opening.bytes);
+    println!("look-up: {} request of {} bytes", look_up.requests, look_up.bytes);
+    assert_eq!((opening.requests, look_up.requests), (1, 1));
+    Ok(())
+}
