@@ -5,13 +5,11 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_macros, reason = "the long test shows its figures")]
 
-mod index_support;
-
-use index_support::{Map, NAME, Numbers, assert_same, entries};
 use ogive::index::{IndexOptions, Kind, OpenOptions};
 use ogive::io::{LocalStorage, MemoryStorage, Meter, Purpose, Storage};
 use ogive::page::PageOptions;
 use ogive_testkit::Random;
+use ogive_testkit::kinds::support::{Map, NAME, Numbers, assert_same, entries};
 use std::sync::Arc;
 
 /// Little memory, and a limit of the log that one such transaction is far beyond.
@@ -39,7 +37,7 @@ fn log_written(meter: &Meter) -> u64 {
 
 #[test]
 fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
-    for kind in [Kind::Ogive, Kind::Btree] {
+    for kind in [Kind::OGIVE, Kind::BTREE] {
         let meter = Meter::new(Arc::new(MemoryStorage::new()));
         let storage: Arc<dyn Storage> = Arc::new(meter.clone());
         let mut options = IndexOptions { kind, ..IndexOptions::default() };

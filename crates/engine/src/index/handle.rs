@@ -3,7 +3,8 @@
 use super::KeyType;
 use super::header::Header;
 use super::key::Key;
-use super::options::{IndexLayout, IndexOptions, Kind, OpenOptions};
+use super::kind::Kind;
+use super::options::{IndexLayout, IndexOptions, OpenOptions};
 use super::payload::Payload;
 use super::range::Range;
 use super::reader::Reader;
@@ -50,8 +51,9 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// read from the file.
     ///
     /// # Errors
-    /// [`crate::Error::WrongType`] for one of other keys or payloads; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while somebody else
-    /// has it open for writing; [`crate::Error::Io`], [`crate::Error::Damaged`].
+    /// [`crate::Error::WrongType`] for other types of keys or payloads; [`crate::Error::UnregisteredKind`] for a structure that this
+    /// program has not registered; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while another handle has it open for writing;
+    /// [`crate::Error::Io`], [`crate::Error::Damaged`].
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
         let file = PageFile::open(storage, name, &options.pages)?;
         Self::of_file(storage, name, file)

@@ -76,12 +76,3 @@ impl<W: Word> Router<W> for BtreeRouter {
         search::explain(pages, Root::parse(pages, state)?, key)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::index::harness::router_tests;
-
-    router_tests!(words_of_8_bytes, u64, || Box::new(BtreeRouter::default()));
-    router_tests!(words_of_16_bytes, u128, || Box::new(BtreeRouter { fill_percent: 100 }));
-}

@@ -22,8 +22,6 @@ mod pending;
 mod remove;
 mod search;
 mod split;
-#[cfg(test)]
-mod tests;
 mod tree;
 mod walk;
 

@@ -108,17 +108,3 @@ impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
         walk::free::<W, R>(self, tx, state)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::index::btree::BtreeRouter;
-    use crate::index::harness::structure_tests;
-
-    fn tree(layout: IndexLayout) -> LeafTree<BtreeRouter> {
-        LeafTree::new(BtreeRouter::default(), layout)
-    }
-
-    structure_tests!(words_of_8_bytes, u64, |layout| Box::new(tree(layout)), duplicates);
-    structure_tests!(words_of_16_bytes, u128, |layout| Box::new(tree(layout)), duplicates);
-}

@@ -21,8 +21,6 @@ mod remove;
 mod router;
 mod search;
 mod state;
-#[cfg(test)]
-mod tests;
 mod verify;
 
 pub use router::CodedRouter;
