@@ -1,6 +1,6 @@
-//! Indexes of every released version of the page format are read for ever. Goal: a change that loses an old file, or the log of one that
-//! was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is opened for reading and for writing, walked over and
-//! changed. What they hold is computed here, not stored.
+//! Indexes of every released version of the page format are read for ever. Goal: a change that loses an old file, or
+//! the log of one that was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is
+//! opened for reading and for writing, walked over and changed. What they hold is computed here, not stored.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,6 @@
-//! The engine's kinds of index, and the registration of others. Goal: each kind passes the tests of all kinds; options and files that do not fit
-//! are refused with a typed error. Method: the tests of the test kit, and a kind that is registered here.
+//! The engine's kinds of index, and the registration of others. Goal: each kind passes the tests of all kinds; options
+//! and files that do not fit are refused with a typed error. Method: the tests of the test kit, and a kind that is
+//! registered here.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

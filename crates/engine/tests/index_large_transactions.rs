@@ -1,6 +1,6 @@
-//! Goal: a transaction of any size costs log in proportion to what it changes, is not refused, and leaves exactly what it should. Method:
-//! indexes with little memory and small limits take many random inserts at once; the meter counts what is written, and the entries are held
-//! against a map.
+//! Goal: a transaction of any size costs log in proportion to what it changes, is not refused, and leaves exactly what
+//! it should. Method: indexes with little memory and small limits take many random inserts at once; the meter counts
+//! what is written, and the entries are held against a map.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_macros, reason = "the long test shows its figures")]
@@ -28,7 +28,8 @@ fn insert(index: &Numbers, map: &mut Map, random: &mut Random, inserts: u64) {
     transaction.commit().unwrap();
 }
 
-/// Bytes of log that an insert into a page that is spilled may take: records of a few changes, with an image after fifteen of them.
+/// Bytes of log that an insert into a page that is spilled may take: records of a few changes, with an image after
+/// fifteen of them.
 const INSERT_BYTES: u64 = 600;
 
 fn log_written(meter: &Meter) -> u64 {

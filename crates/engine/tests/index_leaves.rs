@@ -1,5 +1,6 @@
-//! B+-tree leaves beyond the common tests of structures. Goal: leaves are as many and as full as documented, appends and runs of equal keys
-//! cost what they should, and verify finds every broken promise. Method: counted pages, and leaves that are damaged byte by byte.
+//! B+-tree leaves beyond the common tests of structures. Goal: leaves are as many and as full as documented, appends
+//! and runs of equal keys cost what they should, and verify finds every broken promise. Method: counted pages, and
+//! leaves that are damaged byte by byte.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

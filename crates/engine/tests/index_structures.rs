@@ -1,5 +1,5 @@
-//! The structures of the engine and the common tests. Goal: each structure and each router agrees with a map, whatever the keys, on pages as
-//! small as they may be; and coded inner nodes never take more pages than those of a B+-tree.
+//! The structures of the engine and the common tests. Goal: each structure and each router agrees with a map, whatever
+//! the keys, on pages as small as they may be; and coded inner nodes never take more pages than those of a B+-tree.
 //! Method: the tests of the test kit; statistics of both routers on the same separators, in several orders.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -30,7 +30,8 @@ router_tests!(coded_router_of_long_keys, u128, || Box::new(CodedRouter::new()));
 
 const PAGE_BYTES: usize = 512;
 
-/// Statistics of a map of these gaps, of which the first `loaded` in the order given are bulk-loaded and the others inserted.
+/// Statistics of a map of these gaps, of which the first `loaded` in the order given are bulk-loaded and the others
+/// inserted.
 fn statistics<W: Word>(router: &dyn Router<W>, gaps: &[Gap<W>], order: &[usize], loaded: usize) -> Statistics {
     let file = page_file(PAGE_BYTES);
     let mut tx = file.begin().unwrap();
@@ -49,7 +50,8 @@ fn statistics<W: Word>(router: &dyn Router<W>, gaps: &[Gap<W>], order: &[usize],
     router.statistics(&tx, &state).unwrap()
 }
 
-/// The places of `count` gaps: ascending, descending, from both ends, in any order, and in the order that hits one place again and again.
+/// The places of `count` gaps: ascending, descending, from both ends, in any order, and in the order that hits one
+/// place again and again.
 fn orders(count: usize) -> Vec<(&'static str, Vec<usize>)> {
     let mut random = Random::new(4);
     let ascending: Vec<usize> = (0..count).collect();

@@ -1,16 +1,17 @@
 //! # Structures of published papers for Ogive
 //!
-//! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::index::Index) to compare them with Ogive's own
-//! structure. Nothing in the engine needs them; a program that opens their files calls [`register`] once, where it starts.
+//! Updatable on-disk indexes from the literature, reimplemented as kinds of [`Index`](ogive::index::Index) to compare
+//! them with Ogive's own structure. Nothing in the engine needs them; a program that opens their files calls
+//! [`register`] once, where it starts.
 //!
-//! | kind | structure | source |
+//! | kind | structure | paper |
 //! |---|---|---|
-//! | [`AULID`] | mixed nodes, packed arrays and two-layer nodes over B+-tree leaves | Lan et al., "A Simple Yet High-Performing On-disk Learned Index" |
-//! | [`FITING`] | segments with delta buffers | Galakatos et al., "FITing-Tree" |
-//! | [`PGM`] | piecewise linear models, with the logarithmic method | Ferragina and Vinciguerra, "The PGM-index" |
-//! | [`ALEX`] | gapped data nodes | Ding et al., "ALEX" |
-//! | [`LIPP`] | exact positions, without a last-mile search | Wu et al., "Updatable Learned Index with Precise Positions" |
-//! | [`FITING_BTREE`], [`PGM_BTREE`], [`ALEX_BTREE`], [`LIPP_BTREE`] | the last four over B+-tree leaves | Lan et al., "Updatable Learned Indexes Meet Disk-Resident DBMS" |
+//! | [`AULID`] | mixed nodes, packed arrays and two-layer nodes over B+-tree leaves | Lan et al., AULID, 2023 |
+//! | [`FITING`] | segments with delta buffers | Galakatos et al., SIGMOD 2019 |
+//! | [`PGM`] | piecewise linear models, with the logarithmic method | Ferragina and Vinciguerra, VLDB 2020 |
+//! | [`ALEX`] | gapped data nodes | Ding et al., SIGMOD 2020 |
+//! | [`LIPP`] | exact positions, without a last-mile search | Wu et al., VLDB 2021 |
+//! | [`FITING_BTREE`], [`PGM_BTREE`], [`ALEX_BTREE`], [`LIPP_BTREE`] | over B+-tree leaves | Lan et al., SIGMOD 2023 |
 //!
 //! ```
 //! use ogive::index::{Index, IndexOptions};

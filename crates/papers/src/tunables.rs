@@ -235,8 +235,8 @@ mod stored {
 
     choices! {
         aulid, set_aulid, AulidOptions:
-        1 packed_arrays, 2 two_layer_nodes, 3 scan_forward, 4 fulfill, 5 statistics, 6 adjust, 7 alpha, 8 beta, 9 slots_per_leaf,
-        10 slots_per_leaf_rebuilt,
+        1 packed_arrays, 2 two_layer_nodes, 3 scan_forward, 4 fulfill, 5 statistics, 6 adjust, 7 alpha, 8 beta,
+        9 slots_per_leaf, 10 slots_per_leaf_rebuilt,
     }
     choices! {
         lipp, set_lipp, LippOptions:

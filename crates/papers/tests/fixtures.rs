@@ -1,5 +1,6 @@
-//! Index files of released versions. Goal: a change that loses an old file of a kind of this crate, or the log of one that was not closed, is
-//! noticed. Method: files that a version wrote lie in `fixtures/`; each is opened, read, verified and changed.
+//! Index files of released versions. Goal: a change that loses an old file of a kind of this crate, or the log of one
+//! that was not closed, is noticed. Method: files that a version wrote lie in `fixtures/`; each is opened, read,
+//! verified and changed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! The page `docs/format/index.md` and the code say the same. Goal: an index writes the header of the example, and the table of kinds is
-//! the code's. Method: both are read from the page itself.
+//! The page `docs/format/index.md` and the code say the same. Goal: an index writes the header of the example, and the
+//! table of kinds is the code's. Method: both are read from the page itself.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

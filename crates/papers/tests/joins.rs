@@ -1,5 +1,5 @@
-//! Joins through indexes of this crate. Goal: a join gives the rows of a plain reference, whatever the inner index is made of. Method: generated
-//! keys and the nasty sets of the test kit, by every method.
+//! Joins through indexes of this crate. Goal: a join gives the rows of a plain reference, whatever the inner index is
+//! made of. Method: generated keys and the nasty sets of the test kit, by every method.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "a store needs a folder")]

@@ -1,5 +1,5 @@
-//! The kinds of index of this crate. Goal: each passes the tests of all kinds, and its name and code lead back to it. Method: the tests of the test
-//! kit.
+//! The kinds of index of this crate. Goal: each passes the tests of all kinds, and its name and code lead back to it.
+//! Method: the tests of the test kit.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Index files of a program that has registered nothing. Goal: such a file is refused with an error that names its kind and the remedy, and can
-//! be opened once the kinds are registered. Method: a fixture, in a test binary of its own.
+//! Index files of a program that has registered nothing. Goal: such a file is refused with an error that names its kind
+//! and the remedy, and can be opened once the kinds are registered. Method: a fixture, in a test binary of its own.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -64,7 +64,8 @@ impl Header {
         let longest = payload_bytes_max(page_payload_bytes, key_type.word_bytes());
         if payload_bytes > longest {
             return invalid(format!(
-                "payloads of {payload_bytes} bytes do not fit pages of {} bytes; with keys of type {key_type} they may have up to {longest}",
+                "payloads of {payload_bytes} bytes do not fit pages of {} bytes; \
+                 with keys of type {key_type} they may have up to {longest}",
                 options.pages.page_bytes
             ));
         }

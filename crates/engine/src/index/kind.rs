@@ -36,8 +36,8 @@ pub trait StructureFactory: Debug + Sync {
     /// The name of the kind in commands and messages: lowercase letters, digits and hyphens.
     fn name(&self) -> &'static str;
 
-    /// The code of the kind in the header of a file. Codes 1 to 11 belong to Ogive and `ogive-papers`, 0 and 12 to 127 are reserved;
-    /// structures of other crates take one from 128 to 255.
+    /// The code of the kind in the header of a file. Codes 1 to 11 belong to Ogive and `ogive-papers`, 0 and 12 to 127
+    /// are reserved; structures of other crates take one from 128 to 255.
     fn code(&self) -> u8;
 
     /// Whether a key may have several entries.
@@ -45,8 +45,8 @@ pub trait StructureFactory: Debug + Sync {
         false
     }
 
-    /// Completes the tunables of an index: the result has every tunable of the structure, with its default where `given` has none. It is
-    /// stored in the file (255 at most), and is what the constructors get.
+    /// Completes the tunables of an index: the result has every tunable of the structure, with its default where
+    /// `given` has none. It is stored in the file (255 at most), and is what the constructors get.
     ///
     /// # Errors
     /// What the structure accepts, as the end of a sentence: "an error from 1 to 1,048,576 positions".
@@ -63,8 +63,9 @@ pub trait StructureFactory: Debug + Sync {
 
 /// The structure that an index is made of.
 ///
-/// The engine has two: [`Kind::OGIVE`] and [`Kind::BTREE`]. Other crates add their own with [`Kind::new`] and [`Kind::register`]; the
-/// structures of published papers are in `ogive-papers`. Two kinds are equal if their codes are.
+/// The engine has two: [`Kind::OGIVE`] and [`Kind::BTREE`]. Other crates add their own with [`Kind::new`] and
+/// [`Kind::register`]; the structures of published papers are in `ogive-papers`. Two kinds are equal if their codes
+/// are.
 #[derive(Clone, Copy)]
 pub struct Kind(&'static dyn StructureFactory);
 
@@ -74,17 +75,18 @@ impl Kind {
     /// The B+-tree.
     pub const BTREE: Self = Self(&super::kinds::Btree);
 
-    /// The kind of the structure that `factory` makes. An index of it can be created and opened once it is [registered](Self::register).
+    /// The kind of the structure that `factory` makes. An index of it can be created and opened once it is
+    /// [registered](Self::register).
     pub const fn new(factory: &'static dyn StructureFactory) -> Self {
         Self(factory)
     }
 
-    /// Makes the kind known to this program: indexes of it can be created and opened, and its name be parsed. Registering a kind again
-    /// has no effect; the first factory of a code and a name stays.
+    /// Makes the kind known to this program: indexes of it can be created and opened, and its name be parsed.
+    /// Registering a kind again has no effect; the first factory of a code and a name stays.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a name that is not lowercase letters, digits and hyphens, for a reserved code under another name
-    /// or a reserved name under another code, and for a code or a name of another registered kind.
+    /// [`Error::InvalidArgument`] for a name that is not lowercase letters, digits and hyphens, for a reserved code
+    /// under another name or a reserved name under another code, and for a code or a name of another registered kind.
     pub fn register(self) -> Result<()> {
         self.check()?;
         let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +124,8 @@ impl Kind {
         };
         if !belongs {
             return Err(Error::InvalidArgument(format!(
-                "kind '{name}' cannot have code {code}: codes up to 127 and the names {} are reserved; choose a code from 128 to 255",
+                "kind '{name}' cannot have code {code}: codes up to 127 and the names {} are reserved; \
+                 choose a code from 128 to 255",
                 RESERVED.join(", ")
             )));
         }
@@ -233,7 +236,9 @@ impl FromStr for Kind {
             let names: Vec<&str> = all.iter().map(|kind| kind.name()).collect();
             let names = names.join(", ");
             if RESERVED.contains(&plain.as_str()) {
-                format!("'{plain}' is a kind of index of ogive-papers, which this program has not registered; it has {names}")
+                format!(
+                    "'{plain}' is a kind of index of ogive-papers, which this program has not registered; it has {names}"
+                )
             } else {
                 format!("'{text}' is no kind of index; there are {names}")
             }

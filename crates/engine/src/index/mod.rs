@@ -1,6 +1,7 @@
 //! Ordered indexes that are updated in place on disk.
 //!
-//! An [`Index`] maps keys of a fixed width to payloads of a fixed size, survives crashes, and is read by many threads beside one writer.
+//! An [`Index`] maps keys of a fixed width to payloads of a fixed size, survives crashes, and is read by many threads
+//! beside one writer.
 //!
 //! ```
 //! use ogive::index::{Index, IndexOptions, Kind};
@@ -29,12 +30,13 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! Keys are integers and byte arrays of up to 16 bytes ([`Key`]), payloads anything of one size ([`Payload`]). Byte strings of other
-//! lengths are the business of a [`Table`](crate::table::Table). Where keys may repeat, `duplicates` in [`IndexOptions`] says so, and
-//! `get_all` finds all entries of one.
+//! Keys are integers and byte arrays of up to 16 bytes ([`Key`]), payloads anything of one size ([`Payload`]). Byte
+//! strings of other lengths are the business of a [`Table`](crate::table::Table). Where keys may repeat, `duplicates`
+//! in [`IndexOptions`] says so, and `get_all` finds all entries of one.
 //!
-//! The structure of an index is its [`Kind`]: [`Kind::OGIVE`], the default, or [`Kind::BTREE`], its baseline. Its nodes are pages of a
-//! [`PageFile`](crate::page::PageFile), which makes commits atomic. Structures of other crates are added through [`extend`].
+//! The structure of an index is its [`Kind`]: [`Kind::OGIVE`], the default, or [`Kind::BTREE`], its baseline. Its nodes
+//! are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Structures of other crates are added
+//! through [`extend`].
 
 mod btree;
 #[cfg(test)]

@@ -56,8 +56,8 @@ impl Default for IndexOptions {
     }
 }
 
-/// How an index that exists is opened: the memory and the durability of its file. What the file knows by itself, such as the size of
-/// its pages, is not looked at.
+/// How an index that exists is opened: the memory and the durability of its file. What the file knows by itself, such
+/// as the size of its pages, is not looked at.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// Memory and durability.

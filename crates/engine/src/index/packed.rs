@@ -10,8 +10,8 @@ pub fn word_at<W: Word>(bytes: &[u8], stride: usize, index: usize) -> W {
 
 /// How many of the `count` ascending words satisfy `before`, which those in front do and those behind do not.
 ///
-/// The loop halves a length and moves a start, so that the compiler makes a conditional move of the comparison, whose outcome no
-/// processor could predict.
+/// The loop halves a length and moves a start, so that the compiler makes a conditional move of the comparison, whose
+/// outcome no processor could predict.
 #[inline]
 fn partition_point<W: Word>(bytes: &[u8], stride: usize, count: usize, before: impl Fn(W) -> bool) -> usize {
     let (mut start, mut length) = (0, count);

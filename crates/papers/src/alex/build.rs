@@ -10,8 +10,8 @@ use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PageNumber, Transaction};
 
-/// Writes the nodes of plans, in order, between two data nodes: first room for all data nodes, then each, then what is above them. So data nodes
-/// and inner nodes lie in areas of their own, and the links need no second visit.
+/// Writes the nodes of plans, in order, between two data nodes: first room for all data nodes, then each, then what is
+/// above them. So data nodes and inner nodes lie in areas of their own, and the links need no second visit.
 pub(super) fn write_plans<W: Word, const N: usize>(
     tx: &mut Transaction,
     rules: &Rules,

@@ -1,17 +1,17 @@
 //! What a data node costs, in blocks.
 //!
-//! The paper adds up expected iterations of the exponential search and expected shifts (Section 4.3). On disk both are free within a page; what
-//! counts is the page: each page by which a look-up misses is one more block, and so is each that an insert has to move entries to, which
-//! happens where keys crowd: in the same places. So a node costs the pages by which its keys lie beside where the line predicts them, and its
-//! own pages, by weight.
+//! The paper adds up expected iterations of the exponential search and expected shifts (Section 4.3). On disk both are
+//! free within a page; what counts is the page: each page by which a look-up misses is one more block, and so is each
+//! that an insert has to move entries to, which happens where keys crowd: in the same places. So a node costs the pages
+//! by which its keys lie beside where the line predicts them, and its own pages, by weight.
 
 use super::line::Line;
 use super::options::AlexOptions;
 use super::shape::Shape;
 use ogive::index::extend::Word;
 
-/// Inner levels that one node more among `n` costs each look-up, times the keys of the node: with a fan-out of a hundred, a tree of `n` nodes has
-/// `ln n / ln 100` levels, and the derivative of that is `1 / (n ln 100)`.
+/// Inner levels that one node more among `n` costs each look-up, times the keys of the node: with a fan-out of a
+/// hundred, a tree of `n` nodes has `ln n / ln 100` levels, and the derivative of that is `1 / (n ln 100)`.
 const LEVELS_A_NODE: f64 = 0.22;
 
 /// How the entries of a data node lie in its pages.
@@ -42,7 +42,8 @@ impl Rules {
         self.page_entries() * usize::from(self.options.max_node_pages)
     }
 
-    /// Pages for so many entries at a density, in percent: the nearest whole number that keeps below the greatest density.
+    /// Pages for so many entries at a density, in percent: the nearest whole number that keeps below the greatest
+    /// density.
     pub(super) fn pages_for(&self, entries: usize, percent: u8) -> usize {
         let wanted = (self.shape.slots * usize::from(percent) / 100).max(1);
         let rounded = (entries + wanted / 2) / wanted;
@@ -80,8 +81,8 @@ impl Rules {
         Fit { line, ends, cost: (missed as f64).min(most) + weight }
     }
 
-    /// Where a page ends, as near to `wanted` as its room and that of the `left` pages behind it allow; no page stays empty if there are entries
-    /// for each.
+    /// Where a page ends, as near to `wanted` as its room and that of the `left` pages behind it allow; no page stays
+    /// empty if there are entries for each.
     fn page_end(&self, entries: usize, left: usize, start: usize, wanted: usize) -> usize {
         let room = self.page_entries();
         let most = (start + room).min(entries.saturating_sub(left).max(start));

@@ -36,8 +36,8 @@ impl<W: Word> AlexCursor<W> {
         Shape::new::<W>(pages, self.value_bytes)
     }
 
-    /// Goes to the page of a key, and there before the first entry that is not below it, or, where `behind` says so, behind the entry of
-    /// that key.
+    /// Goes to the page of a key, and there before the first entry that is not below it, or, where `behind` says so,
+    /// behind the entry of that key.
     fn go(&mut self, pages: &dyn Pages, key: W, behind: bool) -> Result<()> {
         let shape = self.shape(pages)?;
         (self.place, self.passed) = (None, None);

@@ -5,8 +5,8 @@
 //!   plain node:  one page   tag, unused, count (u16), unused | separator, child pointer | ...
 //! ```
 //!
-//! Equal neighbouring slots of a model node are one child (the paper's duplicate pointers). Entry `i` of a plain node leads to the keys from
-//! its separator up to the next one; the first separator counts as the least key.
+//! Equal neighbouring slots of a model node are one child (the paper's duplicate pointers). Entry `i` of a plain node
+//! leads to the keys from its separator up to the next one; the first separator counts as the least key.
 
 use super::child::{Child, Kind};
 use super::shape::{INNER_HEADER_BYTES, Shape};

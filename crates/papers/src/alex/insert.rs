@@ -15,7 +15,8 @@ use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{Phase, Transaction};
 
-/// Parts of a page, in eighths, up to which a neighbour takes over entries of a full page: fuller ones would soon have to give them back.
+/// Parts of a page, in eighths, up to which a neighbour takes over entries of a full page: fuller ones would soon have
+/// to give them back.
 const EIGHTHS_TO_SHARE: usize = 7;
 
 /// An entry on its way in.
@@ -70,8 +71,8 @@ impl Alex {
     }
 }
 
-/// Shifts entries of a full page to the page beside it in the node, if that has room, and puts the new entry in: the bounded distance.
-/// An append into a vacant page moves nothing; the model follows the keys, to find the end again.
+/// Shifts entries of a full page to the page beside it in the node, if that has room, and puts the new entry in: the
+/// bounded distance. An append into a vacant page moves nothing; the model follows the keys, to find the end again.
 fn share<W: Word>(
     tx: &mut Transaction,
     rules: &Rules,

@@ -24,8 +24,9 @@ const LAST: u8 = 2;
 ///   tag  flags  count  index  pages  previous  next  low  high        bitmap, slots
 /// ```
 ///
-/// The keys from `low` up to, not including, `high` belong to the page; but all up to `high` to the first page of a node, and all from `low` on
-/// to the last. So whether a key is there, one page tells, and the page below it or above it is the only other that a search goes on to.
+/// The keys from `low` up to, not including, `high` belong to the page; but all up to `high` to the first page of a
+/// node, and all from `low` on to the last. So whether a key is there, one page tells, and the page below it or above
+/// it is the only other that a search goes on to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Header<W> {
     pub(super) vacant: bool,
@@ -92,7 +93,8 @@ pub(super) struct DataPage<W> {
 
 impl<W: Word> DataPage<W> {
     /// # Errors
-    /// Those of the pages; [`ogive::Error::Damaged`] where it is none, or its bitmap has another number of bits than it counts entries.
+    /// Those of the pages; [`ogive::Error::Damaged`] where it is none, or its bitmap has another number of bits than it
+    /// counts entries.
     pub(super) fn read(pages: &dyn Pages, shape: &Shape, number: PageNumber, purpose: Purpose) -> Result<Self> {
         let page = pages.read(number, purpose)?;
         let header: Header<W> = Header::load(&page);
@@ -191,8 +193,8 @@ impl<W: Word> DataPage<W> {
         self.previous_occupied(self.shape.slots).map(|slot| self.key(slot))
     }
 
-    /// Puts a new entry into a page that has room: at the slot predicted where that lies in the right gap; else entries move towards the
-    /// nearest gap.
+    /// Puts a new entry into a page that has room: at the slot predicted where that lies in the right gap; else entries
+    /// move towards the nearest gap.
     pub(super) fn insert(&self, tx: &mut Transaction, line: &Line<W>, key: W, value: &[u8]) -> Result<()> {
         let shape = &self.shape;
         let behind = self.lower_bound(key, line).unwrap_or(shape.slots);
@@ -250,7 +252,8 @@ impl<W: Word> DataPage<W> {
     }
 }
 
-/// Where `below` turns false, among `0..length` in which it is true first: steps that double from `start`, then binary search.
+/// Where `below` turns false, among `0..length` in which it is true first: steps that double from `start`, then binary
+/// search.
 fn exponential_search(start: usize, length: usize, below: impl Fn(usize) -> bool) -> usize {
     let start = start.min(length);
     let (mut low, mut high) = (0, length);

@@ -7,8 +7,8 @@ const SAMPLE_POINTS: usize = 1024;
 
 /// A line that is 0 up to `base` and rises by `slope` for each unit of key.
 ///
-/// A key's place is computed by a subtraction of integers, a conversion and a product, each of them monotone; so a greater key never has a
-/// lower place, on any machine, whatever the parameters.
+/// A key's place is computed by a subtraction of integers, a conversion and a product, each of them monotone; so a
+/// greater key never has a lower place, on any machine, whatever the parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Line<W> {
     pub(super) base: W,
@@ -18,7 +18,8 @@ pub(super) struct Line<W> {
 impl<W: Word> Line<W> {
     /// The place of a key among `places`; 0 where there are none.
     pub(super) fn place(&self, key: W, places: usize) -> usize {
-        // The conversion rounds toward zero, and takes what is negative or not a number to 0, and what is too great to the greatest.
+        // The conversion rounds toward zero, and takes what is negative or not a number to 0, and what is too great to
+        // the greatest.
         let place = (key.distance(self.base) * f64::from(self.slope)) as usize;
         place.min(places.saturating_sub(1))
     }

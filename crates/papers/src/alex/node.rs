@@ -21,7 +21,8 @@ pub(super) struct Links {
     pub(super) next: PageNumber,
 }
 
-/// Reads the page of a data node that a key belongs to: the one predicted, or by steps that double, and then halve, another.
+/// Reads the page of a data node that a key belongs to: the one predicted, or by steps that double, and then halve,
+/// another.
 ///
 /// # Errors
 /// [`ogive::Error::Damaged`] where the pages do not agree on who holds the key.
@@ -91,7 +92,8 @@ pub(super) fn load_node<W: Word>(pages: &dyn Pages, shape: &Shape, node: &Child<
     Ok((batch, links))
 }
 
-/// Writes a data node into fresh pages: the entries of `range`, in `pages` pages of which those that `fit` names are in use.
+/// Writes a data node into fresh pages: the entries of `range`, in `pages` pages of which those that `fit` names are in
+/// use.
 pub(super) fn write_node<W: Word>(
     tx: &mut Transaction,
     rules: &Rules,

@@ -5,12 +5,15 @@
 pub struct AlexOptions {
     /// How full a bulk load makes data nodes, in percent (the paper's d_0).
     pub initial_percent: u8,
-    /// How full a data node's page is when it is written, at most, in percent: beyond, the node takes more pages (the paper's d_u).
+    /// How full a data node's page is when it is written, at most, in percent: beyond, the node takes more pages (the
+    /// paper's d_u).
     pub max_percent: u8,
-    /// How full an expansion makes a data node, in percent; one that deletes leave less than half as full is contracted (the paper's d_l).
+    /// How full an expansion makes a data node, in percent; one that deletes leave less than half as full is contracted
+    /// (the paper's d_l).
     pub min_percent: u8,
-    /// Pages of a data node, at most. The paper's 16 MB suit memory. On disk a node is written anew as a whole when it expands, which
-    /// must not cost more than a page for some twenty inserts; and beyond some pages even a good line misses the page, at a block each.
+    /// Pages of a data node, at most. The paper's 16 MB suit memory. On disk a node is written anew as a whole when it
+    /// expands, which must not cost more than a page for some twenty inserts; and beyond some pages even a good line
+    /// misses the page, at a block each.
     pub max_node_pages: u16,
     /// Children of an inner node with a model, at most, as a power of two.
     pub max_fanout_bits: u8,
@@ -32,7 +35,8 @@ impl Default for AlexOptions {
 }
 
 impl AlexOptions {
-    /// The same with every value where it makes sense: 10 to 100 percent, ascending; 1 to 4,096 pages; 2 to 2^24 children.
+    /// The same with every value where it makes sense: 10 to 100 percent, ascending; 1 to 4,096 pages; 2 to 2^24
+    /// children.
     pub(super) fn sound(self) -> Self {
         let max_percent = self.max_percent.clamp(20, 100);
         let initial_percent = self.initial_percent.clamp(15, max_percent);

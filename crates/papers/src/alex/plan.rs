@@ -7,9 +7,11 @@ use std::ops::Range;
 
 /// Depth at which nothing but plain nodes is made: models that divided badly so often will do no better.
 pub(super) const MODEL_DEPTH: u8 = 4;
-/// Part of its keys that a model node may leave to one child that must be divided again; what divides worse is divided by count.
+/// Part of its keys that a model node may leave to one child that must be divided again; what divides worse is divided
+/// by count.
 const WORST_SHARE: usize = 8;
-/// Parts of the keys, one in so many, that a model may leave beyond each of its ends: outliers would else take all of its slots.
+/// Parts of the keys, one in so many, that a model may leave beyond each of its ends: outliers would else take all of
+/// its slots.
 const TRIMMED: [usize; 5] = [usize::MAX, 4096, 512, 64, 16];
 
 /// A node to be made.
@@ -105,7 +107,8 @@ impl Rules {
         (self.node_entries() / 2).max(1)
     }
 
-    /// What [`Self::plan_plain`] costs, about: a page for each level and look-up, and misses and pages as they usually come out.
+    /// What [`Self::plan_plain`] costs, about: a page for each level and look-up, and misses and pages as they usually
+    /// come out.
     fn plain_cost(&self, entries: usize) -> f64 {
         let (mut levels, mut reach) = (1.0, self.plain_node_entries() * self.plain_children());
         while reach < entries {
@@ -129,7 +132,8 @@ impl Rules {
         wanted.next_power_of_two().ilog2().max(in_a_page).clamp(1, u32::from(self.options.max_fanout_bits))
     }
 
-    /// The line that divides keys best, over [`Self::finest_bits`], of those that leave some keys beyond its ends; `None` if none divides them.
+    /// The line that divides keys best, over [`Self::finest_bits`], of those that leave some keys beyond its ends;
+    /// `None` if none divides them.
     fn best_line<W: Word>(&self, keys: &[W]) -> Option<Line<W>> {
         let bits = self.finest_bits(keys.len());
         let candidates = TRIMMED.iter().map(|trimmed| {
@@ -141,7 +145,8 @@ impl Rules {
         best.map(|(_, line)| line).filter(|line| line.slope.is_normal())
     }
 
-    /// How unevenly a line divides: blocks that look-ups take beyond the data node's first, from a node's entries in one part on.
+    /// How unevenly a line divides: blocks that look-ups take beyond the data node's first, from a node's entries in
+    /// one part on.
     fn crowding<W: Word>(&self, keys: &[W], line: &Line<W>, places: usize) -> f64 {
         let mut total = 0.0;
         let mut start = 0;
@@ -211,7 +216,8 @@ impl Rules {
     }
 }
 
-/// Costs of the parts of the root's level, when those of level `bits` may be merged with their siblings; the root itself is divided.
+/// Costs of the parts of the root's level, when those of level `bits` may be merged with their siblings; the root
+/// itself is divided.
 fn merged(fanout: &Fanout, bits: u32) -> Vec<f64> {
     let mut costs = fanout.alone[bits as usize].clone();
     for level in (0..bits).rev() {
@@ -233,7 +239,8 @@ fn divided(fanout: &Fanout, bits: u32, level: u32, part: usize) -> f64 {
     half(part * 2) + half(part * 2 + 1)
 }
 
-/// How many of the first keys satisfy `holds`, which does so for a first stretch of them: steps that double, then binary search.
+/// How many of the first keys satisfy `holds`, which does so for a first stretch of them: steps that double, then
+/// binary search.
 fn run_length<W>(keys: &[W], holds: impl Fn(&W) -> bool) -> usize {
     let mut step = 1;
     while step < keys.len() && holds(&keys[step]) {

@@ -17,7 +17,8 @@ use ogive::page::{Phase, Transaction};
 
 /// When no more than one in so many entries is left since the tree was made as a whole, it is made anew.
 const REBUILD_SHARE: u64 = 8;
-/// Part of a page, one in so many, at which its node is looked at: and at half the least density of a node it is contracted.
+/// Part of a page, one in so many, at which its node is looked at: and at half the least density of a node it is
+/// contracted.
 const THIN_PAGE: usize = 4;
 
 impl Alex {
@@ -101,7 +102,8 @@ impl Alex {
         Ok(())
     }
 
-    /// Puts the few entries of a data node into the one beside it, under the same inner node, where both are of one page and fit one.
+    /// Puts the few entries of a data node into the one beside it, under the same inner node, where both are of one
+    /// page and fit one.
     fn merge<W: Word>(
         &self,
         tx: &mut Transaction,
@@ -139,8 +141,8 @@ impl Alex {
     }
 }
 
-/// The node that the keys of the last node of a path fall to when it goes: the one before it under the same inner node, else the one
-/// behind; and where it stands.
+/// The node that the keys of the last node of a path fall to when it goes: the one before it under the same inner node,
+/// else the one behind; and where it stands.
 fn sibling<W: Word>(tx: &Transaction, rules: &Rules, path: &[Step<W>]) -> Result<Option<(u32, Child<W>)>> {
     let Some((step, above)) = path.split_last() else { return Ok(None) };
     let Some(parent) = above.last() else { return Ok(None) };
@@ -156,8 +158,8 @@ fn sibling<W: Word>(tx: &Transaction, rules: &Rules, path: &[Step<W>]) -> Result
     place.map(|place| Ok((place as u32, plain.child(tx, place)?))).transpose()
 }
 
-/// Takes out the pointer to the last node of a path; an inner node that is left with one child gives way to it, one that is left with none
-/// goes, too.
+/// Takes out the pointer to the last node of a path; an inner node that is left with one child gives way to it, one
+/// that is left with none goes, too.
 fn remove_child<W: Word>(tx: &mut Transaction, rules: &Rules, state: &mut State<W>, path: &[Step<W>]) -> Result<()> {
     let Some((step, above)) = path.split_last() else { return Ok(()) };
     let Some(parent) = above.last() else {

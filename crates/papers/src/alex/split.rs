@@ -31,7 +31,8 @@ pub(super) struct Cut<W> {
 
 /// What parts the halves.
 pub(super) enum Border<W> {
-    /// The slots of the model node above that lead to the node: those before `.1` go on to lead to the left half (the paper's split sideways).
+    /// The slots of the model node above that lead to the node: those before `.1` go on to lead to the left half (the
+    /// paper's split sideways).
     Slot(Range<u32>, u32),
     /// The least key of the right half.
     Key(W),
@@ -47,7 +48,8 @@ impl Alex {
         Ok(root)
     }
 
-    /// Puts an entry into a data node that has no room where it belongs: by an expansion or a split, whichever costs less.
+    /// Puts an entry into a data node that has no room where it belongs: by an expansion or a split, whichever costs
+    /// less.
     pub(super) fn make_room<W: Word>(
         &self,
         tx: &mut Transaction,
@@ -132,8 +134,8 @@ impl Alex {
         }
     }
 
-    /// An entry behind all others, for which the last node has no room: entries stay as they are, packed, and the node is doubled; or, from the
-    /// greatest size on, the next node begins, with room for as many appends as a node takes.
+    /// An entry behind all others, for which the last node has no room: entries stay as they are, packed, and the node
+    /// is doubled; or, from the greatest size on, the next node begins, with room for as many appends as a node takes.
     fn append<W: Word>(
         &self,
         tx: &mut Transaction,
@@ -238,8 +240,8 @@ pub(super) fn set_child<W: Word>(
     plain.set_child(tx, parent.depth, step.place as usize, child)
 }
 
-/// Puts a node in behind the last node of a path, which is `left` by now: into the plain node above, which may split in turn; or both under a new
-/// plain node.
+/// Puts a node in behind the last node of a path, which is `left` by now: into the plain node above, which may split in
+/// turn; or both under a new plain node.
 fn insert_right<W: Word>(
     tx: &mut Transaction,
     rules: &Rules,

@@ -7,7 +7,8 @@ use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::Pages;
 
-/// The state of an index: entries, the most entries since the tree was built as a whole, and the root; no root when it is empty.
+/// The state of an index: entries, the most entries since the tree was built as a whole, and the root; no root when it
+/// is empty.
 ///
 /// ```text
 ///   0        8      16

@@ -34,7 +34,8 @@ mod bounds {
         assert!(pages <= 64 + 3 * least_pages, "{name}: {pages} pages, {least_pages} at least");
     }
 
-    /// The authors' code reaches a depth of 855 on lognormal inserts, and runs out of memory after a few hundred adversarial ones.
+    /// The authors' code reaches a depth of 855 on lognormal inserts, and runs out of memory after a few hundred
+    /// adversarial ones.
     #[test]
     fn inserts_in_any_order_make_no_deep_tree_and_no_large_file() {
         hard_inserts().iter().for_each(|(name, keys)| grows_within_bounds(name, keys));

@@ -13,8 +13,8 @@ use ogive::Result;
 use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
 use ogive::page::{Pages, Phase, Transaction};
 
-/// ALEX: an ordered index whose inner nodes compute, by a line each, which child a key belongs to, and whose data nodes compute where in them it
-/// lies.
+/// ALEX: an ordered index whose inner nodes compute, by a line each, which child a key belongs to, and whose data nodes
+/// compute where in them it lies.
 ///
 /// ```text
 ///   state -> model node (2^b child pointers, each with the child's model; neighbours may be equal)
@@ -23,11 +23,12 @@ use ogive::page::{Pages, Phase, Transaction};
 ///              data nodes: 1 to 16 pages of slots, some of them free; linked both ways
 /// ```
 ///
-/// A look-up reads one page a level: the model is known from the pointer, so the page of the slot, or of the data node, is computed and
-/// read at once. Where the model of a data node misses the page, neighbouring pages are read, too. Keys are unique.
+/// A look-up reads one page a level: the model is known from the pointer, so the page of the slot, or of the data node,
+/// is computed and read at once. Where the model of a data node misses the page, neighbouring pages are read, too. Keys
+/// are unique.
 ///
-/// A bulk load, and a rebuild after seven of eight entries were removed, hold all keys and payloads in memory, once (16 bytes an entry for
-/// keys and payloads of 8), and 16 bytes for each slot of the widest inner node.
+/// A bulk load, and a rebuild after seven of eight entries were removed, hold all keys and payloads in memory, once (16
+/// bytes an entry for keys and payloads of 8), and 16 bytes for each slot of the widest inner node.
 ///
 /// Source: ALEX (Ding et al., SIGMOD 2020); `alex/mod.rs` tells what differs.
 #[derive(Clone, Copy, Debug)]

@@ -21,8 +21,9 @@ use std::ops::Range;
 const MOST_DOUBLINGS: u32 = 4;
 
 impl Alex {
-    /// Splits a data node that has a single slot sideways, after each slot of the model node above became two, or more: as long as that
-    /// costs no more pages, by weight, than another level costs the entries of the data node. False if it does, or does not divide them.
+    /// Splits a data node that has a single slot sideways, after each slot of the model node above became two, or more:
+    /// as long as that costs no more pages, by weight, than another level costs the entries of the data node. False if
+    /// it does, or does not divide them.
     pub(super) fn widen<W: Word>(
         &self,
         tx: &mut Transaction,

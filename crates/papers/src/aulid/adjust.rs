@@ -36,8 +36,8 @@ impl<W: Word> Editor<'_, W> {
         }
     }
 
-    /// Rebuilds the node at a depth of a path: all separators in its subtree are collected, and it is made anew of them. `reason` is what the modification
-    /// is counted as.
+    /// Rebuilds the node at a depth of a path: all separators in its subtree are collected, and it is made anew of
+    /// them. `reason` is what the modification is counted as.
     pub(super) fn rebuild(&mut self, path: &mut [Step<W>], depth: usize, reason: &'static str) -> Result<()> {
         self.tx.enter(Phase::Structure);
         self.tx.count(reason);

@@ -6,7 +6,8 @@
 //! lists:  the first page with a free place, for each class (5 x 4)
 //! ```
 //!
-//! The pages of a class that have a free place form a list, linked both ways; full pages are in none, and a page without arrays is given back.
+//! The pages of a class that have a free place form a list, linked both ways; full pages are in none, and a page
+//! without arrays is given back.
 
 use super::edit::Editor;
 use super::node::{ArrayPlace, Item, put_u32};
@@ -124,7 +125,8 @@ impl<W: Word> Editor<'_, W> {
         if was_full { self.link(class, array.page) } else { Ok(()) }
     }
 
-    /// Gives many arrays back, each with the depth of the mixed node above it: pages of which all are among them at once.
+    /// Gives many arrays back, each with the depth of the mixed node above it: pages of which all are among them at
+    /// once.
     pub(super) fn free_arrays(&mut self, arrays: &[(ArrayPlace, usize)]) -> Result<()> {
         let mut by_page: BTreeMap<PageNumber, Vec<(ArrayPlace, usize)>> = BTreeMap::new();
         for &(array, depth) in arrays {

@@ -1,5 +1,6 @@
-//! What AULID promises beyond right answers: each kind of node comes and goes as the paper says, paths stay short on any keys,
-//! and the read optimisations save blocks. Separators alone, in pages of the default size; no leaves are read.
+//! What AULID promises beyond right answers: each kind of node comes and goes as the paper says, paths stay short on
+//! any keys, and the read optimisations save blocks. Separators alone, in pages of the default size; no leaves are
+//! read.
 
 use super::shape::Shape;
 use super::{AulidOptions, AulidRouter};
@@ -127,8 +128,8 @@ fn paths_stay_short_on_any_keys() {
         assert!(statistics.height <= 4, "{name}: {} layers", statistics.height);
         let bytes_per_leaf = statistics.inner_pages * PAGE_BYTES as u64 / statistics.entries;
         assert!(bytes_per_leaf <= 400, "{name}: {bytes_per_leaf} bytes a leaf");
-        // Until a node has grown to beta times its size, as many as it has grown by may lie deep; and keys may be so uneven that
-        // no node built of them is shallow.
+        // Until a node has grown to beta times its size, as many as it has grown by may lie deep; and keys may be so
+        // uneven that no node built of them is shallow.
         let deep = |tree: &Tree| tree.detail("leaves in the third layer or deeper");
         let mut sorted = separators;
         sorted.sort_unstable();

@@ -34,8 +34,8 @@ struct Model<W> {
 }
 
 impl<W: Word> Model<W> {
-    /// The line of FMCD, if it leaves no slot more than a third of the items. That it does so is its definition, but the items may lie so
-    /// close together, and so far from the first, that floats cannot tell them apart.
+    /// The line of FMCD, if it leaves no slot more than a third of the items. That it does so is its definition, but
+    /// the items may lie so close together, and so far from the first, that floats cannot tell them apart.
     fn fit(items: &[Item<W>], slots: u32) -> Self {
         let gap = |i: usize, j: usize| items[j].0.distance(items[i].0);
         let line = fmcd::fit(items.len(), u64::from(slots), gap);
@@ -44,8 +44,8 @@ impl<W: Word> Model<W> {
         if fullest <= items.len() / 3 + 2 { model } else { Self::thirds(items, slots).unwrap_or(model) }
     }
 
-    /// The line that takes the item at one third to the slot at one third, and that at two thirds to that at two, counted from the
-    /// former: all before it share its slot, and no slot gets more than a third.
+    /// The line that takes the item at one third to the slot at one third, and that at two thirds to that at two,
+    /// counted from the former: all before it share its slot, and no slot gets more than a third.
     fn thirds(items: &[Item<W>], slots: u32) -> Option<Self> {
         let last = items.len() - 1;
         let origin = items[last / 3].0;
@@ -107,8 +107,8 @@ impl<W: Word> Editor<'_, W> {
         Ok(children)
     }
 
-    /// Makes a child of a two-layer node: along with a node that is being built past the log, alone in it, as a page past the log costs
-    /// the commit a sync.
+    /// Makes a child of a two-layer node: along with a node that is being built past the log, alone in it, as a page
+    /// past the log costs the commit a sync.
     pub(super) fn new_child(&mut self, items: &[Item<W>], depth: usize) -> Result<PageNumber> {
         let bytes = run::encode(items);
         if self.fresh.is_none() {
@@ -261,7 +261,8 @@ impl NodePage {
     }
 }
 
-/// Collects the separators of a bulk load: 16 bytes a leaf for keys of 8 bytes, 32 for keys of 16. The model of the root is fitted to all of them.
+/// Collects the separators of a bulk load: 16 bytes a leaf for keys of 8 bytes, 32 for keys of 16. The model of the
+/// root is fitted to all of them.
 #[derive(Debug)]
 pub(super) struct AulidBuilder<W> {
     options: AulidOptions,

@@ -21,14 +21,14 @@ use ogive::page::{PageNumber, Pages, Phase, Transaction};
 ///                leaf      4 to 64 items leaf  1 to 4 children      slots  leaf         one block for each layer
 /// ```
 ///
-/// Separators that share a slot move, as they grow more, from a DATA slot to packed arrays of 4, 8, 16, 32 and 64, to a two-layer B+-tree node,
-/// and to a mixed node of their own; the way back is open, too. What the last leaf needs, and all about leaves, is the business of
-/// [`LeafTree`](ogive::index::extend::LeafTree).
+/// Separators that share a slot move, as they grow more, from a DATA slot to packed arrays of 4, 8, 16, 32 and 64, to a
+/// two-layer B+-tree node, and to a mixed node of their own; the way back is open, too. What the last leaf needs, and
+/// all about leaves, is the business of [`LeafTree`](ogive::index::extend::LeafTree).
 ///
-/// Source: Lan et al., "A Simple Yet High-Performing On-disk Learned Index", Sections 3.3 and 4. Beyond the paper: slots know the greatest
-/// separator beneath them whatever their kind, so that a look-up never reads an array or a leaf in vain; a map of the pages in use bounds the search for the next
-/// one; no slot of a new node gets more than a third of its separators, which bounds the depth on any keys; nodes that have shrunk are
-/// rebuilt.
+/// Source: Lan et al., "A Simple Yet High-Performing On-disk Learned Index", Sections 3.3 and 4. Beyond the paper:
+/// slots know the greatest separator beneath them whatever their kind, so that a look-up never reads an array or a leaf
+/// in vain; a map of the pages in use bounds the search for the next one; no slot of a new node gets more than a third
+/// of its separators, which bounds the depth on any keys; nodes that have shrunk are rebuilt.
 #[derive(Clone, Debug, Default)]
 pub struct AulidRouter {
     options: AulidOptions,
@@ -41,8 +41,9 @@ impl AulidRouter {
     }
 }
 
-/// Within the structure modification of whoever changes the leaves, the parts of a change are told apart: [`Phase::Insert`] into a slot, an array or a
-/// child, [`Phase::Statistics`], and [`Phase::Structure`] for all that makes, splits or rebuilds nodes.
+/// Within the structure modification of whoever changes the leaves, the parts of a change are told apart:
+/// [`Phase::Insert`] into a slot, an array or a child, [`Phase::Statistics`], and [`Phase::Structure`] for all that
+/// makes, splits or rebuilds nodes.
 impl<W: Word> Router<W> for AulidRouter {
     fn builder(&self, _tx: &mut Transaction) -> Result<Box<dyn RouterBuilder<W>>> {
         Ok(Box::new(AulidBuilder::new(self.options)))

@@ -11,9 +11,9 @@ use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PageNumber, Pages, Phase};
 
-/// With more mixed nodes above each other, the root is rebuilt, whatever its statistics say: keys that an adversary puts in one place after the
-/// other make a new node for each thousand leaves, and Adjust may be off. A rebuilt tree has fewer, as no slot gets more than a third of a
-/// node's leaves: 3^20 are more than there can be.
+/// With more mixed nodes above each other, the root is rebuilt, whatever its statistics say: keys that an adversary
+/// puts in one place after the other make a new node for each thousand leaves, and Adjust may be off. A rebuilt tree
+/// has fewer, as no slot gets more than a third of a node's leaves: 3^20 are more than there can be.
 const MOST_MIXED: usize = 24;
 
 impl<W: Word> Editor<'_, W> {

@@ -3,8 +3,8 @@
 use super::view::DEEPEST;
 use std::ops::{AddAssign, SubAssign};
 
-/// Leaves by the layer that holds their separator, or a change of these numbers. Layer `d` are the DATA slots of mixed nodes of depth `d`, and the arrays
-/// and two-layer nodes under slots of depth `d - 1`.
+/// Leaves by the layer that holds their separator, or a change of these numbers. Layer `d` are the DATA slots of mixed
+/// nodes of depth `d`, and the arrays and two-layer nodes under slots of depth `d - 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layers([i64; DEEPEST + 1]);
 

@@ -1,10 +1,12 @@
 //! Mixed nodes and their slots.
 //!
-//! A mixed node is an extent of pages full of slots. Its model, with all else that a look-up needs before it can name the one page it wants,
-//! is stored with the pointer to the node: in the parent's page, or in the metanode for the root. So a level costs one block.
+//! A mixed node is an extent of pages full of slots. Its model, with all else that a look-up needs before it can name
+//! the one page it wants, is stored with the pointer to the node: in the parent's page, or in the metanode for the
+//! root. So a level costs one block.
 //!
 //! ```text
-//! extent:  page 0 | page 1 | ... | page n-1 | map        map: a bit for each page that has a slot in use; only from 3 pages on
+//! extent:  page 0 | page 1 | ... | page n-1 | map
+//!          map: a bit for each page that has a slot in use; only from 3 pages on
 //! page:    slot 0 | slot 1 | ... | slot m-1 | free | side s-1 | ... | side 0
 //! slot:    separator (8 or 16) | page (4) | kind (1) | a (1) | b (2)         16 bytes for keys of 8, 24 for keys of 16
 //!            NULL                 all zero
@@ -18,8 +20,9 @@
 //!                 | size (4) | size when built (4) | leaves in the third or a deeper layer (4)
 //! ```
 //!
-//! The separator of a slot is the greatest one beneath it, whatever its kind. A look-up whose key is greater goes on to the next slot in use, and so never
-//! descends in vain. Where the side area of a page is full, `b` is 65,535 and the entry stands alone in page `page`: a block more.
+//! The separator of a slot is the greatest one beneath it, whatever its kind. A look-up whose key is greater goes on to
+//! the next slot in use, and so never descends in vain. Where the side area of a page is full, `b` is 65,535 and the
+//! entry stands alone in page `page`: a block more.
 
 use super::shape::{MOST_CHILDREN, Shape};
 use crate::numbers::{u16_at, u32_at, u64_at};

@@ -6,14 +6,14 @@
 pub struct AulidOptions {
     /// Keep separators that share a slot in packed arrays of 4 to 64 (Section 3.3.2).
     pub packed_arrays: bool,
-    /// Keep more of them in a two-layer B+-tree node. With this and [`Self::packed_arrays`] off, each conflict makes a new mixed node,
-    /// as in LIPP: the inner part of the paper's LIPP-B+.
+    /// Keep more of them in a two-layer B+-tree node. With this and [`Self::packed_arrays`] off, each conflict makes a
+    /// new mixed node, as in LIPP: the inner part of the paper's LIPP-B+.
     pub two_layer_nodes: bool,
-    /// Look for a key beyond the separator of its slot in the slots after it (Section 4.2.3). Without, the leaf of the slot is
-    /// fetched first, in vain.
+    /// Look for a key beyond the separator of its slot in the slots after it (Section 4.2.3). Without, the leaf of the
+    /// slot is fetched first, in vain.
     pub scan_forward: bool,
-    /// Let a bulk load copy each DATA slot to the empty slots before it (Section 4.2.3): an empty slot then never sends a
-    /// look-up to another block. Changes clear such copies, which costs writes: for indexes that are only read.
+    /// Let a bulk load copy each DATA slot to the empty slots before it (Section 4.2.3): an empty slot then never sends
+    /// a look-up to another block. Changes clear such copies, which costs writes: for indexes that are only read.
     pub fulfill: bool,
     /// Keep the statistics of mixed nodes (Section 4.4). Without them nothing is adjusted.
     pub statistics: bool,
@@ -23,8 +23,8 @@ pub struct AulidOptions {
     pub alpha: f64,
     /// By how much a node must have grown since it was built, to be rebuilt.
     pub beta: f64,
-    /// Slots of a mixed node for each leaf under it, when it is bulk-loaded; `None` for the authors' choice: 2 with a million leaves or more, 6
-    /// from 100,000, 11 below.
+    /// Slots of a mixed node for each leaf under it, when it is bulk-loaded; `None` for the authors' choice: 2 with a
+    /// million leaves or more, 6 from 100,000, 11 below.
     pub slots_per_leaf: Option<u8>,
     /// The same when a node is rebuilt or made of a full two-layer node; the authors' choice is 6.
     pub slots_per_leaf_rebuilt: u8,

@@ -11,8 +11,8 @@ use ogive::Result;
 use ogive::index::extend::Word;
 use ogive::page::{PageNumber, Phase};
 
-/// A node that has shrunk to this part of the size with which it was built is made anew, or into something smaller. The paper leaves
-/// the space of removed separators to the nodes for ever.
+/// A node that has shrunk to this part of the size with which it was built is made anew, or into something smaller. The
+/// paper leaves the space of removed separators to the nodes for ever.
 const SHRUNK: u32 = 4;
 /// Nodes that were built of fewer leaves stay: they take a few pages at most.
 const LEAST_SHRINKING: u32 = 64;
@@ -169,7 +169,8 @@ impl<W: Word> Editor<'_, W> {
         Ok(run.len().checked_sub(1).map_or(old, |last| run.item(last).0))
     }
 
-    /// Lowers the separators of the slots above, where `removed` was their greatest; takes out nodes that have become empty.
+    /// Lowers the separators of the slots above, where `removed` was their greatest; takes out nodes that have become
+    /// empty.
     fn lower_separators(&mut self, path: &mut Vec<Step<W>>, removed: W) -> Result<()> {
         for depth in (1..path.len()).rev() {
             let (step, parent) = (path[depth], path[depth - 1]);

@@ -38,8 +38,9 @@ pub(super) struct Landing<W> {
 }
 
 impl View<'_> {
-    /// The first separator that is not below `key`. `path` receives the mixed nodes passed; their slots may lie behind those that the models
-    /// predict, but never is a page read in vain unless the next slot in use lies in another page.
+    /// The first separator that is not below `key`. `path` receives the mixed nodes passed; their slots may lie behind
+    /// those that the models predict, but never is a page read in vain unless the next slot in use lies in another
+    /// page.
     pub(super) fn find<W: Word>(
         &self,
         meta: &Metanode<W>,

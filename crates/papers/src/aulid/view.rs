@@ -12,8 +12,8 @@ use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};
 
-/// No path is longer, whatever a damaged file says. Building ends far above: each mixed node has at most a third of its parent's leaves
-/// in any slot.
+/// No path is longer, whatever a damaged file says. Building ends far above: each mixed node has at most a third of its
+/// parent's leaves in any slot.
 pub(super) const DEEPEST: usize = 40;
 
 /// The purpose of reading a node at a depth.
@@ -24,12 +24,14 @@ pub(super) fn inner(depth: usize) -> Purpose {
 /// The metanode (Section 3.3.1), but for the last leaf, which is the business of whoever holds the leaves.
 ///
 /// ```text
-/// state:  root, as in a side entry (46 or 54) | page of the lists of packed arrays (4)     50 bytes for keys of 8; nothing for no leaves
+/// state:  root, as in a side entry (46 or 54) | page of the lists of packed arrays (4)
+///         50 bytes for keys of 8; nothing for no leaves
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Metanode<W> {
     pub(super) root: Option<Node<W>>,
-    /// The page that holds the heads of the lists of pages with room for packed arrays; 0 as long as there never was one.
+    /// The page that holds the heads of the lists of pages with room for packed arrays; 0 as long as there never was
+    /// one.
     pub(super) lists: PageNumber,
 }
 
@@ -162,7 +164,8 @@ impl<'a> View<'a> {
         Ok(())
     }
 
-    /// The first page at or after `index` of a node with a map that has a slot in use; the number of pages if there is none.
+    /// The first page at or after `index` of a node with a map that has a slot in use; the number of pages if there is
+    /// none.
     pub(super) fn next_used_page<W: Word>(&self, node: &Node<W>, depth: usize, index: u32) -> Result<u32> {
         let pages = node.slot_pages(self.shape);
         let bits_per_page = self.shape.payload_bytes as u32 * 8;

@@ -35,8 +35,8 @@ pub(super) fn bulk_load<W: Word>(tree: &Fiting, tx: &mut Transaction, entries: &
 
 /// Cuts sorted entries into segments and writes them to fresh extents.
 ///
-/// Each segment is as long as one line allows (optimal PLA), but at least a page, because a page is read whole; it ends at
-/// the end of a page unless it wastes next to nothing.
+/// Each segment is as long as one line allows (optimal PLA), but at least a page, because a page is read whole; it ends
+/// at the end of a page unless it wastes next to nothing.
 #[derive(Debug)]
 pub(super) struct SegmentWriter<W> {
     geometry: Geometry,

@@ -135,8 +135,8 @@ pub(super) fn buffer(
     if count == 0 { Ok(packed) } else { packed.check(pages, from) }
 }
 
-/// What is committed beside the pages: root of the directory (0 where there is no segment), its height, the buffer of the
-/// keys below the first segment (0 where there is none), and how many entries that has.
+/// What is committed beside the pages: root of the directory (0 where there is no segment), its height, the buffer of
+/// the keys below the first segment (0 where there is none), and how many entries that has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) root: PageNumber,

@@ -11,14 +11,15 @@ use ogive::index::extend::Word;
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Phase, Transaction};
 
-/// A segment of so many pages is not written anew for entries that all lie behind it, or before it: they become a segment of
-/// their own.
+/// A segment of so many pages is not written anew for entries that all lie behind it, or before it: they become a
+/// segment of their own.
 const GROWN_PAGES: u64 = 8;
 
 /// Entries in order, for a rebuild: of a buffer, and the one being inserted.
 type Extra<W> = Vec<(W, Vec<u8>)>;
 
-/// Segments the entries of a segment, of its buffer and `new` anew. Where few are left, the entries of a neighbour join them.
+/// Segments the entries of a segment, of its buffer and `new` anew. Where few are left, the entries of a neighbour join
+/// them.
 pub(super) fn rebuild<W: Word>(
     tree: &Fiting,
     tx: &mut Transaction,

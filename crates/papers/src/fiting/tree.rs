@@ -32,8 +32,8 @@ pub struct Fiting {
 }
 
 impl Fiting {
-    /// A FITing-tree of entries with `layout.payload_bytes` bytes of payload. Segments are always full; `layout.fill_percent` is the fill of
-    /// directory nodes.
+    /// A FITing-tree of entries with `layout.payload_bytes` bytes of payload. Segments are always full;
+    /// `layout.fill_percent` is the fill of directory nodes.
     pub fn new(layout: IndexLayout, options: FitingOptions) -> Self {
         Self { layout, options }
     }

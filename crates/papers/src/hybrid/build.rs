@@ -8,8 +8,8 @@ use ogive::index::extend::{Gap, RouterBuilder};
 use ogive::page::{PageNumber, Transaction};
 use std::sync::Arc;
 
-/// Collects separators and leaves, as most structures want to see all entries before they write a node. So a bulk load holds 16
-/// bytes of memory a leaf for keys of 8 bytes, 32 for keys of 16: a 256th of the data, or less.
+/// Collects separators and leaves, as most structures want to see all entries before they write a node. So a bulk load
+/// holds 16 bytes of memory a leaf for keys of 8 bytes, 32 for keys of 16: a 256th of the data, or less.
 #[derive(Debug)]
 pub(super) struct MapBuilder<W, S> {
     pub(super) structure: Arc<S>,

@@ -5,7 +5,8 @@ use ogive::page::{Page, PageNumber, Pages};
 use ogive::{Error, Result};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Reads through to other pages; what the structure reads as a leaf is an inner node here, one level below the nodes above it.
+/// Reads through to other pages; what the structure reads as a leaf is an inner node here, one level below the nodes
+/// above it.
 #[derive(Debug)]
 pub(super) struct InnerPages<'a> {
     pages: &'a dyn Pages,

@@ -15,8 +15,8 @@ pub(super) const LEAF_BYTES: usize = 4;
 /// A whole structure that maps the greatest key of each leaf to the leaf's page. It must be made for payloads of
 /// [`Self::PAYLOAD_BYTES`] and without duplicates.
 ///
-/// A look-up is the structure's search for a successor. LIPP so becomes the LIPP-B+ of the AULID paper. All its pages count
-/// as inner nodes.
+/// A look-up is the structure's search for a successor. LIPP so becomes the LIPP-B+ of the AULID paper. All its pages
+/// count as inner nodes.
 #[derive(Debug)]
 pub struct MapRouter<S> {
     structure: Arc<S>,
@@ -119,7 +119,8 @@ impl<W: Word, S: Structure<W> + 'static> Router<W> for MapRouter<S> {
     }
 
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
-        // The path leads to the entry that a look-up ends at, which lies on a neighbouring path where `key` is no separator.
+        // The path leads to the entry that a look-up ends at, which lies on a neighbouring path where `key` is no
+        // separator.
         let pages = &InnerPages::new(pages);
         let separator = self.successor(pages, state, key)?.map_or(key, |(separator, _)| separator);
         self.structure.explain(pages, state, separator)

@@ -5,7 +5,8 @@
 //!   tag  class  used  next  previous  cell | cell | cell | ...
 //! ```
 //!
-//! All cells of a page have one size, its class. Pages of a class that have a free cell are linked; the state has the first.
+//! All cells of a page have one size, its class. Pages of a class that have a free cell are linked; the state has the
+//! first.
 
 use super::header::CellHeader;
 use super::link::Link;

@@ -15,9 +15,11 @@ use ogive::page::{Page, PageNumber, Pages};
 #[derive(Debug)]
 struct Frame<W> {
     node: Node<W>,
-    /// Of the last frame: the place, before this slot or entry. Of the others: the slot or child that the next frame is in.
+    /// Of the last frame: the place, before this slot or entry. Of the others: the slot or child that the next frame is
+    /// in.
     place: u32,
-    /// No entry was passed in the node since the cursor came to its end from outside: if there is none, the node is empty, which no node is.
+    /// No entry was passed in the node since the cursor came to its end from outside: if there is none, the node is
+    /// empty, which no node is.
     fresh: bool,
     /// The page of slots read last.
     page: Option<(PageNumber, Page)>,
@@ -49,7 +51,8 @@ impl<W: Word> LippCursor<W> {
         Shape::new::<W>(pages, self.value_bytes)
     }
 
-    /// Goes to a key: before the first entry that is not below it, or, where `behind` says so, behind the entry of that key.
+    /// Goes to a key: before the first entry that is not below it, or, where `behind` says so, behind the entry of that
+    /// key.
     fn go(&mut self, pages: &dyn Pages, key: W, behind: bool) -> Result<()> {
         let shape = self.shape(pages)?;
         self.frames.clear();
@@ -178,8 +181,8 @@ impl<W: Word> Frame<W> {
         }
     }
 
-    /// The nearest slot, from `slot` on in a direction, that holds anything: in its page, in the next page, or in the one that the summary
-    /// of the node names.
+    /// The nearest slot, from `slot` on in a direction, that holds anything: in its page, in the next page, or in the
+    /// one that the summary of the node names.
     fn occupied(
         &mut self,
         pages: &dyn Pages,

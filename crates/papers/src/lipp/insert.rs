@@ -184,8 +184,8 @@ fn grow_packed<W: Word>(
     insert_right(tx, shape, state, path.get(..level).unwrap_or_default(), left, (entries[cut].0, right))
 }
 
-/// Puts a node in behind `left`, to which the last of the steps `above` leads: into that fence, which may split in turn; or both under a new
-/// fence.
+/// Puts a node in behind `left`, to which the last of the steps `above` leads: into that fence, which may split in
+/// turn; or both under a new fence.
 fn insert_right<W: Word>(
     tx: &mut Transaction,
     shape: &Shape,

@@ -8,8 +8,9 @@ const DROPPED_BITS: u32 = 7;
 
 /// A line that is 0 up to `base` and rises by `slope` for each unit of key.
 ///
-/// Each step of the computation is monotone, so a greater key never has a lower slot, on any machine, whatever the parameters. The slope has 16
-/// digits, rounded down, and takes three bytes; what the rounding takes away is the last of each 65,536 slots.
+/// Each step of the computation is monotone, so a greater key never has a lower slot, on any machine, whatever the
+/// parameters. The slope has 16 digits, rounded down, and takes three bytes; what the rounding takes away is the last
+/// of each 65,536 slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Line<W> {
     pub(super) base: W,
@@ -24,11 +25,13 @@ impl<W: Word> Line<W> {
 
     /// The slot of a key among `slots`; 0 where there are none.
     pub(super) fn slot(&self, key: W, slots: u32) -> u32 {
-        // The conversion rounds toward zero, and takes what is not a number to 0, and what is too great to the greatest.
+        // The conversion rounds toward zero, and takes what is not a number to 0, and what is too great to the
+        // greatest.
         ((key.distance(self.base) * self.slope()) as u32).min(slots.saturating_sub(1))
     }
 
-    /// The line of FMCD; whatever rounding does, the first and the last of different keys lie in different slots if there are two.
+    /// The line of FMCD; whatever rounding does, the first and the last of different keys lie in different slots if
+    /// there are two.
     pub(super) fn fit(keys: &[W], slots: u32) -> Self {
         let (Some(&first), Some(&last)) = (keys.first(), keys.last()) else { return Self::default() };
         let line = fmcd::fit(keys.len(), u64::from(slots), |i, j| keys[j].distance(keys[i]));

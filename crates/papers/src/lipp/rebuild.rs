@@ -24,7 +24,8 @@ pub(super) enum Met<'a, W> {
     Entry(W, &'a [u8], u8),
 }
 
-/// A walk over a subtree in order of keys. It ends however nodes are linked: it opens no more nodes than the file may have.
+/// A walk over a subtree in order of keys. It ends however nodes are linked: it opens no more nodes than the file may
+/// have.
 pub(super) struct Walk<'a> {
     pages: &'a dyn Pages,
     shape: Shape,
@@ -141,8 +142,8 @@ impl Lipp {
         Ok(nodes)
     }
 
-    /// Builds the subtree of step `level` of a path anew; a single entry goes into the slot of the node above, if that has slots, and
-    /// of no entry nothing is left.
+    /// Builds the subtree of step `level` of a path anew; a single entry goes into the slot of the node above, if that
+    /// has slots, and of no entry nothing is left.
     pub(super) fn rebuild<W: Word>(
         &self,
         tx: &mut Transaction,

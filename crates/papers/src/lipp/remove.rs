@@ -103,8 +103,8 @@ impl Lipp {
         }
     }
 
-    /// Puts the entries of a packed node into the one beside it under the same fence, where both together leave a quarter of the
-    /// largest free.
+    /// Puts the entries of a packed node into the one beside it under the same fence, where both together leave a
+    /// quarter of the largest free.
     fn merge<W: Word>(
         &self,
         tx: &mut Transaction,

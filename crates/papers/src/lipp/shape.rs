@@ -22,7 +22,8 @@ const FEWEST_SLOTS: usize = 4;
 
 /// Classes of cells.
 pub(super) const CLASSES: usize = 9;
-/// Cells in a page, by class. In a page of 4 KiB a cell of the first class has the eight slots that a node of two keys asks for.
+/// Cells in a page, by class. In a page of 4 KiB a cell of the first class has the eight slots that a node of two keys
+/// asks for.
 const CELLS_IN_PAGE: [usize; CLASSES] = [24, 16, 12, 8, 6, 4, 3, 2, 1];
 
 /// Sizes and offsets, in bytes unless their names say otherwise.

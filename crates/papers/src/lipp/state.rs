@@ -10,7 +10,8 @@ use ogive::page::{PageNumber, Pages};
 /// Offset of the root.
 const ROOT_OFFSET: usize = 20;
 
-/// The state of an index: the statistics and the pointer of the root, and for each class of cells the first page that has a free one.
+/// The state of an index: the statistics and the pointer of the root, and for each class of cells the first page that
+/// has a free one.
 ///
 /// ```text
 ///   0        8      16         20    20 + link

@@ -19,11 +19,12 @@ use ogive::page::{Pages, Phase, Transaction};
 ///                        | key 5 | NULL | key 7 | ...  | key 20 | ...   cells: small nodes that share pages
 /// ```
 ///
-/// Keys that meet in a slot go into a node of their own below it. A look-up has nothing to search: it reads one page a level, and ends at the slot.
-/// Nodes are built with several slots for each key, so few keys meet: blocks are saved and bytes spent. Keys are unique.
+/// Keys that meet in a slot go into a node of their own below it. A look-up has nothing to search: it reads one page a
+/// level, and ends at the slot. Nodes are built with several slots for each key, so few keys meet: blocks are saved and
+/// bytes spent. Keys are unique.
 ///
-/// A bulk load holds all keys and payloads in memory, once (16 bytes an entry for keys and payloads of 8), and a rebuild those of its
-/// subtree, which may be the whole index.
+/// A bulk load holds all keys and payloads in memory, once (16 bytes an entry for keys and payloads of 8), and a
+/// rebuild those of its subtree, which may be the whole index.
 ///
 /// Source: LIPP (Wu et al., VLDB 2021); `lipp/mod.rs` tells what differs.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,8 @@
 //!                   tag  unused  bits
 //! ```
 //!
-//! Statistics and summary count in the first page alone. The summary has a bit for each page that holds anything; from 65 pages on it lies
-//! behind the slots, in pages of its own.
+//! Statistics and summary count in the first page alone. The summary has a bit for each page that holds anything; from
+//! 65 pages on it lies behind the slots, in pages of its own.
 
 use super::header::{COUNTS_OFFSET, Counts};
 use super::mixed::{Mixed, Slot, put};

@@ -80,8 +80,8 @@ impl<W: Word> Buffer<W> {
         (0..self.entries.count).filter(|&slot| self.is_tombstone(slot)).count() as u64
     }
 
-    /// Puts an entry in, or a tombstone where there is no payload, at a position that [`Self::find`] named; `replace` says whether it takes the
-    /// place of the entry there.
+    /// Puts an entry in, or a tombstone where there is no payload, at a position that [`Self::find`] named; `replace`
+    /// says whether it takes the place of the entry there.
     pub(super) fn put(
         &self,
         tx: &mut Transaction,

@@ -126,7 +126,8 @@ fn weights<W: Word>(level: &[Segment<W>], below: u64) -> Vec<u64> {
     level.iter().zip(ends).map(|(segment, end)| end.saturating_sub(segment.start)).collect()
 }
 
-/// Root segments over a level of several pages, if so few miss the right page so rarely that a level of pages above would cost more.
+/// Root segments over a level of several pages, if so few miss the right page so rarely that a level of pages above
+/// would cost more.
 fn roots<W: Word>(geometry: &Geometry, keys: &[W], weights: &[u64]) -> Option<Vec<Segment<W>>> {
     let mut error = UPPER_ERROR;
     while error < 2 * keys.len() as u64 {
@@ -154,7 +155,8 @@ fn few<W: Word>(keys: &[W], error: u64) -> Option<Vec<Segment<W>>> {
     Some(segments)
 }
 
-/// Pages that look-ups read in vain on average, if they start where the roots say: measured at each segment's first key.
+/// Pages that look-ups read in vain on average, if they start where the roots say: measured at each segment's first
+/// key.
 fn misses<W: Word>(geometry: &Geometry, roots: &[Segment<W>], keys: &[W], weights: &[u64]) -> f64 {
     let per_page = geometry.segments.per_page() as u64;
     let pages = geometry.segments.pages(keys.len() as u64);

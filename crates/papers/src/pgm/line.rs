@@ -14,9 +14,9 @@ use ogive_model::pla;
 ///       +----------------- key - first
 /// ```
 ///
-/// Subtraction is in integers; conversion, product, sum and floor are single IEEE operations and monotone, so every machine
-/// predicts the same, and for an absent key the position of the next greater one lies within `error + 1` too. The line is a
-/// hint: look-ups check what they read, and go on looking where it is wrong.
+/// Subtraction is in integers; conversion, product, sum and floor are single IEEE operations and monotone, so every
+/// machine predicts the same, and for an absent key the position of the next greater one lies within `error + 1` too.
+/// The line is a hint: look-ups check what they read, and go on looking where it is wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Line {
     slope: f32,

@@ -13,7 +13,8 @@ use ogive::page::{Pages, Phase, Transaction};
 /// An older run takes part in a merge once there are tombstones for one in so many of its entries.
 const TOMBSTONE_PARTS: u64 = 4;
 
-/// The buffer must have room for so many entries beside the descriptions of runs, or as many as fit without; else all runs become one.
+/// The buffer must have room for so many entries beside the descriptions of runs, or as many as fit without; else all
+/// runs become one.
 const LEAST_ROOM: usize = 8;
 
 /// Merges the buffer with as many runs as it takes, into one.

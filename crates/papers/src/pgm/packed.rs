@@ -149,8 +149,8 @@ impl Packed {
         (position / per_page, (position % per_page) as usize)
     }
 
-    /// Finds `key`, looking first where it is predicted and then farther and farther away, until it is found or known to
-    /// be absent. A wrong prediction costs reads, never the answer.
+    /// Finds `key`, looking first where it is predicted and then farther and farther away, until it is found or known
+    /// to be absent. A wrong prediction costs reads, never the answer.
     pub(crate) fn find<W: Word>(&self, pages: &dyn Pages, key: W, predicted: u64, purpose: Purpose) -> Result<Found> {
         let mut read: Option<(u64, Page)> = None;
         let mut probes = 0;
@@ -189,8 +189,8 @@ pub(crate) enum Spot {
     Before(u64),
 }
 
-/// Searches `count` sorted pages from page `start` on in doubling steps, then by halves. `side` tells where the key lies
-/// against a page. Ends whatever `side` says, after at most twice the logarithm of `count` calls or so.
+/// Searches `count` sorted pages from page `start` on in doubling steps, then by halves. `side` tells where the key
+/// lies against a page. Ends whatever `side` says, after at most twice the logarithm of `count` calls or so.
 pub(crate) fn gallop(count: u64, start: u64, mut side: impl FnMut(u64) -> Result<Ordering>) -> Result<Spot> {
     let (mut low, mut high, mut step) = (0, count, 1);
     let mut at = start.min(count.saturating_sub(1));

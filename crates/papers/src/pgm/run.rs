@@ -54,7 +54,8 @@ impl Geometry {
     }
 }
 
-/// Header of a page of an index level: key of the first segment of the next page, and where the last segment of this one ends.
+/// Header of a page of an index level: key of the first segment of the next page, and where the last segment of this
+/// one ends.
 pub(super) fn level_header_bytes<W: Word>() -> usize {
     W::BYTES + POSITION_BYTES
 }
@@ -99,7 +100,8 @@ impl<W: Word> Segment<W> {
 ///
 /// ```text
 /// | level of the logarithmic method: 1 | index levels: 4 bits | root segments: 3 bits | tombstones: 1 bit |
-/// | first page: 4 | entries: 5 | with tombstones: how many: 5 | with index levels: first page: 4, segments of each: 4 | root segments |
+/// | first page: 4 | entries: 5 | with tombstones: how many: 5 |
+/// | with index levels: first page: 4, segments of each: 4 | root segments |
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Run<W> {
@@ -113,7 +115,8 @@ pub(super) struct Run<W> {
     pub(super) index: PageNumber,
     /// Segments of each level that is stored in pages, the lowest first.
     pub(super) counts: Vec<u32>,
-    /// Segments of the level above, where there are but a few. Without them the uppermost level is one page, or there is none.
+    /// Segments of the level above, where there are but a few. Without them the uppermost level is one page, or there
+    /// is none.
     pub(super) roots: Vec<Segment<W>>,
 }
 

@@ -35,7 +35,8 @@ pub struct Pgm {
 }
 
 impl Pgm {
-    /// A PGM index of entries with `layout.payload_bytes` bytes of payload. Runs are always full, whatever `layout.fill_percent` says.
+    /// A PGM index of entries with `layout.payload_bytes` bytes of payload. Runs are always full, whatever
+    /// `layout.fill_percent` says.
     pub fn new(layout: IndexLayout, options: PgmOptions) -> Self {
         Self { payload_bytes: layout.payload_bytes, options }
     }

@@ -6,7 +6,8 @@ use ogive::{Error, Result};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// Reads through to other pages and remembers which. Make a new one for each operation: what it counts are *blocks fetched*.
+/// Reads through to other pages and remembers which. Make a new one for each operation: what it counts are *blocks
+/// fetched*.
 #[derive(Debug)]
 pub struct CountedPages<'a> {
     inner: &'a dyn Pages,

@@ -1,4 +1,5 @@
-//! Pages and states that make no sense, as if a checksum had let them through: any answer or error will do, but no panic and no end.
+//! Pages and states that make no sense, as if a checksum had let them through: any answer or error will do, but no
+//! panic and no end.
 
 use super::counting::CountedPages;
 use super::scenarios::{Make, PAGE_BYTES, word};

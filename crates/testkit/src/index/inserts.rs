@@ -29,7 +29,8 @@ pub fn hard_inserts() -> Inserts {
     orders.collect()
 }
 
-/// Keys of which each halves the gap beside a fixed one: whatever a line divides, all that comes lies in one part of it.
+/// Keys of which each halves the gap beside a fixed one: whatever a line divides, all that comes lies in one part of
+/// it.
 pub fn closing_inserts() -> Inserts {
     let points = (0..60_u64).map(|i| (i << 58) | (1 << 57));
     let outwards: Vec<u64> = points.flat_map(|point| (0..56).map(move |bit| point + (1 << bit))).collect();

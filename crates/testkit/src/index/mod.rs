@@ -1,8 +1,9 @@
 //! The tests that every structure of an index passes.
 //!
-//! For a [`Structure`](ogive::index::extend::Structure), [`structure_tests!`](crate::structure_tests) runs generated operations against a map
-//! of the standard library, inserts key sets that have broken learned indexes in every order, and damages pages.
-//! [`router_tests!`](crate::router_tests) does the same for a [`Router`](ogive::index::extend::Router). One line each:
+//! For a [`Structure`](ogive::index::extend::Structure), [`structure_tests!`](crate::structure_tests) runs generated
+//! operations against a map of the standard library, inserts key sets that have broken learned indexes in every order,
+//! and damages pages. [`router_tests!`](crate::router_tests) does the same for a
+//! [`Router`](ogive::index::extend::Router). One line each:
 //!
 //! ```
 //! # mod tests {
@@ -14,7 +15,8 @@
 //! # }
 //! ```
 //!
-//! [`World`] drives a single structure for tests of its own: every change is also made to a map, and every answer compared with it.
+//! [`World`] drives a single structure for tests of its own: every change is also made to a map, and every answer
+//! compared with it.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "these functions are tests, which fail by panicking")]
 

@@ -43,7 +43,8 @@ macro_rules! router_tests {
     };
 }
 
-/// A router under test. Leaf `i` of the model has its separator somewhere from `keys[i]` up to just below `keys[model[i].0]`.
+/// A router under test. Leaf `i` of the model has its separator somewhere from `keys[i]` up to just below
+/// `keys[model[i].0]`.
 struct RouterWorld<'a, W: Word> {
     router: &'a dyn Router<W>,
     /// Ascending, distinct.
@@ -288,7 +289,8 @@ pub fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
     }
 }
 
-/// Thousands of separators, at the right end, at the left end, and anywhere: trees of several levels, grown and taken down again.
+/// Thousands of separators, at the right end, at the left end, and anywhere: trees of several levels, grown and taken
+/// down again.
 pub fn router_grows_high<W: Word>(make: &MakeRouter<W>) {
     let router = make();
     let keys: Vec<W> = (0..4000_u64).map(|i| word((i << 20) | (i * i % 1009))).collect();

@@ -269,8 +269,8 @@ impl<'a, W: Word> World<'a, W> {
         });
     }
 
-    /// Everything at once: verify, statistics, a scan in each direction; after a commit also that each page of the file is free or belongs
-    /// to the structure.
+    /// Everything at once: verify, statistics, a scan in each direction; after a commit also that each page of the file
+    /// is free or belongs to the structure.
     pub fn check(&self) {
         let mut witness = Witness::default();
         self.with_pages(|pages| {

@@ -1,7 +1,9 @@
-//! Power loss: whatever an index is made of, a crash at any moment loses nothing acknowledged, mixes nothing, and leaves a file that opens.
+//! Power loss: whatever an index is made of, a crash at any moment loses nothing acknowledged, mixes nothing, and
+//! leaves a file that opens.
 //!
-//! Every mutating call of a short history fails once: in commits, splits, merges, adjustments, bulk loads, checkpoints, and in recovery
-//! itself. Every disk that may be found afterwards is opened, read to its end and verified. Images that were seen before are skipped.
+//! Every mutating call of a short history fails once: in commits, splits, merges, adjustments, bulk loads, checkpoints,
+//! and in recovery itself. Every disk that may be found afterwards is opened, read to its end and verified. Images that
+//! were seen before are skipped.
 
 use super::support::{Change, Map, NAME, Numbers, entries, options};
 use crate::{CrashOptions, Random, SimulatedDisk, enumerate_crashes};
@@ -103,8 +105,8 @@ fn shared(disk: &SimulatedDisk) -> Arc<dyn Storage> {
     Arc::new(disk.clone())
 }
 
-/// Opens an index whose log is brought into the file after some transactions, without being asked to, and whose larger transactions
-/// do not fit in memory.
+/// Opens an index whose log is brought into the file after some transactions, without being asked to, and whose larger
+/// transactions do not fit in memory.
 fn open(storage: &Arc<dyn Storage>) -> Result<Numbers> {
     let mut options = OpenOptions::default();
     options.pages.checkpoint_bytes = 8192;

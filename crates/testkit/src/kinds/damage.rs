@@ -1,7 +1,8 @@
 //! Damaged files: no damage to the file of an index leads to a wrong answer or a panic, whatever the index is made of.
 //!
-//! In small indexes, bits are flipped everywhere, pages are swapped, taken from an older state of the file and from another file, and the file
-//! is cut short and zeroed in parts. Each damaged file is opened, read in every way, verified, and changed.
+//! In small indexes, bits are flipped everywhere, pages are swapped, taken from an older state of the file and from
+//! another file, and the file is cut short and zeroed in parts. Each damaged file is opened, read in every way,
+//! verified, and changed.
 
 use super::support::{Map, NAME, Numbers, entries, open, options};
 use crate::{Random, SimulatedDisk};

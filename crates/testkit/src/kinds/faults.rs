@@ -1,8 +1,8 @@
-//! Failing calls: a failing device and a full disk are typed errors, acknowledged changes survive, and a handle refuses writes after a failed
-//! write or sync.
+//! Failing calls: a failing device and a full disk are typed errors, acknowledged changes survive, and a handle refuses
+//! writes after a failed write or sync.
 //!
-//! Every call of every kind fails once, in each way, while a short history is written to an index and while it is read; afterwards the
-//! storage without the fault is read.
+//! Every call of every kind fails once, in each way, while a short history is written to an index and while it is read;
+//! afterwards the storage without the fault is read.
 
 use super::support::{Change, Map, NAME, Numbers, entries, memory, open, options};
 use crate::{Fault, Operation, Random, enumerate_faults};

@@ -1,6 +1,7 @@
 //! The list of all tests of a kind of index.
 
-/// Writes the tests of a kind of index: a module of the name given. `duplicates` at the end adds the tests of repeated keys.
+/// Writes the tests of a kind of index: a module of the name given. `duplicates` at the end adds the tests of repeated
+/// keys.
 #[macro_export]
 macro_rules! kind_tests {
     ($name:ident, $kind:expr, duplicates) => {

@@ -1,6 +1,7 @@
 //! Snapshots: a reader sees one commit, whatever is written meanwhile, and never waits for the writer.
 //!
-//! Readers are kept over many commits; one writer and eight readers run at once, over a value that every commit changes everywhere.
+//! Readers are kept over many commits; one writer and eight readers run at once, over a value that every commit changes
+//! everywhere.
 
 use super::support::{Change, Map, empty, entries, nasty};
 use crate::Random;

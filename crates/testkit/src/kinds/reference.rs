@@ -1,5 +1,5 @@
-//! Reference model: an index answers as a `BTreeMap` does, whatever the keys, in transactions that are committed and aborted, and after it was
-//! opened again.
+//! Reference model: an index answers as a `BTreeMap` does, whatever the keys, in transactions that are committed and
+//! aborted, and after it was opened again.
 //!
 //! The same generated changes are made in an index and in a map, on key sets that have broken learned indexes.
 

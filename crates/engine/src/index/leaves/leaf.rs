@@ -6,8 +6,8 @@
 //!           1             2        4           4
 //! ```
 //!
-//! With keys and payloads of 8 bytes, a page of 4 KiB holds 254 entries. Page 0, which is never a leaf, ends the chain of leaves on
-//! both sides.
+//! With keys and payloads of 8 bytes, a page of 4 KiB holds 254 entries. Page 0, which is never a leaf, ends the chain
+//! of leaves on both sides.
 
 use crate::error::Result;
 use crate::index::packed::{lower_bound, upper_bound, word_at};

@@ -9,9 +9,10 @@
 //!     head        head        head   continuation   last: known to the state
 //! ```
 //!
-//! A boundary between two leaves never parts entries of one key, unless all of the leaf have that key and there are more. Then they
-//! are a *run*: a head, and continuation leaves behind it, none of which holds another key. The router knows only the head (AULID,
-//! Section 4.3.2, the second way), under exactly the key of the run, so that keys above it lead past all of the run.
+//! A boundary between two leaves never parts entries of one key, unless all of the leaf have that key and there are
+//! more. Then they are a *run*: a head, and continuation leaves behind it, none of which holds another key. The router
+//! knows only the head (AULID, Section 4.3.2, the second way), under exactly the key of the run, so that keys above it
+//! lead past all of the run.
 
 mod build;
 mod cursor;

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// B+-tree leaves under an inner structure.
 ///
-/// Its state takes 24 bytes for keys of 8, and those of the router. The last leaf is known to it, with a key above which all
-/// belongs there: so appends read nothing else. It is full before the next one is begun; elsewhere a leaf splits near its middle, where the
-/// router likes it best.
+/// Its state takes 24 bytes for keys of 8, and those of the router. The last leaf is known to it, with a key above
+/// which all belongs there: so appends read nothing else. It is full before the next one is begun; elsewhere a leaf
+/// splits near its middle, where the router likes it best.
 #[derive(Debug)]
 pub struct LeafTree<R> {
     pub(super) router: Arc<R>,
