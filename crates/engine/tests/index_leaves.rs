@@ -11,7 +11,7 @@ use ogive::index::extend::{
 use ogive::io::Purpose;
 use ogive::page::{PageNumber, Pages, Transaction};
 use ogive_testkit::Random;
-use ogive_testkit::index::{CountedPages, SortedEntries, World, counts_blocks, page_file, word};
+use ogive_testkit::index::{CountedPages, SortedEntries, StructureHarness, counts_blocks, page_file, word};
 
 const PAGE_BYTES: usize = 4096;
 
@@ -19,22 +19,22 @@ fn tree(layout: IndexLayout) -> LeafTree<BtreeRouter> {
     LeafTree::new(BtreeRouter::default(), layout)
 }
 
-fn statistics(world: &World<'_, u64>) -> Statistics {
-    world.with_pages(|pages| world.structure.statistics(pages, &world.state).unwrap())
+fn statistics(harness: &StructureHarness<'_, u64>) -> Statistics {
+    harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap())
 }
 
 #[test]
 fn a_bulk_load_fills_leaves_and_inner_nodes_as_it_is_told() {
     let tree = tree(IndexLayout::default());
     let keys: Vec<u64> = (0..203 * 600).map(|i| i * 10).collect();
-    let world = World::new(&tree, IndexLayout::default(), PAGE_BYTES, &keys);
-    let statistics = statistics(&world);
+    let harness = StructureHarness::new(&tree, IndexLayout::default(), PAGE_BYTES, &keys);
+    let statistics = statistics(&harness);
     assert_eq!(statistics.leaves, 600, "254 entries fit a leaf, 203 are 80 %");
     // 599 separators: 340 fit an inner node, 272 are 80 %; then what is left is shared by two.
     let pages: Vec<u64> = statistics.levels.iter().map(|level| level.pages).collect();
     assert_eq!(pages, [1, 3, 600]);
     assert_eq!(statistics.height, 3);
-    assert_eq!(world.state.len(), 24 + 5);
+    assert_eq!(harness.state.len(), 24 + 5);
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn a_look_up_reads_each_level_once_and_one_beyond_the_last_separator_only_the_le
     let tree = tree(IndexLayout::default());
     let (mean, most) = counts_blocks(&tree, IndexLayout::default(), PAGE_BYTES, &keys[..keys.len() - 300]);
     assert!(most == 3 && mean > 2.9, "{mean} blocks a look-up, at most {most}");
-    let world = World::new(&tree, IndexLayout::default(), PAGE_BYTES, &keys);
-    assert_eq!(world.blocks_of_get(keys[99_999]), 1);
-    assert_eq!(world.blocks_of_get(u64::MAX), 1);
-    world.with_pages(|pages| {
+    let harness = StructureHarness::new(&tree, IndexLayout::default(), PAGE_BYTES, &keys);
+    assert_eq!(harness.blocks_of_get(keys[99_999]), 1);
+    assert_eq!(harness.blocks_of_get(u64::MAX), 1);
+    harness.with_pages(|pages| {
         let counted = CountedPages::new(pages);
-        tree.get(&counted, &world.state, keys[500], &mut [0; 8]).unwrap();
+        tree.get(&counted, &harness.state, keys[500], &mut [0; 8]).unwrap();
         assert_eq!((counted.requests(), counted.inner_blocks()), (3, 2));
     });
 }
@@ -56,10 +56,10 @@ fn a_look_up_reads_each_level_once_and_one_beyond_the_last_separator_only_the_le
 #[test]
 fn appends_leave_full_leaves_and_full_inner_nodes_behind() {
     let tree = tree(IndexLayout::default());
-    let mut world = World::new(&tree, IndexLayout::default(), 512, &[]);
-    (0..30 * 1000).for_each(|i| world.insert(i * 3));
-    world.check();
-    let statistics = statistics(&world);
+    let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &[]);
+    (0..30 * 1000).for_each(|i| harness.insert(i * 3));
+    harness.check();
+    let statistics = statistics(&harness);
     assert_eq!(statistics.leaves, 1000, "30 entries fit a leaf");
     assert!(statistics.levels[1].pages <= 27, "41 children fit an inner node, 999 / 41 = 25: {:?}", statistics.levels);
 }
@@ -67,17 +67,17 @@ fn appends_leave_full_leaves_and_full_inner_nodes_behind() {
 #[test]
 fn a_tree_that_lost_all_entries_is_one_empty_leaf_and_its_pages_are_used_again() {
     let tree = tree(IndexLayout::default());
-    let mut world = World::new(&tree, IndexLayout::default(), 512, &[]);
+    let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &[]);
     let mut pages = Vec::new();
     for round in 0..6 {
         let mut random = Random::new(round);
         let keys: Vec<u64> = (0..3000).map(|_| random.below(1 << 40)).collect();
-        keys.iter().for_each(|&key| world.insert(key));
-        keys.iter().for_each(|&key| world.remove(key, Amount::One));
-        world.commit();
-        let statistics = statistics(&world);
+        keys.iter().for_each(|&key| harness.insert(key));
+        keys.iter().for_each(|&key| harness.remove(key, Amount::One));
+        harness.commit();
+        let statistics = statistics(&harness);
         assert_eq!((statistics.leaf_pages, statistics.inner_pages, statistics.entries), (1, 0, 0));
-        pages.push(world.with_pages(|pages| pages.page_count()));
+        pages.push(harness.with_pages(|pages| pages.page_count()));
     }
     assert!(pages[5] <= pages[0] + pages[0] / 10, "pages of the file after each round: {pages:?}");
 }
@@ -86,10 +86,10 @@ fn a_tree_that_lost_all_entries_is_one_empty_leaf_and_its_pages_are_used_again()
 fn the_last_leaf_is_known_after_the_one_behind_it_is_gone() {
     let tree = tree(IndexLayout::default());
     let keys: Vec<u64> = (0..3000).map(|i| i * 10).collect();
-    let mut world = World::new(&tree, IndexLayout::default(), 512, &keys);
+    let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     for (rank, &key) in keys.iter().enumerate().rev().take(2500) {
-        world.remove(key, Amount::One);
-        assert_eq!(world.blocks_of_get(keys[rank - 1]), 1);
+        harness.remove(key, Amount::One);
+        assert_eq!(harness.blocks_of_get(keys[rank - 1]), 1);
     }
 }
 
@@ -97,31 +97,31 @@ fn the_last_leaf_is_known_after_the_one_behind_it_is_gone() {
 fn random_removals_leave_leaves_two_fifths_full() {
     let tree = tree(IndexLayout::default());
     let keys: Vec<u64> = (0..40_000).map(|i| i * 5).collect();
-    let mut world = World::new(&tree, IndexLayout::default(), 512, &keys);
+    let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     let mut random = Random::new(1);
     let mut left = keys.clone();
     while left.len() > 10_000 {
         let key = left.swap_remove(random.below(left.len() as u64) as usize);
-        world.remove(key, Amount::One);
+        harness.remove(key, Amount::One);
     }
-    let statistics = statistics(&world);
+    let statistics = statistics(&harness);
     assert!(statistics.entries * 100 / (statistics.leaves * 30) >= 40, "{statistics:?}");
-    world.check();
+    harness.check();
 }
 
 #[test]
 fn many_look_ups_at_once_find_what_single_ones_find() {
     let tree = tree(IndexLayout::default());
     let keys: Vec<u64> = (0..20_000).map(|i| i * i).collect();
-    let world = World::new(&tree, IndexLayout::default(), 512, &keys);
+    let harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     let mut asked: Vec<u64> = (0..1000).map(|i| i * i * 400 + i % 2).chain([u64::MAX, u64::MAX]).collect();
     asked.sort_unstable();
     let (mut payloads, mut found) = (vec![0; asked.len() * 8], vec![false; asked.len()]);
-    world.with_pages(|pages| {
-        tree.get_many(pages, &world.state, &asked, &mut payloads, &mut found).unwrap();
+    harness.with_pages(|pages| {
+        tree.get_many(pages, &harness.state, &asked, &mut payloads, &mut found).unwrap();
         for (i, &key) in asked.iter().enumerate() {
             let mut payload = [0; 8];
-            assert_eq!(tree.get(pages, &world.state, key, &mut payload).unwrap(), found[i]);
+            assert_eq!(tree.get(pages, &harness.state, key, &mut payload).unwrap(), found[i]);
             assert_eq!(payload, payloads[i * 8..][..8], "payload of {key}");
         }
     });
@@ -131,18 +131,18 @@ fn many_look_ups_at_once_find_what_single_ones_find() {
 fn equal_keys_keep_their_order_while_they_fit_a_leaf() {
     let layout = IndexLayout { duplicates: true, ..IndexLayout::default() };
     let tree = tree(layout);
-    let mut world = World::<u64>::new(&tree, layout, 512, &[]);
+    let mut harness = StructureHarness::<u64>::new(&tree, layout, 512, &[]);
     for i in 0..60 {
-        world.insert(i % 3);
+        harness.insert(i % 3);
     }
-    world.with_pages(|pages| {
-        let mut cursor = Structure::<u64>::cursor(&tree, &world.state).unwrap();
+    harness.with_pages(|pages| {
+        let mut cursor = Structure::<u64>::cursor(&tree, &harness.state).unwrap();
         cursor.seek(pages, 0).unwrap();
         let mut payload = [0; 8];
         for key in 0..3 {
             for i in 0..20 {
                 assert_eq!(cursor.next(pages, &mut payload).unwrap(), Some(key));
-                assert_eq!(payload[..], world.model[&key][i][..]);
+                assert_eq!(payload[..], harness.model[&key][i][..]);
             }
         }
     });
@@ -153,24 +153,24 @@ fn a_long_run_of_equal_keys_costs_no_walk_along_it() {
     let layout = IndexLayout { duplicates: true, ..IndexLayout::default() };
     let tree = tree(layout);
     let keys: Vec<u64> = [vec![1; 50], vec![5; 20_000], vec![9; 50]].concat();
-    let mut world = World::new(&tree, layout, 512, &keys);
+    let mut harness = StructureHarness::new(&tree, layout, 512, &keys);
     for _ in 0..2000 {
-        world.insert(5);
+        harness.insert(5);
     }
-    world.check();
-    world.with_pages(|pages| {
+    harness.check();
+    harness.with_pages(|pages| {
         for (back, key) in [(false, 5), (true, 5), (true, 4), (false, 6)] {
             let counted = CountedPages::new(pages);
-            let mut cursor = Structure::<u64>::cursor(&tree, &world.state).unwrap();
+            let mut cursor = Structure::<u64>::cursor(&tree, &harness.state).unwrap();
             if back { cursor.seek_back(&counted, key) } else { cursor.seek(&counted, key) }.unwrap();
             cursor.previous(&counted, &mut [0; 8]).unwrap();
             assert!(counted.blocks() <= 5, "{} blocks to seek {key}", counted.blocks());
         }
     });
-    let leaves = statistics(&world).leaves;
+    let leaves = statistics(&harness).leaves;
     assert!(leaves < 22_100 / 24, "{leaves} leaves");
-    world.remove(5, Amount::All);
-    world.check();
+    harness.remove(5, Amount::All);
+    harness.check();
 }
 
 /// Wants each leaf to end as early as it may.
@@ -237,8 +237,8 @@ impl Router<u64> for Hasty {
 fn a_router_that_ends_leaves_early_makes_at_most_half_a_percent_more() {
     let hasty = LeafTree::new(Hasty(BtreeRouter::default()), IndexLayout::default());
     let keys: Vec<u64> = (0..203 * 5000).collect();
-    let world = World::new(&hasty, IndexLayout::default(), PAGE_BYTES, &keys);
-    let leaves = statistics(&world).leaves;
+    let harness = StructureHarness::new(&hasty, IndexLayout::default(), PAGE_BYTES, &keys);
+    let leaves = statistics(&harness).leaves;
     assert!((5001..=5025).contains(&leaves), "{leaves} leaves");
 }
 

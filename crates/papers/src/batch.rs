@@ -1,4 +1,4 @@
-//! Entries in memory, as ALEX and LIPP build nodes of them.
+//! Entries in memory, of which ALEX and LIPP build nodes.
 
 use ogive::index::extend::{Entries, Word};
 use ogive::{Error, Result};

@@ -1,4 +1,4 @@
-//! Giving the pages of a structure back.
+//! Release of the pages of a structure.
 
 use ogive::Result;
 use ogive::page::{PageNumber, Pages, Transaction};

@@ -1,4 +1,4 @@
-//! From plans to nodes, and bulk loads.
+//! ALEX nodes written from plans, and bulk loads.
 
 use super::child::Child;
 use super::cost::Rules;

@@ -1,4 +1,4 @@
-//! Pointers to nodes, which carry the node's model.
+//! ALEX child pointers, which carry the model of the node they lead to.
 
 use super::line::Line;
 use super::shape::Shape;

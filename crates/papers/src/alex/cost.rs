@@ -1,4 +1,4 @@
-//! What a data node costs, in blocks.
+//! The cost of an ALEX data node, in blocks.
 //!
 //! The paper adds up expected iterations of the exponential search and expected shifts (Section 4.3). On disk both are
 //! free within a page; what counts is the page: each page by which a look-up misses is one more block, and so is each

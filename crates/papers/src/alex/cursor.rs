@@ -1,4 +1,4 @@
-//! Scans.
+//! The ALEX cursor: scans over data nodes in both directions.
 
 use super::leaf::DataPage;
 use super::node::find_page;

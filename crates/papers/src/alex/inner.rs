@@ -1,4 +1,4 @@
-//! Inner nodes: slots of model nodes, entries of plain nodes.
+//! ALEX inner nodes: slots of model nodes, entries of plain nodes.
 //!
 //! ```text
 //!   model node:  each page  tag, 7 bytes unused | child pointer | child pointer | ...

@@ -1,4 +1,4 @@
-//! Inserts, as far as a data node has room.
+//! ALEX inserts into a data node with room.
 
 use super::child::Child;
 use super::cost::Rules;

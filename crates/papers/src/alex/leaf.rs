@@ -1,4 +1,4 @@
-//! Pages of data nodes.
+//! The pages of an ALEX data node: gapped arrays of entries.
 
 use super::line::Line;
 use super::shape::Shape;

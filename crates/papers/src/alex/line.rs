@@ -1,4 +1,4 @@
-//! The linear model of a node.
+//! The linear model of an ALEX node.
 
 use ogive::index::extend::Word;
 

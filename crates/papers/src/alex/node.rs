@@ -1,4 +1,4 @@
-//! Data nodes as a whole: read, found a page in, written.
+//! An ALEX data node as an extent of pages: reading it, finding the page of a key, writing it.
 
 use super::child::Child;
 use super::cost::{Fit, Rules};

@@ -1,4 +1,4 @@
-//! What ALEX can be told.
+//! The options of ALEX.
 
 /// Options of an [`Alex`](super::Alex) index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

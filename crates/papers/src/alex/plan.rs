@@ -1,4 +1,4 @@
-//! Which nodes to make of sorted keys, by cost: the fanout tree of the paper (Section 4.6.1).
+//! The plan of nodes for sorted keys, by cost: the fanout tree of the paper (Section 4.6.1).
 
 use super::cost::{Fit, Rules};
 use super::line::Line;

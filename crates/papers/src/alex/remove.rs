@@ -1,4 +1,4 @@
-//! Removals: contractions, merges, and what becomes of empty nodes.
+//! ALEX removals: contractions, merges, and release of empty nodes.
 
 use super::build::write_plans;
 use super::child::{Child, Kind};

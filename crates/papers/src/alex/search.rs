@@ -1,4 +1,4 @@
-//! From a key to its data node.
+//! The ALEX descent: from a key to its data node.
 
 use super::child::{Child, Kind};
 use super::inner::step;

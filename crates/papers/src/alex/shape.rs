@@ -1,4 +1,4 @@
-//! Where things lie in pages, which follows from the sizes of a page, a key and a payload.
+//! Offsets and capacities of ALEX pages, computed from the sizes of a page, a key and a payload.
 
 use ogive::index::extend::Word;
 use ogive::page::Pages;

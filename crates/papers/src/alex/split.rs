@@ -1,4 +1,4 @@
-//! Structure modifications for inserts: expansions, splits, appends.
+//! ALEX structure modifications for inserts: expansions, splits, appends.
 
 use super::build::write_plans;
 use super::child::{Child, Kind};

@@ -1,4 +1,4 @@
-//! What a look-up starts from.
+//! The committed state of an ALEX index, where every look-up starts.
 
 use super::child::Child;
 use super::shape::Shape;

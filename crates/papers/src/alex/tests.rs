@@ -1,4 +1,4 @@
-//! What every structure promises, and that neither order nor distribution makes the tree deep or the file large.
+//! ALEX under the common tests, and bounds on height and file size for any order and distribution of keys.
 
 use super::{Alex, AlexOptions};
 use ogive::index::extend::IndexLayout;
@@ -11,7 +11,7 @@ mod bounds {
     use super::{Alex, AlexOptions, IndexLayout};
     use ogive::index::extend::{Amount, Structure, Word};
     use ogive_testkit::Random;
-    use ogive_testkit::index::{World, closing_inserts, counts_blocks, hard_inserts, shuffled};
+    use ogive_testkit::index::{StructureHarness, closing_inserts, counts_blocks, hard_inserts, shuffled};
 
     const PAGE_BYTES: usize = 512;
     /// Slots of a page of that size.
@@ -24,10 +24,10 @@ mod bounds {
     /// Inserts keys one by one, and checks the height and the pages of what grew.
     fn grows_within_bounds(name: &str, keys: &[u64]) {
         let alex = alex();
-        let mut world = World::new(&alex, IndexLayout::default(), PAGE_BYTES, &[]);
-        keys.iter().for_each(|&key| world.insert(key));
-        world.check();
-        let statistics = world.with_pages(|pages| alex.count_nodes::<u64>(pages, &world.state).unwrap());
+        let mut harness = StructureHarness::new(&alex, IndexLayout::default(), PAGE_BYTES, &[]);
+        keys.iter().for_each(|&key| harness.insert(key));
+        harness.check();
+        let statistics = harness.with_pages(|pages| alex.count_nodes::<u64>(pages, &harness.state).unwrap());
         let least_pages = keys.len().div_ceil(SLOTS) as u64;
         let pages = statistics.leaf_pages + statistics.inner_pages;
         assert!(statistics.height <= 7, "{name}: height {}", statistics.height);
@@ -54,8 +54,8 @@ mod bounds {
         assert!(mean < 2.01 && most <= 3, "{mean} blocks on average, {most} at most");
     }
 
-    fn pages_of<W: Word>(structure: &dyn Structure<W>, world: &World<'_, W>) -> u64 {
-        let statistics = world.with_pages(|pages| structure.statistics(pages, &world.state).unwrap());
+    fn pages_of<W: Word>(structure: &dyn Structure<W>, harness: &StructureHarness<'_, W>) -> u64 {
+        let statistics = harness.with_pages(|pages| structure.statistics(pages, &harness.state).unwrap());
         statistics.leaf_pages + statistics.inner_pages
     }
 
@@ -65,11 +65,11 @@ mod bounds {
         let keys: Vec<u64> = (0..4000).map(|i| (i << 40) | random.below(1 << 40)).collect();
         for order in [keys.clone(), shuffled(keys.clone(), 1)] {
             let structure = alex();
-            let mut world = World::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys);
-            let before = pages_of(&structure, &world);
-            order.iter().skip(125).for_each(|&key| world.remove(key, Amount::One));
-            world.check();
-            let after = pages_of(&structure, &world);
+            let mut harness = StructureHarness::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys);
+            let before = pages_of(&structure, &harness);
+            order.iter().skip(125).for_each(|&key| harness.remove(key, Amount::One));
+            harness.check();
+            let after = pages_of(&structure, &harness);
             assert!(after * 8 <= before, "{before} pages before, {after} after");
         }
     }
@@ -78,10 +78,10 @@ mod bounds {
     fn a_plain_run_of_appends_ends_in_a_small_file() {
         let structure = alex();
         let keys: Vec<u64> = (0..6000).map(|i| (1 << 50) | (i * 1024)).collect();
-        let mut world = World::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys[..1000]);
-        keys[1000..].iter().for_each(|&key| world.insert(key));
-        world.check();
-        let pages = pages_of(&structure, &world);
+        let mut harness = StructureHarness::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys[..1000]);
+        keys[1000..].iter().for_each(|&key| harness.insert(key));
+        harness.check();
+        let pages = pages_of(&structure, &harness);
         assert!(pages <= 260, "{pages} pages");
     }
 }

@@ -1,4 +1,4 @@
-//! The structure.
+//! ALEX as a `Structure`.
 
 use super::build::write_plans;
 use super::cost::Rules;

@@ -1,4 +1,4 @@
-//! Walks over the whole tree.
+//! Walks over a whole ALEX tree: verification, counts, release.
 
 use super::child::{Child, Kind};
 use super::cost::Rules;

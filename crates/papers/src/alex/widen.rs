@@ -1,4 +1,4 @@
-//! Model nodes that take more slots, so that a child without slots to divide can be split sideways.
+//! ALEX model nodes rebuilt with more slots, so that a child with a single slot can be split sideways.
 
 use super::build::write_plans;
 use super::child::{Child, Kind};

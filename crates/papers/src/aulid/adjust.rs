@@ -1,4 +1,4 @@
-//! Rebuilding mixed nodes (Algorithm 2), and taking subtrees apart.
+//! AULID's Adjust: rebuilding mixed nodes (Algorithm 2), and taking subtrees apart.
 
 use super::edit::Editor;
 use super::layers::Layers;

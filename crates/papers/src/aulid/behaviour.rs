@@ -1,6 +1,5 @@
-//! What AULID promises beyond right answers: each kind of node comes and goes as the paper says, paths stay short on
-//! any keys, and the read optimisations save blocks. Separators alone, in pages of the default size; no leaves are
-//! read.
+//! The behaviour of AULID beyond right answers: each kind of node is made and removed as in the paper, paths stay short
+//! on any keys, and the read optimisations save blocks. Tested on separators alone, in pages of the default size.
 
 use super::shape::Shape;
 use super::{AulidOptions, AulidRouter};

@@ -1,4 +1,4 @@
-//! Building nodes of sorted items (Section 4.1).
+//! AULID nodes built of sorted items (Section 4.1).
 
 use super::edit::Editor;
 use super::layers::Layers;

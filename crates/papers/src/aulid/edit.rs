@@ -1,4 +1,4 @@
-//! Changing slots.
+//! Changes of slots in AULID nodes.
 
 use super::arrays::FreshArrays;
 use super::node::{

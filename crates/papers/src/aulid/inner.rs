@@ -1,4 +1,4 @@
-//! AULID's inner part behind the trait of inner structures.
+//! AULID's inner nodes as a `Router`.
 
 use super::build::AulidBuilder;
 use super::edit::Editor;

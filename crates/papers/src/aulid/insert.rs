@@ -1,4 +1,4 @@
-//! Putting a separator in (Algorithm 1).
+//! Insertion of a separator (AULID, Algorithm 1).
 
 use super::edit::Editor;
 use super::layers::Layers;

@@ -1,4 +1,4 @@
-//! How many leaves lie in which layer.
+//! Counts of leaves by layer, which guide Adjust.
 
 use super::view::DEEPEST;
 use std::ops::{AddAssign, SubAssign};

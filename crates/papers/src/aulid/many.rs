@@ -1,4 +1,4 @@
-//! Finding the leaves of many keys, layer by layer: what a layer needs is read at once.
+//! Batched look-ups: the leaves of many keys, with one round of reads for each layer.
 
 use super::node::{Content, Node};
 use super::options::AulidOptions;

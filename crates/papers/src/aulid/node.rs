@@ -1,4 +1,4 @@
-//! Mixed nodes and their slots.
+//! AULID mixed nodes and their slots.
 //!
 //! A mixed node is an extent of pages full of slots. Its model, with all else that a look-up needs before it can name
 //! the one page it wants, is stored with the pointer to the node: in the parent's page, or in the metanode for the

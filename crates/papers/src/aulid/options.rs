@@ -1,4 +1,4 @@
-//! What AULID is told, part by part, so that each can be switched off for the paper's ablations.
+//! The options of AULID: each part can be switched off, for the ablations of the paper.
 
 /// The choices of [`super::AulidRouter`]. The default is the paper's, with the parameters of its Section 5.
 #[derive(Clone, Copy, Debug, PartialEq)]

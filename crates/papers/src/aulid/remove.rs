@@ -1,4 +1,4 @@
-//! Taking a separator out, and giving it another leaf (Section 4.5).
+//! Removal of a separator, and replacement of its leaf (AULID, Section 4.5).
 
 use super::edit::Editor;
 use super::layers::Layers;

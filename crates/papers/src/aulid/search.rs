@@ -1,4 +1,4 @@
-//! Finding the leaf of a key (Section 4.2).
+//! The AULID descent: the leaf of a key (Section 4.2).
 
 use super::node::{Content, Home, Item, Node};
 use super::view::{DEEPEST, Found, Metanode, View};

@@ -1,4 +1,4 @@
-//! How many of everything fit a page.
+//! Capacities of AULID pages: slots, items and arrays in each.
 
 use ogive::index::extend::Word;
 use ogive::page::Pages;

@@ -1,4 +1,4 @@
-//! Reading nodes.
+//! Read access to AULID nodes.
 
 use super::node::{
     ArrayPlace, COUNTS_BYTES, Content, Home, NULL, Node, RawSlot, Side, Slot, kind_at, put_u32, raw_at, side_offset,

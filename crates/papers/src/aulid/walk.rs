@@ -1,4 +1,4 @@
-//! Walking over all nodes, trusting nothing, and counting them.
+//! A walk over all AULID nodes that trusts nothing, and counts of them.
 
 use super::arrays::{CLASS, LISTS, offset_of};
 use super::layers::Layers;

@@ -1,4 +1,4 @@
-//! Bulk load, and how sorted entries become segments.
+//! FITing-tree bulk loads, and the segmentation of sorted entries.
 
 use super::directory::DirectoryBuilder;
 use super::node::{Geometry, Record, State};

@@ -1,4 +1,4 @@
-//! Moving over the entries in order: the first buffer, then each segment merged with its own.
+//! The FITing-tree cursor: the first buffer, then each segment merged with its buffer.
 
 use super::directory::{Path, Which};
 use super::node::{Geometry, Record, State, buffer};

@@ -1,4 +1,4 @@
-//! Insertion: over an entry that is there, else into the buffer of its segment.
+//! FITing-tree inserts: over an existing entry, or into the buffer of its segment.
 
 use super::node::{Geometry, Record, State, buffer};
 use super::search::{Home, find_in_buffer, find_in_data, home};

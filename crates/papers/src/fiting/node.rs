@@ -1,4 +1,4 @@
-//! What lies where in the pages of a FITing-tree.
+//! The page layout of a FITing-tree.
 
 use crate::pgm::line::{LINE_BYTES, Line};
 use crate::pgm::packed::{Packed, Shape};

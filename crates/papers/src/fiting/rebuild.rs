@@ -1,4 +1,4 @@
-//! Structure modifications: a segment and its buffer are segmented anew, into fresh extents.
+//! FITing-tree structure modifications: a segment and its buffer are segmented anew, into fresh extents.
 
 use super::build::SegmentWriter;
 use super::directory::{DirectoryBuilder, Path, Which};

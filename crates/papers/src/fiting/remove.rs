@@ -1,4 +1,4 @@
-//! Removal: a flag in a segment, for good in a buffer.
+//! FITing-tree removals: a flag in a segment, release of the entry in a buffer.
 
 use super::node::{State, buffer};
 use super::search::{Home, find_in_buffer, find_in_data, home};

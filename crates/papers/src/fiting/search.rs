@@ -1,4 +1,4 @@
-//! Look-ups.
+//! FITing-tree look-ups.
 
 use super::directory::{Path, Which};
 use super::node::{Geometry, Record, State, buffer};

@@ -1,4 +1,4 @@
-//! Changing the directory: some records of a node take the place of others.
+//! Changes of the FITing-tree directory: some records of a node are replaced by others.
 
 use super::directory::{DirectoryBuilder, Path, Step, child, node_header, read_node};
 use super::node::{Geometry, Record, State};

@@ -8,7 +8,7 @@ use ogive::Result;
 use ogive::index::extend::{Amount, IndexLayout, Statistics, Structure, Visitor};
 use ogive::page::PageNumber;
 use ogive_testkit::Random;
-use ogive_testkit::index::{SortedEntries, World, counts_blocks, page_file};
+use ogive_testkit::index::{SortedEntries, StructureHarness, counts_blocks, page_file};
 use ogive_testkit::key_sets::nasty;
 use ogive_testkit::structure_tests;
 
@@ -35,8 +35,8 @@ fn tree() -> Fiting {
     Fiting::new(IndexLayout::default(), FitingOptions::default())
 }
 
-fn statistics(world: &World<'_, u64>) -> Statistics {
-    world.with_pages(|pages| world.structure.statistics(pages, &world.state).unwrap())
+fn statistics(harness: &StructureHarness<'_, u64>) -> Statistics {
+    harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap())
 }
 
 fn detail(statistics: &Statistics, name: &str) -> u64 {
@@ -59,8 +59,8 @@ fn there_are_no_more_segments_than_pages_on_any_keys() {
             continue;
         }
         let tree = tree();
-        let world = World::new(&tree, IndexLayout::default(), 512, &keys);
-        let found = statistics(&world);
+        let harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
+        let found = statistics(&harness);
         let full = Geometry::new::<u64>(504, 8, 1).data.per_page();
         let segments = detail(&found, "segments") as usize;
         assert!(segments <= keys.len().div_ceil(full) + 1, "{name}: {segments} segments of {} keys", keys.len());
@@ -73,15 +73,15 @@ fn there_are_no_more_segments_than_pages_on_any_keys() {
 fn appended_keys_become_long_segments_and_prepended_ones_too() {
     for ascending in [true, false] {
         let tree = tree();
-        let mut world = World::new(&tree, IndexLayout::default(), 512, &[]);
+        let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &[]);
         for i in 0..6000_u64 {
-            world.insert(if ascending { i } else { 1_000_000 - i } * 1000);
+            harness.insert(if ascending { i } else { 1_000_000 - i } * 1000);
         }
-        let found = statistics(&world);
+        let found = statistics(&harness);
         let (segments, removed) = (detail(&found, "segments"), detail(&found, "removed entries"));
         assert!(segments * 4 < found.leaf_pages, "{segments} segments in {} pages", found.leaf_pages);
         assert_eq!(removed, 0);
-        world.check();
+        harness.check();
     }
 }
 
@@ -89,16 +89,16 @@ fn appended_keys_become_long_segments_and_prepended_ones_too() {
 fn the_room_of_removed_entries_comes_back() {
     let tree = tree();
     let keys = random_keys(8000);
-    let mut world = World::new(&tree, IndexLayout::default(), 512, &keys);
-    let before = statistics(&world).leaf_pages;
+    let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
+    let before = statistics(&harness).leaf_pages;
     let mut random = Random::new(5);
     let doomed: Vec<u64> = keys.iter().copied().filter(|_| !random.one_in(20)).collect();
     for key in doomed {
-        world.remove(key, Amount::One);
+        harness.remove(key, Amount::One);
     }
-    let after = statistics(&world).leaf_pages;
+    let after = statistics(&harness).leaf_pages;
     assert!(after * 6 < before, "{after} pages for a twentieth of {before}");
-    world.check();
+    harness.check();
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The structure itself.
+//! The FITing-tree as a `Structure`.
 
 use super::cursor::FitingCursor;
 use super::node::{Geometry, State};

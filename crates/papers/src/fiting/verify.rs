@@ -1,4 +1,4 @@
-//! Walks over everything: proof, counts, release.
+//! Walks over a whole FITing-tree: verification, counts, release.
 
 use super::directory::{child, read_node};
 use super::node::{Geometry, Record, State, buffer};

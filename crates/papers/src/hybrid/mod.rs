@@ -1,4 +1,4 @@
-//! Any [`Structure`](super::Structure) as the inner part over B+-tree leaves: the hybrids of the evaluations.
+//! Hybrids: any [`Structure`](ogive::index::extend::Structure) as the inner part over B+-tree leaves.
 
 mod build;
 mod pages;

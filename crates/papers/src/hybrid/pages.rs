@@ -1,4 +1,4 @@
-//! The pages of a structure that serves as the inner part of another.
+//! The view of pages for a structure inside another: its leaves count as inner nodes.
 
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};

@@ -1,4 +1,4 @@
-//! Nodes of sorted keys.
+//! LIPP nodes built of sorted keys.
 
 use super::cells::{FreshCells, place_logged};
 use super::fence;

@@ -1,4 +1,4 @@
-//! Scans.
+//! The LIPP cursor: scans in both directions.
 
 use super::link::Link;
 use super::mixed::{Mixed, NULL, Slot};

@@ -1,4 +1,4 @@
-//! What nodes state about themselves.
+//! The headers of LIPP nodes: kind, size and counts.
 
 use super::line::Line;
 use crate::numbers::{u16_at, u32_at};

@@ -1,4 +1,4 @@
-//! Inserts.
+//! LIPP inserts.
 
 use super::build::Builder;
 use super::cells::{free_cell, place_logged};

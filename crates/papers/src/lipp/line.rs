@@ -1,4 +1,4 @@
-//! The model of a node.
+//! The linear model of a LIPP node.
 
 use ogive::index::extend::Word;
 use ogive_model::fmcd;

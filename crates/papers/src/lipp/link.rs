@@ -1,4 +1,4 @@
-//! Pointers to nodes.
+//! LIPP links: pointers to nodes.
 
 use super::line::Line;
 use super::shape::Shape;

@@ -1,4 +1,4 @@
-//! Slots of nodes with models, in cells or in pages of their own.
+//! The slots of LIPP nodes with models, in cells or in pages of their own.
 
 use super::cells::Cell;
 use super::line::Line;

@@ -1,4 +1,4 @@
-//! Nodes of any kind.
+//! A LIPP node of any kind.
 
 use super::cells::Cell;
 use super::fence::Fence;

@@ -1,4 +1,4 @@
-//! What LIPP can be told.
+//! The options of LIPP.
 
 /// Options of a [`Lipp`](super::Lipp) index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

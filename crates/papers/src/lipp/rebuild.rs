@@ -1,4 +1,4 @@
-//! Nodes built anew, and what that takes: walks over a subtree.
+//! LIPP nodes built anew, and the walks over a subtree that this takes.
 
 use super::build::Builder;
 use super::cells::free_cell;

@@ -1,4 +1,4 @@
-//! Pages read lately, for walks in order of keys: neighbours share pages.
+//! A small cache of pages for walks in the order of keys, where neighbours share pages.
 
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};

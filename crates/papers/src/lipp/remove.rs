@@ -1,4 +1,4 @@
-//! Removals.
+//! LIPP removals.
 
 use super::cells::{free_cell, place_logged};
 use super::link::Link;

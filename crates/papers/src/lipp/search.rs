@@ -1,4 +1,4 @@
-//! From a key to its slot.
+//! The LIPP descent: from a key to its slot.
 
 use super::link::Link;
 use super::mixed::Slot;

@@ -1,4 +1,4 @@
-//! Where things lie in pages, which follows from the sizes of a page, a key and a payload.
+//! Offsets and capacities of LIPP pages, computed from the sizes of a page, a key and a payload.
 
 use super::link::LINK_FIXED_BYTES;
 use ogive::index::extend::Word;

@@ -1,4 +1,4 @@
-//! What an operation starts from.
+//! The committed state of a LIPP index, where every operation starts.
 
 use super::link::Link;
 use super::shape::{CLASSES, Shape};

@@ -1,4 +1,4 @@
-//! What every structure promises, and that neither order nor distribution makes the tree deep or the file large.
+//! LIPP under the common tests, and bounds on height and file size for any order and distribution of keys.
 
 use super::{Lipp, LippOptions};
 use ogive::index::extend::IndexLayout;
@@ -11,7 +11,9 @@ mod bounds {
     use super::{IndexLayout, Lipp, LippOptions};
     use ogive::index::extend::{Amount, Cursor, Structure, Word};
     use ogive_testkit::Random;
-    use ogive_testkit::index::{CountedPages, World, closing_inserts, counts_blocks, hard_inserts, shuffled};
+    use ogive_testkit::index::{
+        CountedPages, StructureHarness, closing_inserts, counts_blocks, hard_inserts, shuffled,
+    };
 
     const PAGE_BYTES: usize = 512;
 
@@ -22,10 +24,10 @@ mod bounds {
     /// Inserts keys one by one, and checks the height and the bytes of what grew.
     fn grows_within_bounds(name: &str, keys: &[u64]) {
         let lipp = lipp();
-        let mut world = World::new(&lipp, IndexLayout::default(), PAGE_BYTES, &[]);
-        keys.iter().for_each(|&key| world.insert(key));
-        world.check();
-        let statistics = world.with_pages(|pages| lipp.count_nodes::<u64>(pages, &world.state).unwrap());
+        let mut harness = StructureHarness::new(&lipp, IndexLayout::default(), PAGE_BYTES, &[]);
+        keys.iter().for_each(|&key| harness.insert(key));
+        harness.check();
+        let statistics = harness.with_pages(|pages| lipp.count_nodes::<u64>(pages, &harness.state).unwrap());
         let bytes = (statistics.leaf_pages + statistics.inner_pages) * PAGE_BYTES as u64;
         assert!(statistics.height <= 9, "{name}: height {}", statistics.height);
         assert!(bytes <= 20_000 + 400 * keys.len() as u64, "{name}: {bytes} bytes for {} keys", keys.len());
@@ -56,12 +58,12 @@ mod bounds {
         let run = |start: u64| (0..6000).map(move |i| start + i * 7);
         let keys: Vec<u64> = run(0).chain(run(1 << 21)).collect();
         let lipp = lipp();
-        let world = World::new(&lipp, IndexLayout::default(), PAGE_BYTES, &keys);
-        world.check();
-        world.with_pages(|pages| {
+        let harness = StructureHarness::new(&lipp, IndexLayout::default(), PAGE_BYTES, &keys);
+        harness.check();
+        harness.with_pages(|pages| {
             for key in [6000 * 7, 1 << 18, 1 << 20, (1 << 21) - 1] {
                 let counted = CountedPages::new(pages);
-                let mut cursor: Box<dyn Cursor<u64>> = lipp.cursor(&world.state).unwrap();
+                let mut cursor: Box<dyn Cursor<u64>> = lipp.cursor(&harness.state).unwrap();
                 let mut payload = [0; 8];
                 cursor.seek(&counted, key).unwrap();
                 assert_eq!(cursor.next(&counted, &mut payload).unwrap(), Some(1 << 21));
@@ -72,8 +74,8 @@ mod bounds {
         });
     }
 
-    fn pages_of<W: Word>(structure: &dyn Structure<W>, world: &World<'_, W>) -> u64 {
-        let statistics = world.with_pages(|pages| structure.statistics(pages, &world.state).unwrap());
+    fn pages_of<W: Word>(structure: &dyn Structure<W>, harness: &StructureHarness<'_, W>) -> u64 {
+        let statistics = harness.with_pages(|pages| structure.statistics(pages, &harness.state).unwrap());
         statistics.leaf_pages + statistics.inner_pages
     }
 
@@ -83,11 +85,11 @@ mod bounds {
         let keys: Vec<u64> = (0..4000).map(|i| (i << 40) | random.below(1 << 40)).collect();
         for order in [keys.clone(), shuffled(keys.clone(), 1)] {
             let structure = lipp();
-            let mut world = World::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys);
-            let before = pages_of(&structure, &world);
-            order.iter().skip(125).for_each(|&key| world.remove(key, Amount::One));
-            world.check();
-            let after = pages_of(&structure, &world);
+            let mut harness = StructureHarness::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys);
+            let before = pages_of(&structure, &harness);
+            order.iter().skip(125).for_each(|&key| harness.remove(key, Amount::One));
+            harness.check();
+            let after = pages_of(&structure, &harness);
             assert!(after * 4 <= before, "{before} pages before, {after} after");
         }
     }
@@ -96,10 +98,10 @@ mod bounds {
     fn a_plain_run_of_appends_ends_in_a_small_file() {
         let structure = lipp();
         let keys: Vec<u64> = (0..6000).map(|i| (1 << 50) | (i * 1024)).collect();
-        let mut world = World::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys[..1000]);
-        keys[1000..].iter().for_each(|&key| world.insert(key));
-        world.check();
-        let pages = pages_of(&structure, &world);
+        let mut harness = StructureHarness::new(&structure, IndexLayout::default(), PAGE_BYTES, &keys[..1000]);
+        keys[1000..].iter().for_each(|&key| harness.insert(key));
+        harness.check();
+        let pages = pages_of(&structure, &harness);
         assert!(pages <= 2600, "{pages} pages");
     }
 }

@@ -1,4 +1,4 @@
-//! The structure.
+//! LIPP as a `Structure`.
 
 use super::build::Builder;
 use super::cursor::LippCursor;

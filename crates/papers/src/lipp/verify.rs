@@ -1,4 +1,4 @@
-//! Walks over the whole tree.
+//! Walks over a whole LIPP tree: verification, counts, release.
 
 use super::cells::CellPage;
 use super::header::Counts;

@@ -1,4 +1,4 @@
-//! Nodes that take pages of their own.
+//! LIPP nodes that take pages of their own.
 //!
 //! ```text
 //!   page of slots:  0    1       4        8      12         16       24

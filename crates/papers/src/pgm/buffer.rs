@@ -1,4 +1,4 @@
-//! The buffer's page: descriptions of all runs but the oldest, then the newest entries, sorted.
+//! The page of the PGM insert buffer: descriptions of all runs but the oldest, then the newest entries, sorted.
 
 use super::packed::{Found, Packed, Shape, push_entry};
 use super::run::{Geometry, Run};

@@ -1,4 +1,4 @@
-//! Writing a run in one pass.
+//! PGM runs written in one pass.
 
 use super::levels::{self, Segmenter};
 use super::packed::{Shape, push_entry};

@@ -1,4 +1,4 @@
-//! Moving over all runs and the buffer at once.
+//! The PGM cursor: a merge of all runs and the buffer.
 
 use super::buffer::Buffer;
 use super::packed::Reader;

@@ -1,4 +1,4 @@
-//! Insertion: into the buffer, which is merged with runs when it is full.
+//! PGM inserts: into the buffer, which is merged with runs when it is full.
 
 use super::buffer::{self, Buffer};
 use super::search::find_in_runs;

@@ -1,4 +1,4 @@
-//! The levels over a run's entries: segments over segments, until few are left.
+//! The levels over the entries of a PGM run: segments over segments, until few are left.
 
 use super::line::longest;
 use super::packed::{Spot, gallop};

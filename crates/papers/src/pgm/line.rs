@@ -1,4 +1,4 @@
-//! The model of a segment: a line, measured with the arithmetic of the look-up.
+//! The model of a PGM segment: a line, measured with the arithmetic of the look-up.
 
 use ogive::index::extend::Word;
 use ogive_model::pla;

@@ -1,4 +1,4 @@
-//! The logarithmic method: which runs to merge, and merging them.
+//! The logarithmic method: the choice of runs to merge, and the merge.
 
 use super::buffer::{self, Buffer};
 use super::build::RunBuilder;

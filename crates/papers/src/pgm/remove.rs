@@ -1,4 +1,4 @@
-//! Removal: a tombstone in the buffer, if an older entry must be hidden.
+//! PGM removals: a tombstone in the buffer, if an older entry must be hidden.
 
 use super::buffer::Buffer;
 use super::insert;

@@ -1,4 +1,4 @@
-//! A run: a static PGM, its description and its layout.
+//! A PGM run: its description and its layout.
 
 use super::line::{LINE_BYTES, Line};
 use super::packed::{Packed, Shape};

@@ -1,4 +1,4 @@
-//! Look-ups: the buffer, then the runs, newest first.
+//! PGM look-ups: the buffer, then the runs, newest first.
 
 use super::buffer::Buffer;
 use super::levels::predict_root;

@@ -1,4 +1,4 @@
-//! What is committed beside the pages.
+//! The committed state of a PGM index.
 
 use super::run::{Geometry, Run};
 use ogive::Result;

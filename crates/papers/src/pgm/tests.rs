@@ -6,7 +6,7 @@ use super::{Pgm, PgmOptions};
 use ogive::index::extend::{Amount, IndexLayout, Structure};
 use ogive::io::Purpose;
 use ogive_testkit::Random;
-use ogive_testkit::index::{SortedEntries, World, counts_blocks, page_file};
+use ogive_testkit::index::{SortedEntries, StructureHarness, counts_blocks, page_file};
 use ogive_testkit::structure_tests;
 
 fn options(error: u32, base: u32, buffer_entries: usize) -> PgmOptions {
@@ -28,8 +28,8 @@ fn random_keys(count: u64) -> Vec<u64> {
     keys
 }
 
-fn detail(world: &World<'_, u64>, name: &str) -> u64 {
-    let found = world.with_pages(|pages| world.structure.statistics(pages, &world.state).unwrap());
+fn detail(harness: &StructureHarness<'_, u64>, name: &str) -> u64 {
+    let found = harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap());
     found.details.iter().find(|(other, _)| *other == name).unwrap().1
 }
 
@@ -47,37 +47,37 @@ fn a_look_up_after_a_bulk_load_reads_one_page_of_segments_and_seldom_two_of_entr
 #[test]
 fn runs_are_as_few_as_the_logarithm_of_their_entries() {
     let tree = Pgm::new(IndexLayout::default(), options(16, 4, 8));
-    let mut world = World::new(&tree, IndexLayout::default(), 512, &[]);
+    let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &[]);
     let mut random = Random::new(3);
     for inserted in 1..=6000_u64 {
-        world.insert(random.next_u64());
+        harness.insert(random.next_u64());
         if inserted % 500 == 0 {
             let most = u64::from((inserted / 8 + 1).ilog2()).div_ceil(2) + 1;
-            assert!(detail(&world, "runs") <= most, "{} runs of {inserted} entries", detail(&world, "runs"));
+            assert!(detail(&harness, "runs") <= most, "{} runs of {inserted} entries", detail(&harness, "runs"));
         }
     }
-    world.check();
+    harness.check();
 }
 
 #[test]
 fn tombstones_and_the_room_of_what_they_hide_go() {
     let tree = Pgm::new(IndexLayout::default(), options(64, 8, 8));
     let keys = random_keys(8000);
-    let mut world = World::new(&tree, IndexLayout::default(), 512, &keys);
+    let mut harness = StructureHarness::new(&tree, IndexLayout::default(), 512, &keys);
     let mut random = Random::new(5);
     let (doomed, kept): (Vec<u64>, Vec<u64>) = keys.iter().partition(|_| !random.one_in(20));
     for key in doomed {
-        world.remove(key, Amount::One);
+        harness.remove(key, Amount::One);
     }
-    let found = world.with_pages(|pages| world.structure.statistics(pages, &world.state).unwrap());
-    assert!(detail(&world, "tombstones") * 2 < kept.len() as u64);
+    let found = harness.with_pages(|pages| harness.structure.statistics(pages, &harness.state).unwrap());
+    assert!(detail(&harness, "tombstones") * 2 < kept.len() as u64);
     assert!(found.leaf_pages * 10 < 8000 / 31, "{} pages for {} entries", found.leaf_pages, kept.len());
-    world.check();
+    harness.check();
     for key in kept {
-        world.remove(key, Amount::One);
+        harness.remove(key, Amount::One);
     }
-    assert!(detail(&world, "tombstones") <= 8);
-    world.check();
+    assert!(detail(&harness, "tombstones") <= 8);
+    harness.check();
 }
 
 #[test]

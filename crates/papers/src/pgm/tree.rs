@@ -1,4 +1,4 @@
-//! The structure itself.
+//! The PGM index as a `Structure`.
 
 use super::cursor::PgmCursor;
 use super::run::Geometry;

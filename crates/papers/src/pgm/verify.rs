@@ -1,4 +1,4 @@
-//! Walks over everything: proof, counts, release.
+//! Walks over a whole PGM index: verification, counts, release.
 
 use super::buffer::Buffer;
 use super::levels::UPPER_ERROR;

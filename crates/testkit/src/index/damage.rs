@@ -1,9 +1,9 @@
-//! Pages and states that make no sense, as if a checksum had let them through: any answer or error will do, but no
-//! panic and no end.
+//! Damaged pages and states, as if a checksum had missed them: any answer or error is accepted, a panic or an endless
+//! loop is not.
 
-use super::counting::CountedPages;
-use super::scenarios::{Make, PAGE_BYTES, word};
-use super::world::World;
+use super::counted_pages::CountedPages;
+use super::scenarios::{MakeStructure, PAGE_BYTES, word};
+use super::structures::StructureHarness;
 use crate::Random;
 use ogive::Result;
 use ogive::index::extend::{Amount, IndexLayout, Structure, Visitor, Word};
@@ -14,32 +14,32 @@ use ogive::page::{PageNumber, Pages, Transaction};
 const ENTRIES: u64 = 1500;
 
 /// Damages each page of a structure in turn, in several ways, and the state; then does everything to it.
-pub fn survives_damage<W: Word>(make: &Make<W>) {
+pub fn survives_damage<W: Word>(make: &MakeStructure<W>) {
     let layout = IndexLayout::default();
     let structure = make(layout);
     let keys: Vec<W> = (0..ENTRIES).map(|i| word(i * i * 977)).collect();
-    let mut world = World::new(structure.as_ref(), layout, PAGE_BYTES, &keys);
-    (0..300).for_each(|i| world.insert(word(i * 31_013)));
-    world.commit();
+    let mut harness = StructureHarness::new(structure.as_ref(), layout, PAGE_BYTES, &keys);
+    (0..300).for_each(|i| harness.insert(word(i * 31_013)));
+    harness.commit();
     let mut pages = Claims::default();
-    world.with_pages(|all| structure.verify(all, &world.state, &mut pages).unwrap());
+    harness.with_pages(|all| structure.verify(all, &harness.state, &mut pages).unwrap());
     let mut random = Random::new(3);
     for round in 0..3 {
         for &page in &pages.0 {
-            let mut transaction = world.file.begin().unwrap();
+            let mut transaction = harness.file.begin().unwrap();
             damage(&mut transaction, page, &pages.0, round, &mut random);
-            try_everything(structure.as_ref(), layout, transaction, world.state.clone(), &mut random);
+            try_everything(structure.as_ref(), layout, transaction, harness.state.clone(), &mut random);
         }
     }
-    for length in 0..=world.state.len() {
-        let transaction = world.file.begin().unwrap();
-        try_everything(structure.as_ref(), layout, transaction, world.state[..length].to_vec(), &mut random);
+    for length in 0..=harness.state.len() {
+        let transaction = harness.file.begin().unwrap();
+        try_everything(structure.as_ref(), layout, transaction, harness.state[..length].to_vec(), &mut random);
     }
     for _ in 0..100 {
-        let mut state = world.state.clone();
+        let mut state = harness.state.clone();
         let place = random.below(state.len() as u64) as usize;
         state[place] = random.next_u64() as u8;
-        try_everything(structure.as_ref(), layout, world.file.begin().unwrap(), state, &mut random);
+        try_everything(structure.as_ref(), layout, harness.file.begin().unwrap(), state, &mut random);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Orders of inserts that made the authors' learned trees deep, or ate their memory.
+//! Insert orders on which the authors' learned trees grew deep or ran out of memory.
 
 use crate::{Random, key_sets};
 

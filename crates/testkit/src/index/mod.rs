@@ -15,25 +15,26 @@
 //! # }
 //! ```
 //!
-//! [`World`] drives a single structure for tests of its own: every change is also made to a map, and every answer
-//! compared with it.
+//! [`StructureHarness`] drives a single structure for tests of its own: every change is also made to a map, and every
+//! answer compared with it.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "these functions are tests, which fail by panicking")]
 
-mod counting;
+mod counted_pages;
 mod damage;
 mod inserts;
 mod routers;
 mod scenarios;
-mod world;
+mod structures;
 
-pub use counting::CountedPages;
+pub use counted_pages::CountedPages;
 pub use damage::survives_damage;
 pub use inserts::{Inserts, closing_inserts, hard_inserts, shuffled};
 pub use routers::{
     MakeRouter, router_agrees_with_a_map, router_grows_high, router_survives_damage, router_takes_nasty_sets,
 };
 pub use scenarios::{
-    Make, agrees_with_a_map, agrees_with_a_map_of_lists, counts_blocks, takes_duplicates, takes_nasty_sets, word,
+    MakeStructure, agrees_with_a_map, agrees_with_a_map_of_lists, counts_blocks, takes_duplicates, takes_nasty_sets,
+    word,
 };
-pub use world::{Model, SortedEntries, World, page_file};
+pub use structures::{Model, SortedEntries, StructureHarness, page_file};

@@ -1,9 +1,9 @@
-//! An inner structure beside the map from separators to leaves that it must agree with.
+//! The tests of a router: generated operations against a map from separators to leaves, damaged pages.
 
-use super::counting::CountedPages;
+use super::counted_pages::CountedPages;
 use super::damage::damage;
 use super::scenarios::{PAGE_BYTES, word};
-use super::world::page_file;
+use super::structures::page_file;
 use crate::{Random, key_sets};
 use ogive::index::extend::{Gap, Router, Word};
 use ogive::io::Purpose;
@@ -45,7 +45,7 @@ macro_rules! router_tests {
 
 /// A router under test. Leaf `i` of the model has its separator somewhere from `keys[i]` up to just below
 /// `keys[model[i].0]`.
-struct RouterWorld<'a, W: Word> {
+struct RouterHarness<'a, W: Word> {
     router: &'a dyn Router<W>,
     /// Ascending, distinct.
     keys: Vec<W>,
@@ -61,7 +61,7 @@ fn gap<W: Word>(keys: &[W], low: usize, above: usize) -> Gap<W> {
     Gap { low: keys[low], high: W::from_u128(keys[above].to_u128() - 1) }
 }
 
-impl<'a, W: Word> RouterWorld<'a, W> {
+impl<'a, W: Word> RouterHarness<'a, W> {
     /// Loads a leaf at each `step`-th key, or none where `step` is 0.
     fn new(router: &'a dyn Router<W>, keys: Vec<W>, step: usize) -> Self {
         let file = page_file(PAGE_BYTES);
@@ -82,9 +82,9 @@ impl<'a, W: Word> RouterWorld<'a, W> {
         }
         let state = builder.finish(&mut transaction).unwrap();
         let transaction = Some(transaction);
-        let mut world = Self { router, keys, committed: model.clone(), model, file, state, transaction, leaves };
-        world.commit();
-        world
+        let mut harness = Self { router, keys, committed: model.clone(), model, file, state, transaction, leaves };
+        harness.commit();
+        harness
     }
 
     fn commit(&mut self) {
@@ -233,25 +233,25 @@ pub fn router_agrees_with_a_map<W: Word>(make: &MakeRouter<W>) {
     let mut keys: Vec<u64> = key_sets::nasty(120).into_iter().flat_map(|(_, keys)| keys).collect();
     keys.sort_unstable();
     let mut random = Random::new(5);
-    let mut world = RouterWorld::new(router.as_ref(), distinct(&keys), 3);
-    world.check();
+    let mut harness = RouterHarness::new(router.as_ref(), distinct(&keys), 3);
+    harness.check();
     for growing in [true, false, true, false] {
         for step in 0..2000 {
-            let place = random.below(world.keys.len() as u64) as usize;
+            let place = random.below(harness.keys.len() as u64) as usize;
             match random.below(20) {
-                0..12 if growing => world.insert(place, &mut random),
-                0..12 => world.remove(place),
-                12..14 => world.replace(place, world.leaves + place as u32),
-                14..19 => world.find(place),
+                0..12 if growing => harness.insert(place, &mut random),
+                0..12 => harness.remove(place),
+                12..14 => harness.replace(place, harness.leaves + place as u32),
+                14..19 => harness.find(place),
                 _ if random.one_in(5) => {
-                    world.transaction = None;
-                    world.model.clone_from(&world.committed);
-                    world.state = world.file.snapshot().unwrap().state().to_vec();
+                    harness.transaction = None;
+                    harness.model.clone_from(&harness.committed);
+                    harness.state = harness.file.snapshot().unwrap().state().to_vec();
                 }
-                _ => world.commit(),
+                _ => harness.commit(),
             }
             if step % 500 == 499 {
-                world.check();
+                harness.check();
             }
         }
     }
@@ -266,11 +266,11 @@ pub fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
             continue;
         }
         for step in [1, 2] {
-            RouterWorld::new(router.as_ref(), keys.clone(), step).check();
+            RouterHarness::new(router.as_ref(), keys.clone(), step).check();
         }
         for order in 0..4 {
             let mut random = Random::new(order);
-            let mut world = RouterWorld::new(router.as_ref(), keys.clone(), 0);
+            let mut harness = RouterHarness::new(router.as_ref(), keys.clone(), 0);
             let n = keys.len() - 1;
             let place = |i: usize, random: &mut Random| match order {
                 0 => i,
@@ -279,12 +279,12 @@ pub fn router_takes_nasty_sets<W: Word>(make: &MakeRouter<W>) {
                 2 => n - 1 - i / 2,
                 _ => random.below(n as u64) as usize,
             };
-            (0..n).for_each(|i| world.insert(place(i, &mut random), &mut random));
-            world.check();
-            (0..n).take(n * 2 / 3).for_each(|i| world.remove(place(i, &mut random)));
-            world.check();
-            (0..n).for_each(|i| world.remove(i));
-            world.check();
+            (0..n).for_each(|i| harness.insert(place(i, &mut random), &mut random));
+            harness.check();
+            (0..n).take(n * 2 / 3).for_each(|i| harness.remove(place(i, &mut random)));
+            harness.check();
+            (0..n).for_each(|i| harness.remove(i));
+            harness.check();
         }
     }
 }
@@ -297,18 +297,18 @@ pub fn router_grows_high<W: Word>(make: &MakeRouter<W>) {
     let n = keys.len() - 1;
     for order in 0..3 {
         let mut random = Random::new(order);
-        let mut world = RouterWorld::new(router.as_ref(), keys.clone(), if order == 2 { 2 } else { 0 });
+        let mut harness = RouterHarness::new(router.as_ref(), keys.clone(), if order == 2 { 2 } else { 0 });
         let place = |i: usize, random: &mut Random| match order {
             0 => i,
             1 => n - 1 - i,
             _ => random.below(n as u64) as usize,
         };
-        (0..n).for_each(|i| world.insert(place(i, &mut random), &mut random));
-        world.check();
-        (0..n).take(n * 3 / 4).for_each(|i| world.remove(place(i, &mut random)));
-        world.check();
-        (0..n).rev().for_each(|i| world.remove(i));
-        world.check();
+        (0..n).for_each(|i| harness.insert(place(i, &mut random), &mut random));
+        harness.check();
+        (0..n).take(n * 3 / 4).for_each(|i| harness.remove(place(i, &mut random)));
+        harness.check();
+        (0..n).rev().for_each(|i| harness.remove(i));
+        harness.check();
     }
 }
 
@@ -317,46 +317,46 @@ pub fn router_survives_damage<W: Word>(make: &MakeRouter<W>) {
     let router = make();
     let keys: Vec<W> = (0..3000_u64).map(|i| word(i * i * 977)).collect();
     let mut random = Random::new(8);
-    let mut world = RouterWorld::new(router.as_ref(), keys, 2);
-    (0..300).for_each(|i| world.insert(i * 7 + 1, &mut random));
-    world.commit();
+    let mut harness = RouterHarness::new(router.as_ref(), keys, 2);
+    (0..300).for_each(|i| harness.insert(i * 7 + 1, &mut random));
+    harness.commit();
     let mut pages = Vec::new();
     let mut claim = |first: PageNumber, count: u32| {
         pages.extend(first..first + count);
         Ok(())
     };
-    world.with_pages(|all| router.walk(all, &world.state, &mut claim, &mut |_, _| Ok(()))).unwrap();
+    harness.with_pages(|all| router.walk(all, &harness.state, &mut claim, &mut |_, _| Ok(()))).unwrap();
     for round in 0..6 {
         for &page in &pages {
-            let mut transaction = world.file.begin().unwrap();
+            let mut transaction = harness.file.begin().unwrap();
             damage(&mut transaction, page, &pages, round % 3, &mut random);
-            try_router(&world, transaction, world.state.clone(), &mut random);
+            try_router(&harness, transaction, harness.state.clone(), &mut random);
         }
     }
     for i in 0..100 {
-        let mut state = world.state.clone();
+        let mut state = harness.state.clone();
         if i % 4 == 0 {
             state.truncate(random.below(state.len() as u64 + 1) as usize);
         } else if let Some(place) = state.len().checked_sub(1).map(|last| random.below(last as u64 + 1) as usize) {
             state[place] = random.next_u64() as u8;
         }
-        try_router(&world, world.file.begin().unwrap(), state, &mut random);
+        try_router(&harness, harness.file.begin().unwrap(), state, &mut random);
     }
 }
 
 fn try_router<W: Word>(
-    world: &RouterWorld<'_, W>,
+    harness: &RouterHarness<'_, W>,
     mut transaction: Transaction,
     mut state: Vec<u8>,
     random: &mut Random,
 ) {
     let most = 1000 + 20 * u64::from(transaction.page_count());
-    let places: Vec<usize> = (0..6).map(|_| random.below(world.keys.len() as u64 - 1) as usize).collect();
+    let places: Vec<usize> = (0..6).map(|_| random.below(harness.keys.len() as u64 - 1) as usize).collect();
     for &place in &places {
         let pages = CountedPages::bounded(&transaction, most);
-        let _ = world.router.find(&pages, &state, world.keys[place]);
-        let _ = world.router.explain(&pages, &state, world.keys[place]);
-        let _ = world.router.choose_split(&pages, &state, &[gap(&world.keys, place, place + 1)]);
+        let _ = harness.router.find(&pages, &state, harness.keys[place]);
+        let _ = harness.router.explain(&pages, &state, harness.keys[place]);
+        let _ = harness.router.choose_split(&pages, &state, &[gap(&harness.keys, place, place + 1)]);
     }
     let pages = CountedPages::bounded(&transaction, most);
     let mut leaves = 0;
@@ -365,11 +365,11 @@ fn try_router<W: Word>(
         assert!(leaves < 1_000_000, "a walk without end");
         Ok(())
     };
-    let _ = world.router.walk(&pages, &state, &mut |_, _| Ok(()), &mut leaf);
-    let _ = world.router.statistics(&CountedPages::bounded(&transaction, most), &state);
+    let _ = harness.router.walk(&pages, &state, &mut |_, _| Ok(()), &mut leaf);
+    let _ = harness.router.statistics(&CountedPages::bounded(&transaction, most), &state);
     for &place in &places {
-        let _ = world.router.insert(&mut transaction, &mut state, gap(&world.keys, place, place + 1), 1);
-        let _ = world.router.replace(&mut transaction, &mut state, world.keys[place], 2);
-        let _ = world.router.remove(&mut transaction, &mut state, world.keys[place]);
+        let _ = harness.router.insert(&mut transaction, &mut state, gap(&harness.keys, place, place + 1), 1);
+        let _ = harness.router.replace(&mut transaction, &mut state, harness.keys[place], 2);
+        let _ = harness.router.remove(&mut transaction, &mut state, harness.keys[place]);
     }
 }

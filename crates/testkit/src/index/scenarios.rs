@@ -1,6 +1,6 @@
-//! What is done to a structure under test.
+//! Scenarios for a structure under test: generated operations, nasty key sets in several orders, repeated keys.
 
-use super::world::World;
+use super::structures::StructureHarness;
 use crate::{Random, key_sets};
 use ogive::index::extend::{Amount, IndexLayout, Structure, Word};
 
@@ -8,7 +8,7 @@ use ogive::index::extend::{Amount, IndexLayout, Structure, Word};
 pub(super) const PAGE_BYTES: usize = 512;
 
 /// Makes a structure of a layout.
-pub type Make<W> = dyn Fn(IndexLayout) -> Box<dyn Structure<W>>;
+pub type MakeStructure<W> = dyn Fn(IndexLayout) -> Box<dyn Structure<W>>;
 
 /// Writes the tests of a structure: a module of the name given, for words of the type given.
 /// `duplicates` at the end adds the tests of repeated keys.
@@ -71,7 +71,7 @@ fn distinct_sets(size: usize) -> Vec<(&'static str, Vec<u64>)> {
 }
 
 /// Generated operations on several layouts.
-pub fn agrees_with_a_map<W: Word>(make: &Make<W>) {
+pub fn agrees_with_a_map<W: Word>(make: &MakeStructure<W>) {
     for (seed, (payload_bytes, fill_percent)) in [(8, 80), (4, 100), (20, 50)].into_iter().enumerate() {
         let layout = IndexLayout { payload_bytes, fill_percent, ..IndexLayout::default() };
         mixed_operations(make(layout).as_ref(), layout, seed as u64);
@@ -79,7 +79,7 @@ pub fn agrees_with_a_map<W: Word>(make: &Make<W>) {
 }
 
 /// The same where keys repeat.
-pub fn agrees_with_a_map_of_lists<W: Word>(make: &Make<W>) {
+pub fn agrees_with_a_map_of_lists<W: Word>(make: &MakeStructure<W>) {
     for (seed, (payload_bytes, fill_percent)) in [(8, 80), (4, 100)].into_iter().enumerate() {
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates: true };
         mixed_operations(make(layout).as_ref(), layout, 100 + seed as u64);
@@ -95,53 +95,53 @@ fn mixed_operations<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, 
         pool.dedup();
     }
     let loaded: Vec<W> = pool.iter().copied().filter(|_| random.one_in(2)).collect();
-    let mut world = World::new(structure, layout, PAGE_BYTES, &loaded);
-    world.check();
+    let mut harness = StructureHarness::new(structure, layout, PAGE_BYTES, &loaded);
+    harness.check();
     for growing in [true, false, true, false, true] {
         for step in 0..900 {
             let key = pool[random.below(pool.len() as u64) as usize];
-            one_operation(&mut world, key, growing, &mut random);
+            one_operation(&mut harness, key, growing, &mut random);
             if step % 300 == 299 {
-                world.check();
+                harness.check();
             }
         }
     }
     for key in pool {
-        world.remove(key, Amount::All);
+        harness.remove(key, Amount::All);
     }
-    world.reopen();
-    world.check();
-    world.insert(word(7));
-    world.commit();
-    world.check();
-    world.free();
+    harness.reopen();
+    harness.check();
+    harness.insert(word(7));
+    harness.commit();
+    harness.check();
+    harness.free();
 }
 
-fn one_operation<W: Word>(world: &mut World<'_, W>, key: W, growing: bool, random: &mut Random) {
+fn one_operation<W: Word>(harness: &mut StructureHarness<'_, W>, key: W, growing: bool, random: &mut Random) {
     let amount = if random.one_in(4) { Amount::All } else { Amount::One };
     match random.below(100) {
-        0..30 => world.insert(key),
-        30..50 if growing => world.insert(key),
-        30..65 if !growing => world.remove(key, amount),
-        50..60 => world.remove(key, amount),
-        60..90 => world.get(key),
-        90..95 => world.wander(key, 80, random),
-        95..98 => world.commit(),
-        98 if random.one_in(2) => world.abort(),
-        98 => world.reopen(),
-        _ => world.change_readers(),
+        0..30 => harness.insert(key),
+        30..50 if growing => harness.insert(key),
+        30..65 if !growing => harness.remove(key, amount),
+        50..60 => harness.remove(key, amount),
+        60..90 => harness.get(key),
+        90..95 => harness.wander(key, 80, random),
+        95..98 => harness.commit(),
+        98 if random.one_in(2) => harness.abort(),
+        98 => harness.reopen(),
+        _ => harness.change_readers(),
     }
 }
 
 /// Every nasty set: loaded at once, or inserted in each of several orders; then removed.
-pub fn takes_nasty_sets<W: Word>(make: &Make<W>) {
+pub fn takes_nasty_sets<W: Word>(make: &MakeStructure<W>) {
     let layout = IndexLayout::default();
     let structure = make(layout);
     for (name, keys) in distinct_sets(500) {
         let keys: Vec<W> = words(&keys);
-        let world = World::new(structure.as_ref(), layout, PAGE_BYTES, &keys);
-        world.check();
-        absent_neighbours(&world, &keys);
+        let harness = StructureHarness::new(structure.as_ref(), layout, PAGE_BYTES, &keys);
+        harness.check();
+        absent_neighbours(&harness, &keys);
         for order in ["random", "append", "prepend", "zig-zag", "onto half"] {
             in_order(structure.as_ref(), layout, &keys, order, name);
         }
@@ -149,14 +149,14 @@ pub fn takes_nasty_sets<W: Word>(make: &Make<W>) {
 }
 
 /// Look-ups just beside the keys, which learned models like to miss.
-fn absent_neighbours<W: Word>(world: &World<'_, W>, keys: &[W]) {
+fn absent_neighbours<W: Word>(harness: &StructureHarness<'_, W>, keys: &[W]) {
     for key in keys.iter().step_by(1 + keys.len() / 100) {
-        world.get(*key);
-        world.get(W::from_u128(key.to_u128().saturating_add(1).min(W::MAX.to_u128())));
-        world.get(W::from_u128(key.to_u128().saturating_sub(1)));
+        harness.get(*key);
+        harness.get(W::from_u128(key.to_u128().saturating_add(1).min(W::MAX.to_u128())));
+        harness.get(W::from_u128(key.to_u128().saturating_sub(1)));
     }
-    world.get(W::MIN);
-    world.get(W::MAX);
+    harness.get(W::MIN);
+    harness.get(W::MAX);
 }
 
 fn in_order<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[W], order: &str, name: &str) {
@@ -169,26 +169,26 @@ fn in_order<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[
         }
         _ => (Vec::new(), arranged(keys.to_vec(), order, &mut random)),
     };
-    let mut world = World::new(structure, layout, PAGE_BYTES, &loaded);
+    let mut harness = StructureHarness::new(structure, layout, PAGE_BYTES, &loaded);
     for key in inserted {
-        world.insert(key);
+        harness.insert(key);
     }
-    world.commit();
-    world.check();
-    absent_neighbours(&world, keys);
+    harness.commit();
+    harness.check();
+    absent_neighbours(&harness, keys);
     let mut doomed = arranged(keys.to_vec(), if order == "onto half" { "random" } else { order }, &mut random);
     let rest = doomed.split_off(keys.len() * 3 / 4);
     for key in doomed {
-        world.remove(key, Amount::One);
+        harness.remove(key, Amount::One);
     }
-    world.commit();
-    world.check();
+    harness.commit();
+    harness.check();
     for key in rest {
-        world.remove(key, Amount::All);
+        harness.remove(key, Amount::All);
     }
-    world.reopen();
-    world.check();
-    assert_eq!(world.count(), 0, "{name} in order {order}");
+    harness.reopen();
+    harness.check();
+    assert_eq!(harness.count(), 0, "{name} in order {order}");
 }
 
 fn arranged<W: Word>(mut keys: Vec<W>, order: &str, random: &mut Random) -> Vec<W> {
@@ -209,7 +209,7 @@ fn arranged<W: Word>(mut keys: Vec<W>, order: &str, random: &mut Random) -> Vec<
 }
 
 /// Runs of equal keys that are far longer than a leaf, among others: loaded, grown, and removed again.
-pub fn takes_duplicates<W: Word>(make: &Make<W>) {
+pub fn takes_duplicates<W: Word>(make: &MakeStructure<W>) {
     let layout = IndexLayout { duplicates: true, ..IndexLayout::default() };
     let structure = make(layout);
     let sets = key_sets::nasty(700).into_iter().filter(|(_, keys)| !keys.is_sorted_by(|a, b| a < b));
@@ -217,9 +217,9 @@ pub fn takes_duplicates<W: Word>(make: &Make<W>) {
     for (_, mut keys) in sets.chain([("runs", runs)]) {
         keys.sort_unstable();
         let keys: Vec<W> = words(&keys);
-        let world = World::new(structure.as_ref(), layout, PAGE_BYTES, &keys);
-        world.check();
-        absent_neighbours(&world, &keys);
+        let harness = StructureHarness::new(structure.as_ref(), layout, PAGE_BYTES, &keys);
+        harness.check();
+        absent_neighbours(&harness, &keys);
         for order in ["random", "append", "prepend", "zig-zag"] {
             grow_and_shrink(structure.as_ref(), layout, &keys, order);
         }
@@ -228,27 +228,27 @@ pub fn takes_duplicates<W: Word>(make: &Make<W>) {
 
 fn grow_and_shrink<W: Word>(structure: &dyn Structure<W>, layout: IndexLayout, keys: &[W], order: &str) {
     let mut random = Random::new(17);
-    let mut world = World::new(structure, layout, PAGE_BYTES, &keys[..keys.len() / 3]);
+    let mut harness = StructureHarness::new(structure, layout, PAGE_BYTES, &keys[..keys.len() / 3]);
     for key in arranged(keys.to_vec(), order, &mut random) {
-        world.insert(key);
+        harness.insert(key);
     }
-    world.commit();
-    world.check();
-    absent_neighbours(&world, keys);
+    harness.commit();
+    harness.check();
+    absent_neighbours(&harness, keys);
     for key in keys.iter().step_by(3) {
-        world.remove(*key, Amount::One);
-        world.wander(*key, 3, &mut random);
+        harness.remove(*key, Amount::One);
+        harness.wander(*key, 3, &mut random);
     }
-    world.check();
+    harness.check();
     for key in arranged(keys.to_vec(), order, &mut random) {
-        world.remove(key, if random.one_in(50) { Amount::All } else { Amount::One });
+        harness.remove(key, if random.one_in(50) { Amount::All } else { Amount::One });
     }
-    world.check();
+    harness.check();
     for key in keys {
-        world.remove(*key, Amount::All);
+        harness.remove(*key, Amount::All);
     }
-    world.reopen();
-    world.check();
+    harness.reopen();
+    harness.check();
 }
 
 /// Mean blocks of a look-up, over all of some keys, after they were loaded: (mean, most).
@@ -258,7 +258,7 @@ pub fn counts_blocks<W: Word>(
     page_bytes: usize,
     keys: &[W],
 ) -> (f64, usize) {
-    let world = World::new(structure, layout, page_bytes, keys);
-    let blocks: Vec<usize> = keys.iter().map(|&key| world.blocks_of_get(key)).collect();
+    let harness = StructureHarness::new(structure, layout, page_bytes, keys);
+    let blocks: Vec<usize> = keys.iter().map(|&key| harness.blocks_of_get(key)).collect();
     (blocks.iter().sum::<usize>() as f64 / blocks.len().max(1) as f64, blocks.iter().copied().max().unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! Pages as one operation sees them: counted, and an end to reading without end.
+//! Pages that count the reads of one operation, and stop an endless one.
 
 use ogive::io::Purpose;
 use ogive::page::{Page, PageNumber, Pages};

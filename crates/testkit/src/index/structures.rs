@@ -1,6 +1,6 @@
-//! A structure in a file of pages, beside the map that it must agree with.
+//! The harness of a structure: a file of pages, and a map that every answer is compared with.
 
-use super::counting::CountedPages;
+use super::counted_pages::CountedPages;
 use crate::Random;
 use ogive::Result;
 use ogive::index::extend::{Amount, Entries, IndexLayout, Structure, Visitor, Word};
@@ -56,7 +56,7 @@ impl<W: Word> Entries<W> for SortedEntries<W> {
 }
 
 /// A structure under test. What it does is done to the map, too, and every answer is compared.
-pub struct World<'a, W: Word> {
+pub struct StructureHarness<'a, W: Word> {
     /// The structure under test.
     pub structure: &'a dyn Structure<W>,
     /// Its layout.
@@ -75,11 +75,11 @@ pub struct World<'a, W: Word> {
     serial: u64,
 }
 
-impl<'a, W: Word> World<'a, W> {
+impl<'a, W: Word> StructureHarness<'a, W> {
     /// An index of `keys`, which ascend.
     pub fn new(structure: &'a dyn Structure<W>, layout: IndexLayout, page_bytes: usize, keys: &[W]) -> Self {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-        let mut world = Self {
+        let mut harness = Self {
             structure,
             layout,
             model: Model::new(),
@@ -92,15 +92,15 @@ impl<'a, W: Word> World<'a, W> {
             reader: None,
             serial: 0,
         };
-        let entries: Vec<_> = keys.iter().map(|&key| (key, world.fresh_payload())).collect();
+        let entries: Vec<_> = keys.iter().map(|&key| (key, harness.fresh_payload())).collect();
         for (key, payload) in &entries {
-            world.model.entry(*key).or_default().push(payload.clone());
+            harness.model.entry(*key).or_default().push(payload.clone());
         }
-        let mut transaction = world.file.begin().unwrap();
-        world.state = structure.bulk_load(&mut transaction, &mut SortedEntries::new(entries)).unwrap();
-        world.transaction = Some(transaction);
-        world.commit();
-        world
+        let mut transaction = harness.file.begin().unwrap();
+        harness.state = structure.bulk_load(&mut transaction, &mut SortedEntries::new(entries)).unwrap();
+        harness.transaction = Some(transaction);
+        harness.commit();
+        harness
     }
 
     /// A payload that tells entries apart.
