@@ -1,4 +1,4 @@
-//! B+-tree leaves, and everything that happens in them, under any [`Router`](super::Router).
+//! B+-tree leaves, and everything that happens in them, under any [`Router`](super::extend::Router).
 //!
 //! ```text
 //!   state: first, last, tail, low, the router's state

@@ -27,7 +27,7 @@ pub(super) fn split<W: Word>(gaps: &[Gap<W>]) -> usize {
     best.map_or(middle, |(index, _)| index)
 }
 
-/// Where to end a leaf near `near`, within `least..=most`: see [`super::super::RouterBuilder::choose_end`].
+/// Where to end a leaf near `near`, within `least..=most`: see [`RouterBuilder::choose_end`](super::super::extend::RouterBuilder::choose_end).
 pub(super) fn end<W: Word>(keys: &[W], least: usize, near: usize, most: usize) -> usize {
     let near = near.clamp(least, most);
     let reach = near / END_PART;
