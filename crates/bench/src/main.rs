@@ -26,6 +26,7 @@ const MEMORY: MemoryGauge = MemoryGauge {
 };
 
 fn main() -> ExitCode {
+    ogive_papers::register();
     let arguments = arguments::Arguments::parse();
     let mut out = BufWriter::new(io::stdout().lock());
     let done = commands::run(&arguments, &mut out).and_then(|()| Ok(out.flush()?));

@@ -34,6 +34,7 @@ use serde_json::json;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    ogive_papers::register();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return refuse(&error),

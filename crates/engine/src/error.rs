@@ -179,6 +179,16 @@ pub enum Error {
         /// What was missing.
         detail: String,
     },
+    /// The structure of an index is not registered in this program.
+    #[error("{} is an index of {}", path.display(), unregistered(*code, *kind))]
+    UnregisteredKind {
+        /// The index.
+        path: PathBuf,
+        /// The code of its structure in the file.
+        code: u8,
+        /// The name of its structure, where the code is a reserved one.
+        kind: Option<&'static str>,
+    },
     /// An index was opened with other types of keys or payloads than it has.
     #[error("{} has other types: {detail}; open it with its own", path.display())]
     WrongType {
@@ -253,6 +263,20 @@ impl Error {
     /// An [`Error::Damaged`] at `offset` of `path`.
     pub fn damaged(path: impl Into<PathBuf>, offset: u64, detail: impl Into<String>) -> Self {
         Self::Damaged { path: path.into(), offset, detail: detail.into() }
+    }
+}
+
+/// The structure of an index that cannot be opened, and how it can.
+fn unregistered(code: u8, kind: Option<&str>) -> String {
+    match kind {
+        Some(kind) => format!(
+            "kind '{kind}', which this program has not registered; \
+            call `ogive_papers::register()`, or open it with the command `ogive`"
+        ),
+        None => format!(
+            "a kind with code {code}, which this program has not registered; \
+            register the crate of its structure (`Kind::register`) before opening it"
+        ),
     }
 }
 

@@ -51,7 +51,7 @@
 //! use std::sync::Arc;
 //!
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-//! let options = IndexOptions { kind: Kind::Btree, ..IndexOptions::default() };
+//! let options = IndexOptions { kind: Kind::BTREE, ..IndexOptions::default() };
 //! let index: Index<u64, u64> = Index::create(&storage, "ages", &options)?;
 //! let mut transaction = index.write()?;
 //! transaction.insert(1815, 36)?;

@@ -1,5 +1,5 @@
 //! Goal: each fast path (cache, filter, separators, models, prefetch, batches, writing behind) can be switched off, and the answers of tables,
-//! stores, indexes and joins are the same with it and without; and a switch switches something.
+//! stores and joins are the same with it and without; and a switch switches something.
 //! Method: key sets that broke learned indexes, and stores of several levels with snapshots, removed ranges and values apart, under all
 //! paths, without each one, without any, and under some that are drawn, are held against ordered maps. Then requests are counted.
 
@@ -11,7 +11,7 @@ mod join_support;
 use fast_paths_support::{Told, Watched, seed};
 use join_support::{check, methods, numbered, options, pairs, reference, texts, unsorted, wide, write_table};
 use ogive::block::Compression;
-use ogive::index::{Index, IndexOptions, Kind};
+use ogive::index::{Index, IndexOptions};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Side, Source, join};
 use ogive::lsm::{Db, DbOptions, Durability, Learning, ModelReads, Snapshot, Stats};
@@ -301,35 +301,6 @@ fn stores_answer_alike_whichever_paths_are_off() {
             check_store(&db, &model, &probes);
             db.compact().unwrap();
             check_store(&db, &model, &probes);
-        }
-    }
-}
-
-// ---------------------------------------------------------------- indexes
-
-#[test]
-fn indexes_answer_alike_whichever_paths_are_off() {
-    let seed = seed();
-    let mut random = Random::new(seed);
-    let mut told = Told::new("indexes_answer_alike_whichever_paths_are_off", seed);
-    for kind in Kind::ALL {
-        let rows: BTreeMap<u64, u64> = (0..700).map(|at| (random.next_u64() >> (at % 3 * 20), at)).collect();
-        for fast_paths in [FastPaths::ALL, without!(cache), without!(batches), FastPaths::NONE] {
-            (told.case, told.setting) = (kind.to_string(), fast_paths);
-            let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-            let mut options = IndexOptions { kind, ..IndexOptions::default() };
-            (options.pages.fast_paths, options.pages.resident_bytes) = (fast_paths, 1 << 14);
-            let index: Index<u64, u64> = Index::create(&storage, "i", &options).unwrap();
-            index.bulk_load(rows.iter().skip(100).map(|(&key, &value)| (key, value))).unwrap();
-            let mut transaction = index.write().unwrap();
-            rows.iter().take(100).for_each(|(&key, &value)| _ = transaction.insert(key, value).unwrap());
-            transaction.commit().unwrap();
-            let keys: Vec<u64> = rows.keys().step_by(7).flat_map(|&key| [key, key ^ 1]).collect();
-            let expected: Vec<Option<u64>> = keys.iter().map(|key| rows.get(key).copied()).collect();
-            assert_eq!(index.multi_get(&keys).unwrap(), expected);
-            assert!(keys.iter().map(|&key| index.get(key).unwrap()).eq(expected));
-            let found: Vec<(u64, u64)> = index.range(..).unwrap().map(Result::unwrap).collect();
-            assert!(found.into_iter().eq(rows.iter().map(|(&key, &value)| (key, value))));
         }
     }
 }

@@ -1,17 +1,15 @@
-//! Goal: a transaction of any size costs log in proportion to what it changes, is not refused, and leaves exactly what it should. Method:
-//! indexes with little memory and small limits take many random inserts at once; the meter counts what is written, and the entries are held
-//! against a map.
+//! Goal: a transaction of any size costs log in proportion to what it changes, is not refused, and leaves exactly what
+//! it should. Method: indexes with little memory and small limits take many random inserts at once; the meter counts
+//! what is written, and the entries are held against a map.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_macros, reason = "the long test shows its figures")]
 
-mod index_support;
-
-use index_support::{Map, NAME, Numbers, assert_same, entries};
 use ogive::index::{IndexOptions, Kind, OpenOptions};
 use ogive::io::{LocalStorage, MemoryStorage, Meter, Purpose, Storage};
 use ogive::page::PageOptions;
 use ogive_testkit::Random;
+use ogive_testkit::kinds::support::{Map, NAME, Numbers, assert_same, entries};
 use std::sync::Arc;
 
 /// Little memory, and a limit of the log that one such transaction is far beyond.
@@ -30,7 +28,8 @@ fn insert(index: &Numbers, map: &mut Map, random: &mut Random, inserts: u64) {
     transaction.commit().unwrap();
 }
 
-/// Bytes of log that an insert into a page that is spilled may take: records of a few changes, with an image after fifteen of them.
+/// Bytes of log that an insert into a page that is spilled may take: records of a few changes, with an image after
+/// fifteen of them.
 const INSERT_BYTES: u64 = 600;
 
 fn log_written(meter: &Meter) -> u64 {
@@ -39,7 +38,7 @@ fn log_written(meter: &Meter) -> u64 {
 
 #[test]
 fn a_transaction_larger_than_memory_into_an_empty_index_is_taken() {
-    for kind in [Kind::Ogive, Kind::Btree] {
+    for kind in [Kind::OGIVE, Kind::BTREE] {
         let meter = Meter::new(Arc::new(MemoryStorage::new()));
         let storage: Arc<dyn Storage> = Arc::new(meter.clone());
         let mut options = IndexOptions { kind, ..IndexOptions::default() };

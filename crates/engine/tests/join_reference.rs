@@ -95,12 +95,12 @@ fn indexes_and_stores_are_joined_as_they_are() {
         let (left_rows, right_rows) = (numbered(&left, 1), numbered(&right, 2));
         let is_distinct = |keys: &[u64]| keys.is_sorted_by(|a, b| a < b);
         let mut forms = Vec::new();
-        for kind in [Kind::Ogive, Kind::Aulid, Kind::Btree] {
+        for kind in [Kind::OGIVE, Kind::BTREE] {
             forms.push(("an index", draws.table(&left_rows, DENSE), index(&right_rows, kind, true)));
         }
-        forms.push(("two indexes", index(&left_rows, Kind::Btree, true), index(&right_rows, Kind::Ogive, true)));
+        forms.push(("two indexes", index(&left_rows, Kind::BTREE, true), index(&right_rows, Kind::OGIVE, true)));
         if is_distinct(&right) {
-            forms.push(("alex", draws.table(&left_rows, DENSE), index(&right_rows, Kind::Alex, false)));
+            forms.push(("unique", draws.table(&left_rows, DENSE), index(&right_rows, Kind::OGIVE, false)));
             let folder = tempfile::tempdir().unwrap();
             forms.push(("a store", draws.table(&left_rows, DENSE), store(folder.path(), &right_rows)));
             check_all(&mut draws, &forms, (&left_rows, &right_rows), what, &mut done);
@@ -245,7 +245,7 @@ fn the_planner_takes_a_method_that_gives_the_same_rows() {
         let forms = [
             ("tables", table(&left, DENSE), table(&right, DENSE)),
             ("unsorted", unsorted(&left, KeyType::U64, Some(8)), unsorted(&right, KeyType::U64, Some(8))),
-            ("an index", table(&left, DENSE), index(&right, Kind::Ogive, true)),
+            ("an index", table(&left, DENSE), index(&right, Kind::OGIVE, true)),
         ];
         for (kind, _) in JoinKind::ALL {
             let expected = reference(kind, &left, &right);

@@ -2,16 +2,19 @@
 //!
 //! A [`SimulatedDisk`] that forgets, reorders and tears what was not synced, with [`enumerate_crashes`] to try every
 //! point at which the power can go; a [`FaultInjector`] that fails the k-th call; the [`ReferenceTable`] that says what
-//! a table must answer; the [`key_sets`] that have broken learned indexes; settings of [`fast_paths`]; the [`shapes`] of input that writers are
-//! held against; the [`seeds`] of what is drawn, with the command that [repeats](Repeat) a failure; and [`PeakAlloc`], an allocator that
-//! counts.
+//! a table must answer; the [`key_sets`] that have broken learned indexes; settings of [`fast_paths`]; the tests that
+//! every structure of an [`index`] and every [kind](kinds) of index passes; the [`shapes`] of input that writers are
+//! held against; the [`seeds`] of what is drawn, with the command that [repeats](Repeat) a failure; and [`PeakAlloc`],
+//! an allocator that counts.
 
 mod crash;
 mod disk;
 pub mod fast_paths;
 mod fault;
 mod image;
+pub mod index;
 pub mod key_sets;
+pub mod kinds;
 mod model;
 mod random;
 mod repeat;

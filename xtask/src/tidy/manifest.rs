@@ -12,9 +12,10 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule { path: "crates/model/Cargo.toml", ours: &[], outside: false },
     Rule { path: "crates/engine/Cargo.toml", ours: &["ogive-model"], outside: true },
+    Rule { path: "crates/papers/Cargo.toml", ours: &["ogive", "ogive-model"], outside: false },
     Rule { path: "crates/testkit/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
-    Rule { path: "crates/cli/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
-    Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model"], outside: true },
+    Rule { path: "crates/cli/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
+    Rule { path: "crates/bench/Cargo.toml", ours: &["ogive", "ogive-model", "ogive-papers"], outside: true },
     Rule { path: "rivals/Cargo.toml", ours: &["ogive", "ogive-bench"], outside: true },
     Rule { path: "xtask/Cargo.toml", ours: &[], outside: false },
 ];

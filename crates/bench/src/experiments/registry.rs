@@ -162,8 +162,9 @@ pub struct Experiment {
     pub run: fn(&Context, &mut Output<'_>) -> anyhow::Result<()>,
 }
 
-/// Every experiment.
+/// Every experiment. Registers the kinds of index that they compare.
 pub fn experiments() -> &'static [Experiment] {
+    ogive_papers::register();
     &[
         generators::GENERATORS,
         airindex::DESIGNS,

@@ -3,7 +3,8 @@
 use super::KeyType;
 use super::header::Header;
 use super::key::Key;
-use super::options::{IndexLayout, IndexOptions, Kind, OpenOptions};
+use super::kind::Kind;
+use super::options::{IndexLayout, IndexOptions, OpenOptions};
 use super::payload::Payload;
 use super::range::Range;
 use super::reader::Reader;
@@ -19,7 +20,8 @@ use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and all threads may use it at once.
+/// An ordered index in a file, updated in place. Cheap to clone; clones share the file, and all threads may use it at
+/// once.
 ///
 /// Each read looks at the last commit; a [`Reader`] keeps looking at one. Writes go through a [`WriteTransaction`].
 #[derive(Debug)]
@@ -38,7 +40,8 @@ impl<K: Key, V: Payload> Index<K, V> {
     /// Makes a new, empty index under a name.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for options that make no sense; [`crate::Error::Io`] of kind `AlreadyExists` where the name is taken.
+    /// [`crate::Error::InvalidArgument`] for options that make no sense; [`crate::Error::Io`] of kind `AlreadyExists`
+    /// where the name is taken.
     pub fn create(storage: &Arc<dyn Storage>, name: &str, options: &IndexOptions) -> Result<Self> {
         let (key_type, payload_bytes) = chosen::<K, V>(options)?;
         let header = Header::new(options, key_type, payload_bytes)?;
@@ -46,19 +49,20 @@ impl<K: Key, V: Payload> Index<K, V> {
         Ok(Self::new(storage.path(name), file, header))
     }
 
-    /// Opens an index for reading and writing, and recovers it where its last writer did not close it. Its kind and its layout are
-    /// read from the file.
+    /// Opens an index for reading and writing, and recovers it where its last writer did not close it. Its kind and its
+    /// layout are read from the file.
     ///
     /// # Errors
-    /// [`crate::Error::WrongType`] for one of other keys or payloads; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while somebody else
-    /// has it open for writing; [`crate::Error::Io`], [`crate::Error::Damaged`].
+    /// [`crate::Error::WrongType`] for other types of keys or payloads; [`crate::Error::UnregisteredKind`] for a
+    /// structure that this program has not registered; [`crate::Error::NotAnIndex`]; [`crate::Error::Locked`] while
+    /// another handle has it open for writing; [`crate::Error::Io`], [`crate::Error::Damaged`].
     pub fn open(storage: &Arc<dyn Storage>, name: &str, options: &OpenOptions) -> Result<Self> {
         let file = PageFile::open(storage, name, &options.pages)?;
         Self::of_file(storage, name, file)
     }
 
-    /// Opens an index for reading alone, as its last commit left it, beside a writer in this process or another. The writer keeps what
-    /// this handle may read for as long as it is open; to see later commits, open the index again.
+    /// Opens an index for reading alone, as its last commit left it, beside a writer in this process or another. The
+    /// writer keeps what this handle may read for as long as it is open; to see later commits, open the index again.
     ///
     /// # Errors
     /// As for [`Self::open`], but for the lock. [`Self::write`] is refused.
@@ -67,9 +71,9 @@ impl<K: Key, V: Payload> Index<K, V> {
         Self::of_file(storage, name, file)
     }
 
-    /// Where the log of an index is lost, so that [`Self::open`] refuses it: the index as its last checkpoint left it, for reading alone, and what
-    /// is wrong with the log. `None` where it can be opened. [`Self::verify`] it before the loss is [accepted](LostLog::accept): what it finds
-    /// is wrong would not become right.
+    /// Where the log of an index is lost, so that [`Self::open`] refuses it: the index as its last checkpoint left it,
+    /// for reading alone, and what is wrong with the log. `None` where it can be opened. [`Self::verify`] it before the
+    /// loss is [accepted](LostLog::accept): what it finds is wrong would not become right.
     ///
     /// # Errors
     /// As for [`Self::open`], for all that is wrong with the index itself.
@@ -121,11 +125,12 @@ impl<K: Key, V: Payload> Index<K, V> {
         Reader::new(Arc::clone(&self.shared))
     }
 
-    /// Begins a transaction; waits while another one is under way. A thread that has one must not begin a second: it would wait for
-    /// itself.
+    /// Begins a transaction; waits while another one is under way. A thread that has one must not begin a second: it
+    /// would wait for itself.
     ///
     /// # Errors
-    /// [`crate::Error::Poisoned`] after a failed write or sync, and for an index that was opened for reading alone its own error.
+    /// [`crate::Error::Poisoned`] after a failed write or sync, and for an index that was opened for reading alone its
+    /// own error.
     pub fn write(&self) -> Result<WriteTransaction<K, V>> {
         WriteTransaction::new(Arc::clone(&self.shared))
     }
@@ -138,7 +143,8 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.try_bulk_load(entries.into_iter().map(Ok), &mut |_| Ok(()))
     }
 
-    /// As [`Self::bulk_load`], from entries that may fail and under the eyes of an observer; see [`WriteTransaction::try_bulk_load`].
+    /// As [`Self::bulk_load`], from entries that may fail and under the eyes of an observer; see
+    /// [`WriteTransaction::try_bulk_load`].
     ///
     /// # Errors
     /// As for [`WriteTransaction::try_bulk_load`] and [`WriteTransaction::commit`]; then the index stays empty.
@@ -169,8 +175,8 @@ impl<K: Key, V: Payload> Index<K, V> {
         self.shared.file.sync()
     }
 
-    /// Makes a last checkpoint, as dropping the last handle does, and tells whether it succeeded. Other clones and transactions are
-    /// refused from then on.
+    /// Makes a last checkpoint, as dropping the last handle does, and tells whether it succeeded. Other clones and
+    /// transactions are refused from then on.
     ///
     /// # Errors
     /// As for [`Self::checkpoint`].

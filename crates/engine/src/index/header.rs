@@ -1,8 +1,8 @@
 //! What an index states about itself in the header of its page file; `docs/format/index.md` has the bytes.
 
 use super::key::KeyType;
-use super::options::{IndexLayout, IndexOptions, Kind};
-use super::tunables::Tunables;
+use super::kind::{Kind, Tunable, reserved_name};
+use super::options::{IndexLayout, IndexOptions};
 use super::word::Word;
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -15,6 +15,8 @@ pub(super) const VERSION: u16 = 1;
 const FIXED_BYTES: usize = 16;
 /// Bytes of one tunable: its tag and its value.
 const TUNABLE_BYTES: usize = 9;
+/// Tunables that the header has room to count.
+const TUNABLES_MAX: usize = u8::MAX as usize;
 /// The one flag there is: keys may repeat.
 const FLAG_DUPLICATES: u8 = 1;
 
@@ -33,7 +35,8 @@ pub(super) struct Header {
     pub(super) kind: Kind,
     pub(super) key_type: KeyType,
     pub(super) layout: IndexLayout,
-    pub(super) tunables: Tunables,
+    /// All tunables of the kind, as its factory completed them.
+    pub(super) tunables: Vec<Tunable>,
 }
 
 impl Header {
@@ -44,38 +47,48 @@ impl Header {
     pub(super) fn new(options: &IndexOptions, key_type: KeyType, payload_bytes: usize) -> Result<Self> {
         let invalid = |message: String| Err(Error::InvalidArgument(message));
         let IndexOptions { kind, fill_percent, duplicates, .. } = *options;
+        if !kind.is_registered() {
+            return invalid(format!(
+                "the kind '{kind}' is not registered; call `Kind::register` where the program starts"
+            ));
+        }
         if !(FILL_PERCENT_MIN..=100).contains(&fill_percent) {
             return invalid(format!("leaves cannot be {fill_percent} % full; choose from {FILL_PERCENT_MIN} to 100"));
         }
         if duplicates && !kind.allows_duplicates() {
-            let able: Vec<_> = Kind::ALL.into_iter().filter(|kind| kind.allows_duplicates()).map(Kind::name).collect();
+            let able: Vec<_> =
+                Kind::all().into_iter().filter(|kind| kind.allows_duplicates()).map(Kind::name).collect();
             return invalid(format!("an index of kind {kind} has no duplicate keys; these have: {}", able.join(", ")));
         }
         let page_payload_bytes = options.pages.page_bytes.saturating_sub(PAGE_TRAILER_BYTES);
         let longest = payload_bytes_max(page_payload_bytes, key_type.word_bytes());
         if payload_bytes > longest {
             return invalid(format!(
-                "payloads of {payload_bytes} bytes do not fit pages of {} bytes; with keys of type {key_type} they may have up to {longest}",
+                "payloads of {payload_bytes} bytes do not fit pages of {} bytes; \
+                 with keys of type {key_type} they may have up to {longest}",
                 options.pages.page_bytes
             ));
         }
         let layout = IndexLayout { payload_bytes, fill_percent, duplicates };
-        Ok(Self { kind, key_type, layout, tunables: Tunables::new(options)? })
+        match kind.factory().tunables(&options.tunables) {
+            Ok(tunables) if tunables.len() <= TUNABLES_MAX => Ok(Self { kind, key_type, layout, tunables }),
+            Ok(_) => invalid(format!("an index of kind {kind} has more than {TUNABLES_MAX} tunables")),
+            Err(detail) => invalid(format!("an index of kind {kind} takes {detail}")),
+        }
     }
 
     /// The stored form.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let tunables = self.tunables.list(self.kind);
-        let mut bytes = Vec::with_capacity(FIXED_BYTES + tunables.len() * TUNABLE_BYTES);
+        let mut bytes = Vec::with_capacity(FIXED_BYTES + self.tunables.len() * TUNABLE_BYTES);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.push(self.kind.code());
         bytes.extend_from_slice(&self.key_type.code());
         bytes.push(self.layout.fill_percent);
         bytes.push(if self.layout.duplicates { FLAG_DUPLICATES } else { 0 });
-        bytes.push(tunables.len() as u8);
+        bytes.push(self.tunables.len() as u8);
         bytes.extend_from_slice(&(self.layout.payload_bytes as u32).to_le_bytes());
-        for (tag, value) in tunables {
+        for &(tag, value) in &self.tunables {
             bytes.push(tag);
             bytes.extend_from_slice(&value.to_le_bytes());
         }
@@ -85,7 +98,7 @@ impl Header {
     /// Reads the stored form from the header of the page file at `path`.
     ///
     /// # Errors
-    /// [`Error::NotAnIndex`], [`Error::UnknownVersion`], [`Error::Damaged`].
+    /// [`Error::NotAnIndex`], [`Error::UnknownVersion`], [`Error::UnregisteredKind`], [`Error::Damaged`].
     pub(super) fn decode(bytes: &[u8], page_payload_bytes: usize, path: &Path) -> Result<Self> {
         let not_an_index = |detail: &str| Error::NotAnIndex { path: path.to_owned(), detail: detail.to_owned() };
         let fixed = bytes.first_chunk::<FIXED_BYTES>().ok_or_else(|| not_an_index("its header is too short"))?;
@@ -99,8 +112,7 @@ impl Header {
             return Err(Error::UnknownVersion { path: path.to_owned(), found, supported });
         }
         let damaged = |detail: &str| Error::damaged(path, 0, detail);
-        let kind = Kind::ALL.into_iter().find(|known| known.code() == kind);
-        let kind = kind.ok_or_else(|| damaged("its header names no kind of index"))?;
+        let kind = registered(kind, path)?;
         let key_type = KeyType::from_code([key_family, key_bytes]);
         let key_type = key_type.ok_or_else(|| damaged("its header names no type of keys"))?;
         let payload_bytes = u32::from_le_bytes([p0, p1, p2, p3]) as usize;
@@ -111,7 +123,7 @@ impl Header {
             && (!layout.duplicates || kind.allows_duplicates())
             && payload_bytes <= payload_bytes_max(page_payload_bytes, key_type.word_bytes());
         let stored = bytes.get(FIXED_BYTES..FIXED_BYTES + usize::from(count) * TUNABLE_BYTES);
-        let tunables = stored.and_then(|stored| Tunables::from_list(kind, &tagged(stored)));
+        let tunables = stored.and_then(|stored| kind.factory().tunables(&tagged(stored)).ok());
         match tunables {
             Some(tunables) if sensible => Ok(Self { kind, key_type, layout, tunables }),
             _ => Err(damaged("its header makes no sense as that of an index")),
@@ -119,8 +131,17 @@ impl Header {
     }
 }
 
+/// The registered kind of a code.
+fn registered(code: u8, path: &Path) -> Result<Kind> {
+    match Kind::of_code(code) {
+        Some(kind) => Ok(kind),
+        None if code == 0 => Err(Error::damaged(path, 0, "its header names no kind of index")),
+        None => Err(Error::UnregisteredKind { path: path.to_owned(), code, kind: reserved_name(code) }),
+    }
+}
+
 /// The tunables of stored bytes.
-fn tagged(stored: &[u8]) -> Vec<(u8, u64)> {
+fn tagged(stored: &[u8]) -> Vec<Tunable> {
     let entries = stored.chunks_exact(TUNABLE_BYTES);
     entries.map(|entry| (entry[0], <u64 as Word>::load(&entry[1..]))).collect()
 }

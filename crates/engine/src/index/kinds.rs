@@ -1,36 +1,61 @@
-//! From the name of a structure to the structure.
+//! The engine's own kinds of index: coded inner nodes, and the B+-tree as their baseline.
 
-use super::alex::Alex;
-use super::aulid::AulidRouter;
 use super::btree::BtreeRouter;
-use super::fiting::Fiting;
-use super::header::Header;
-use super::hybrid::MapRouter;
+use super::kind::{StructureFactory, Tunable};
 use super::leaves::LeafTree;
-use super::lipp::Lipp;
 use super::ogive::CodedRouter;
-use super::options::{IndexLayout, Kind};
-use super::pgm::Pgm;
+use super::options::IndexLayout;
 use super::structure::Structure;
-use super::word::Word;
 use std::sync::Arc;
 
-/// The structure that a header describes.
-pub(super) fn structure<W: Word>(header: &Header) -> Arc<dyn Structure<W>> {
-    let Header { kind, layout, ref tunables, .. } = *header;
-    // What a structure is told that serves as the inner part of a hybrid.
-    let inner = IndexLayout { payload_bytes: MapRouter::<()>::PAYLOAD_BYTES, duplicates: false, ..layout };
-    match kind {
-        Kind::Ogive => Arc::new(LeafTree::new(CodedRouter::new(), layout)),
-        Kind::Aulid => Arc::new(LeafTree::new(AulidRouter::new(tunables.aulid), layout)),
-        Kind::Btree => Arc::new(LeafTree::new(BtreeRouter { fill_percent: layout.fill_percent }, layout)),
-        Kind::Fiting => Arc::new(Fiting::new(layout, tunables.fiting)),
-        Kind::Pgm => Arc::new(Pgm::new(layout, tunables.pgm)),
-        Kind::Alex => Arc::new(Alex::new(&layout, tunables.alex)),
-        Kind::Lipp => Arc::new(Lipp::new(&layout, tunables.lipp)),
-        Kind::FitingBtree => Arc::new(LeafTree::new(MapRouter::new(Fiting::new(inner, tunables.fiting)), layout)),
-        Kind::PgmBtree => Arc::new(LeafTree::new(MapRouter::new(Pgm::new(inner, tunables.pgm)), layout)),
-        Kind::AlexBtree => Arc::new(LeafTree::new(MapRouter::new(Alex::new(&inner, tunables.alex)), layout)),
-        Kind::LippBtree => Arc::new(LeafTree::new(MapRouter::new(Lipp::new(&inner, tunables.lipp)), layout)),
+/// B+-tree leaves under coded inner nodes.
+#[derive(Debug)]
+pub(super) struct Ogive;
+
+impl StructureFactory for Ogive {
+    fn name(&self) -> &'static str {
+        "ogive"
+    }
+
+    fn code(&self) -> u8 {
+        1
+    }
+
+    fn allows_duplicates(&self) -> bool {
+        true
+    }
+
+    fn for_u64(&self, layout: IndexLayout, _tunables: &[Tunable]) -> Arc<dyn Structure<u64>> {
+        Arc::new(LeafTree::new(CodedRouter::new(), layout))
+    }
+
+    fn for_u128(&self, layout: IndexLayout, _tunables: &[Tunable]) -> Arc<dyn Structure<u128>> {
+        Arc::new(LeafTree::new(CodedRouter::new(), layout))
+    }
+}
+
+/// The B+-tree.
+#[derive(Debug)]
+pub(super) struct Btree;
+
+impl StructureFactory for Btree {
+    fn name(&self) -> &'static str {
+        "btree"
+    }
+
+    fn code(&self) -> u8 {
+        3
+    }
+
+    fn allows_duplicates(&self) -> bool {
+        true
+    }
+
+    fn for_u64(&self, layout: IndexLayout, _tunables: &[Tunable]) -> Arc<dyn Structure<u64>> {
+        Arc::new(LeafTree::new(BtreeRouter { fill_percent: layout.fill_percent }, layout))
+    }
+
+    fn for_u128(&self, layout: IndexLayout, _tunables: &[Tunable]) -> Arc<dyn Structure<u128>> {
+        Arc::new(LeafTree::new(BtreeRouter { fill_percent: layout.fill_percent }, layout))
     }
 }

@@ -1,6 +1,7 @@
 //! Ordered indexes that are updated in place on disk.
 //!
-//! An [`Index`] maps keys of a fixed width to payloads of a fixed size, survives crashes, and is read by many threads beside one writer.
+//! An [`Index`] maps keys of a fixed width to payloads of a fixed size, survives crashes, and is read by many threads
+//! beside one writer.
 //!
 //! ```
 //! use ogive::index::{Index, IndexOptions, Kind};
@@ -9,7 +10,7 @@
 //!
 //! // `LocalStorage::new(folder)` keeps indexes as files.
 //! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
-//! let options = IndexOptions { kind: Kind::Btree, ..IndexOptions::default() };
+//! let options = IndexOptions { kind: Kind::BTREE, ..IndexOptions::default() };
 //! let index: Index<u64, u32> = Index::create(&storage, "squares", &options)?;
 //! index.bulk_load((0..10_000).map(|i| (u64::from(i) * u64::from(i), i)))?;
 //!
@@ -29,42 +30,34 @@
 //! # Ok::<(), ogive::Error>(())
 //! ```
 //!
-//! Keys are integers and byte arrays of up to 16 bytes ([`Key`]), payloads anything of one size ([`Payload`]). Byte strings of other
-//! lengths are the business of a [`Table`](crate::table::Table). Where keys may repeat, `duplicates` in [`IndexOptions`] says so, and
-//! `get_all` finds all entries of one.
+//! Keys are integers and byte arrays of up to 16 bytes ([`Key`]), payloads anything of one size ([`Payload`]). Byte
+//! strings of other lengths are the business of a [`Table`](crate::table::Table). Where keys may repeat, `duplicates`
+//! in [`IndexOptions`] says so, and `get_all` finds all entries of one.
 //!
-//! What an index is made of is a [`Structure`], chosen by [`Kind`]: its nodes are pages of a [`PageFile`](crate::page::PageFile), which
-//! makes commits atomic, so that a structure need not think of crashes, readers or durability. Most structures are B+-tree leaves under
-//! an inner structure that finds the leaf, a [`Router`].
+//! The structure of an index is its [`Kind`]: [`Kind::OGIVE`], the default, or [`Kind::BTREE`], its baseline. Its nodes
+//! are pages of a [`PageFile`](crate::page::PageFile), which makes commits atomic. Structures of other crates are added
+//! through [`extend`].
 
-pub mod alex;
-pub mod aulid;
-mod batch;
-pub mod btree;
-pub mod fiting;
-mod handle;
+mod btree;
 #[cfg(test)]
-mod harness;
+mod documents;
+pub mod extend;
+mod handle;
 mod header;
-pub mod hybrid;
 mod key;
+mod kind;
 mod kinds;
-pub mod leaves;
-pub mod lipp;
+mod leaves;
 mod load;
-mod numbers;
-pub mod ogive;
+mod ogive;
 mod options;
 mod packed;
-mod parts;
 mod payload;
-pub mod pgm;
 mod range;
 mod reader;
 mod router;
 mod shared;
 mod structure;
-mod tunables;
 mod verify;
 mod view;
 mod word;
@@ -72,12 +65,12 @@ mod write;
 
 pub use handle::Index;
 pub use key::{Key, KeyType, Raw};
-pub use options::{IndexLayout, IndexOptions, Kind, OpenOptions};
+pub use kind::Kind;
+pub use options::{IndexLayout, IndexOptions, OpenOptions};
 pub use payload::Payload;
 pub use range::Range;
 pub use reader::Reader;
-pub use router::{Gap, Router, RouterBuilder};
-pub use structure::{Amount, Cursor, Entries, LevelStatistics, Statistics, Structure, Visit, Visitor};
+pub use structure::{LevelStatistics, Statistics, Visit};
 pub use verify::VerifyReport;
 pub use word::Word;
 pub use write::WriteTransaction;

@@ -3,14 +3,16 @@
 use super::word::Word;
 
 /// The word at place `index` of words that lie `stride` bytes apart; 0 beyond the end.
-pub(crate) fn word_at<W: Word>(bytes: &[u8], stride: usize, index: usize) -> W {
+#[inline]
+pub fn word_at<W: Word>(bytes: &[u8], stride: usize, index: usize) -> W {
     W::load(bytes.get(index * stride..).unwrap_or(&[]))
 }
 
 /// How many of the `count` ascending words satisfy `before`, which those in front do and those behind do not.
 ///
-/// The loop halves a length and moves a start, so that the compiler makes a conditional move of the comparison, whose outcome no
-/// processor could predict.
+/// The loop halves a length and moves a start, so that the compiler makes a conditional move of the comparison, whose
+/// outcome no processor could predict.
+#[inline]
 fn partition_point<W: Word>(bytes: &[u8], stride: usize, count: usize, before: impl Fn(W) -> bool) -> usize {
     let (mut start, mut length) = (0, count);
     while length > 1 {
@@ -23,12 +25,14 @@ fn partition_point<W: Word>(bytes: &[u8], stride: usize, count: usize, before: i
 }
 
 /// The place of the first word that is not below `key`; `count` if all are below.
-pub(crate) fn lower_bound<W: Word>(bytes: &[u8], stride: usize, count: usize, key: W) -> usize {
+#[inline]
+pub fn lower_bound<W: Word>(bytes: &[u8], stride: usize, count: usize, key: W) -> usize {
     partition_point(bytes, stride, count, |word: W| word < key)
 }
 
 /// The place of the first word above `key`; `count` if there is none.
-pub(crate) fn upper_bound<W: Word>(bytes: &[u8], stride: usize, count: usize, key: W) -> usize {
+#[inline]
+pub fn upper_bound<W: Word>(bytes: &[u8], stride: usize, count: usize, key: W) -> usize {
     partition_point(bytes, stride, count, |word: W| word <= key)
 }
 

@@ -22,7 +22,7 @@ pub struct Gap<W> {
 /// Leaf `i` holds the keys above separator `i - 1` and up to separator `i`, inclusive; separators ascend strictly. The last leaf has no
 /// separator and is not in the map: it is known to whoever uses the router (the AULID paper's metanode, Section 3.3.1).
 /// A split leaves the larger half in the old block, so that the old separator stays true, and puts the new left block in, under its own
-/// separator (Section 4.3.1). Like a [`super::Structure`], a router keeps its state outside itself.
+/// separator (Section 4.3.1). Like a [`Structure`](super::extend::Structure), a router keeps its state outside itself.
 pub trait Router<W: Word>: Debug + Send + Sync {
     /// Starts a bulk load.
     ///

@@ -2,10 +2,10 @@
 
 use super::header::Header;
 use super::key::{Key, KeyType};
-use super::kinds;
 use super::options::IndexOptions;
 use super::payload::Payload;
 use super::structure::Structure;
+use super::word::Word;
 use crate::error::{Error, Result};
 use crate::page::PageFile;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(super) struct Shared<K: Key> {
 impl<K: Key> Shared<K> {
     /// Puts together what is known of a file.
     pub(super) fn new(path: PathBuf, file: PageFile, header: Header) -> Self {
-        let structure = kinds::structure(&header);
+        let structure = K::Word::structure(header.kind.factory(), header.layout, &header.tunables);
         Self { path, file, header, structure }
     }
 
@@ -96,7 +96,7 @@ pub(super) fn chosen<K: Key, V: Payload>(options: &IndexOptions) -> Result<(KeyT
         }
         (own, asked) => own.or(asked).ok_or_else(|| invalid("an index of raw keys needs to be told their type"))?,
     };
-    if key_type.word_bytes() != <K::Word as super::Word>::BYTES {
+    if key_type.word_bytes() != <K::Word as Word>::BYTES {
         return Err(invalid("raw keys have 8 bytes for types of up to 8 bytes, and 16 bytes for longer ones"));
     }
     let payload_bytes = match (V::BYTES, options.payload_bytes) {
@@ -119,7 +119,7 @@ pub(super) fn check_types<K: Key, V: Payload>(header: &Header, path: &Path) -> R
     let found = header.key_type;
     match K::TYPE {
         Some(own) if own != found => return wrong(format!("its keys are of type {found}, not {own}")),
-        None if found.word_bytes() != <K::Word as super::Word>::BYTES => {
+        None if found.word_bytes() != <K::Word as Word>::BYTES => {
             return wrong(format!("its keys are of type {found}, which makes words of {} bytes", found.word_bytes()));
         }
         _ => {}

@@ -1,7 +1,11 @@
 //! Keys as the structures see them: unsigned integers of 8 or 16 bytes.
 
+use super::kind::{StructureFactory, Tunable};
+use super::options::IndexLayout;
+use super::structure::Structure;
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
+use std::sync::Arc;
 
 /// A key as an index stores and compares it: `u64` or `u128`. Public keys map onto one of the two in order.
 pub trait Word: Copy + Ord + Hash + Debug + Display + Default + Send + Sync + 'static {
@@ -26,39 +30,56 @@ pub trait Word: Copy + Ord + Hash + Debug + Display + Default + Send + Sync + 's
 
     /// `self - low` in integers, then as a float: how models see keys. 0 where `low` is greater.
     fn distance(self, low: Self) -> f64;
+
+    /// The structure that a factory makes for keys of this size.
+    fn structure(factory: &dyn StructureFactory, layout: IndexLayout, tunables: &[Tunable])
+    -> Arc<dyn Structure<Self>>;
 }
 
 macro_rules! word {
-    ($type:ty, $bytes:literal) => {
+    ($type:ty, $bytes:literal, $structure:ident) => {
         impl Word for $type {
             const BYTES: usize = $bytes;
             const MIN: Self = 0;
             const MAX: Self = Self::MAX;
 
+            #[inline]
             fn load(bytes: &[u8]) -> Self {
                 bytes.first_chunk::<$bytes>().map_or(0, |bytes| Self::from_le_bytes(*bytes))
             }
 
+            #[inline]
             fn store(self, bytes: &mut [u8]) {
                 if let Some(target) = bytes.first_chunk_mut::<$bytes>() {
                     *target = self.to_le_bytes();
                 }
             }
 
+            #[inline]
             fn to_u128(self) -> u128 {
                 u128::from(self)
             }
 
+            #[inline]
             fn from_u128(value: u128) -> Self {
                 value as Self
             }
 
+            #[inline]
             fn distance(self, low: Self) -> f64 {
                 self.saturating_sub(low) as f64
+            }
+
+            fn structure(
+                factory: &dyn StructureFactory,
+                layout: IndexLayout,
+                tunables: &[Tunable],
+            ) -> Arc<dyn Structure<Self>> {
+                factory.$structure(layout, tunables)
             }
         }
     };
 }
 
-word!(u64, 8);
-word!(u128, 16);
+word!(u64, 8, for_u64);
+word!(u128, 16, for_u128);

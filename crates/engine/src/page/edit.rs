@@ -74,6 +74,7 @@ impl PageEdit<'_> {
 impl Deref for PageEdit<'_> {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.dirty.page
     }

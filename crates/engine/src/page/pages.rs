@@ -58,6 +58,7 @@ impl Page {
 impl Deref for Page {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.whole[..self.whole.len().saturating_sub(TRAILER_BYTES)]
     }

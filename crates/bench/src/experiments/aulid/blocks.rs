@@ -52,7 +52,7 @@ struct Questions {
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::ALL)?;
+    let subjects = subjects(context, &Kind::all())?;
     for spec in context.specs(&GENERATED) {
         for phase in [Phase::Bulk, Phase::Grown].into_iter().filter(|phase| phase.is_wanted(context)) {
             let questions = Questions::draw(context, &spec, phase)?;

@@ -33,7 +33,7 @@ struct Loads<'s> {
 }
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::ALL)?;
+    let subjects = subjects(context, &Kind::all())?;
     for spec in context.specs(&GENERATED) {
         let set = context.open(&spec, context.seed)?;
         let start =
@@ -78,7 +78,7 @@ fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
 
 fn report(set: &KeySet, all: &[Loads<'_>], output: &mut Output<'_>) -> Result<()> {
     let median_s = |loads: &Loads<'_>| Spread::of(&loads.load_s).median;
-    let btree = all.iter().find(|loads| loads.subject.options.kind == Kind::Btree && !loads.failed);
+    let btree = all.iter().find(|loads| loads.subject.options.kind == Kind::BTREE && !loads.failed);
     for loads in all.iter().filter(|loads| !loads.failed) {
         let mut row = record(set, loads.subject)
             .figure("keys_count", set.len())

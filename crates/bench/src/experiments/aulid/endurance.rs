@@ -21,7 +21,7 @@ pub(in crate::experiments) const ENDURANCE: Experiment = Experiment {
     run,
 };
 
-const STRUCTURES: [Kind; 3] = [Kind::Ogive, Kind::Aulid, Kind::Btree];
+const STRUCTURES: [Kind; 3] = [Kind::OGIVE, ogive_papers::AULID, Kind::BTREE];
 const ROUNDS: usize = 10;
 const OPERATIONS: usize = 2_000_000;
 const PROBES: usize = 20_000;

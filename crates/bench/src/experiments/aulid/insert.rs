@@ -32,7 +32,7 @@ const PHASES: [(Phase, &str); 4] = [
 ];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::ALL)?;
+    let subjects = subjects(context, &Kind::all())?;
     let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
     for spec in context.specs(&GENERATED) {
         let set = growing(context, &spec)?;

@@ -22,7 +22,7 @@ const MIXES: [Mix; 2] = [Mix::LookupOnly, Mix::WriteOnly];
 const OPERATIONS: usize = 100_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::ALL)?;
+    let subjects = subjects(context, &Kind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
     let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
     for spec in context.specs(&GENERATED) {

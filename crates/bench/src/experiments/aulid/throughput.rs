@@ -39,7 +39,7 @@ const PROFILES: [&str; 1] = ["nvme"];
 const OPERATIONS: usize = 200_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each(context, THROUGHPUT.name, &Kind::ALL, &Mix::ALL, &[Requests::Uniform], output)
+    each(context, THROUGHPUT.name, &Kind::all(), &Mix::ALL, &[Requests::Uniform], output)
 }
 
 fn run_requests(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -48,11 +48,11 @@ fn run_requests(context: &Context, output: &mut Output<'_>) -> Result<()> {
         .iter()
         .filter_map(|name| name.parse().ok())
         .collect();
-    each(context, REQUESTS.name, &Kind::ALL, &mixes, &requests, output)
+    each(context, REQUESTS.name, &Kind::all(), &mixes, &requests, output)
 }
 
 fn run_lipp_btree(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let kinds = [Kind::Aulid, Kind::LippBtree, Kind::Lipp];
+    let kinds = [ogive_papers::AULID, ogive_papers::LIPP_BTREE, ogive_papers::LIPP];
     let mixes = [Mix::LookupOnly, Mix::WriteOnly, Mix::Append];
     each(context, LIPP_BTREE.name, &kinds, &mixes, &[Requests::Uniform], output)
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use ogive::index::Kind;
-use ogive::index::aulid::AulidOptions;
+use ogive_papers::AulidOptions;
 
 use super::super::indexes::{GENERATED, Loaded, Subject, distinct, load_and_count, or_report, present};
 use super::super::progress::Progress;
@@ -51,7 +51,7 @@ fn run_ablation(context: &Context, output: &mut Output<'_>) -> Result<()> {
         variant("without packed arrays", false, true),
         variant("without two-layer nodes", true, false),
         variant("without both", false, false),
-        Subject::of(Kind::LippBtree),
+        Subject::of(ogive_papers::LIPP_BTREE),
     ];
     each(context, ABLATION.name, &subjects, output)
 }
@@ -62,7 +62,7 @@ fn run_slots(context: &Context, output: &mut Output<'_>) -> Result<()> {
     };
     let default = Subject::aulid("authors' choice", |_| {});
     let mut subjects: Vec<Subject> = SLOTS_PER_LEAF.into_iter().map(variant).collect();
-    subjects.extend([default, Subject::of(Kind::Btree), Subject::of(Kind::Ogive)]);
+    subjects.extend([default, Subject::of(Kind::BTREE), Subject::of(Kind::OGIVE)]);
     each(context, SLOTS.name, &subjects, output)
 }
 

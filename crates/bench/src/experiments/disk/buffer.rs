@@ -23,7 +23,7 @@ const BUFFER_PAGES: [u64; 5] = [0, 16, 128, 1_024, 8_192];
 const OPERATIONS: usize = 100_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    let subjects = subjects(context, &Kind::ALL)?;
+    let subjects = subjects(context, &Kind::all())?;
     let profiles = context.profiles_or(&PROFILES)?;
     let mixes = if context.workloads.is_empty() { &MIXES[..] } else { &context.workloads };
     for spec in context.specs(&GENERATED) {

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use ogive::index::Kind;
+use ogive_papers::{ALEX, ALEX_BTREE, AULID, FITING, FITING_BTREE, LIPP, LIPP_BTREE, PGM, PGM_BTREE};
 
 use super::super::indexes::{GENERATED, distinct, load_and_count, or_report, present, subjects};
 use super::super::progress::Progress;
@@ -26,9 +27,8 @@ pub(in crate::experiments) const BLOCK_SIZE: Experiment = Experiment {
     run: run_block_sizes,
 };
 
-const STRUCTURES: [Kind; 7] = [Kind::Btree, Kind::Fiting, Kind::Pgm, Kind::Alex, Kind::Lipp, Kind::Aulid, Kind::Ogive];
-const OVER_LEAVES: [Kind; 7] =
-    [Kind::Btree, Kind::FitingBtree, Kind::PgmBtree, Kind::AlexBtree, Kind::LippBtree, Kind::Aulid, Kind::Ogive];
+const STRUCTURES: [Kind; 7] = [Kind::BTREE, FITING, PGM, ALEX, LIPP, AULID, Kind::OGIVE];
+const OVER_LEAVES: [Kind; 7] = [Kind::BTREE, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE, AULID, Kind::OGIVE];
 const BLOCK_BYTES: [usize; 5] = [1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10];
 const COUNT: usize = 100_000;
 
@@ -41,7 +41,7 @@ fn run_hybrids(context: &Context, output: &mut Output<'_>) -> Result<()> {
 }
 
 fn run_block_sizes(context: &Context, output: &mut Output<'_>) -> Result<()> {
-    each(context, BLOCK_SIZE.name, &Kind::ALL, &BLOCK_BYTES, output)
+    each(context, BLOCK_SIZE.name, &Kind::all(), &BLOCK_BYTES, output)
 }
 
 fn each(

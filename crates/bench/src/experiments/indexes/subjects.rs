@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use anyhow::{Result, anyhow};
-use ogive::index::aulid::AulidOptions;
 use ogive::index::{IndexOptions, Kind};
+use ogive_papers::AulidOptions;
 
 use super::super::{Context, Output};
 use crate::output::Record;
@@ -24,15 +24,17 @@ impl Subject {
 
     /// AULID under another name, with some of its options changed.
     pub(in crate::experiments) fn aulid(name: &str, change: impl FnOnce(&mut AulidOptions)) -> Self {
-        let mut subject = Self::of(Kind::Aulid);
+        let mut subject = Self::of(ogive_papers::AULID);
         subject.name = name.into();
-        change(&mut subject.options.aulid);
+        let mut options = AulidOptions::default();
+        change(&mut options);
+        subject.options.tunables = options.tunables();
         subject
     }
 
     /// Whether inserts change the structure where it is, rather than adding to a log of structures that are merged.
     pub(in crate::experiments) fn updates_in_place(&self) -> bool {
-        self.options.kind != Kind::Pgm
+        self.options.kind != ogive_papers::PGM
     }
 }
 

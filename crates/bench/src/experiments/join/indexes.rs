@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use ogive::index::{Index, IndexOptions, Kind};
+use ogive::index::{Index, IndexOptions};
 use ogive::io::{MemoryStorage, Profile, Storage, Timer};
 use ogive::join::{JoinOptions, Method, Source};
 use ogive_model::pgm::{Pgm, UPPER_ERROR};
@@ -148,7 +148,7 @@ fn report(
 fn alex(context: &Context, place: &Place, records: &Records, output: &mut Output<'_>) -> Result<()> {
     const NAME: &str = "alex";
     let storage = Arc::clone(&place.inputs);
-    let options = IndexOptions { kind: Kind::Alex, ..IndexOptions::default() };
+    let options = IndexOptions { kind: ogive_papers::ALEX, ..IndexOptions::default() };
     let keys = records.integers().unwrap_or_default();
     let (index, build_us) = built(|| -> Result<Index<u64, u64>> {
         let index = Index::create(&storage, NAME, &options)?;

@@ -6,9 +6,9 @@
 //!           1     1      2        width                            4
 //! ```
 //!
-//! Level 0 stands over the leaves. Separator `i` is the greatest one below child `i`; at level 0 it is the leaf's own. On the right
-//! edge of the tree, above level 0, the last separator is the greatest key, which no leaf's separator can be: so a child is found for
-//! any key there, and separators that are appended change no node above.
+//! Level 0 stands over the leaves. Separator `i` is the greatest one below child `i`; at level 0 it is the leaf's own.
+//! On the right edge of the tree, above level 0, the last separator is the greatest key, which no leaf's separator can
+//! be: so a child is found for any key there, and separators that are appended change no node above.
 
 use crate::error::Result;
 use crate::index::packed::{lower_bound, word_at};
@@ -114,7 +114,8 @@ impl<W: Word> Node<W> {
         Self::parse(pages, number, pages.read(number, Purpose::Inner(depth as u8))?, root, depth)
     }
 
-    /// A node of a known level. The level falls by one from a node to its child, so that no damage makes a path endless.
+    /// A node of a known level. The level falls by one from a node to its child, so that no damage makes a path
+    /// endless.
     pub(super) fn parse(pages: &dyn Pages, number: PageNumber, page: Page, root: Root, depth: usize) -> Result<Self> {
         let shape = Shape::new(page.len());
         match *page {
@@ -220,7 +221,7 @@ pub(super) fn write_node<W: Word>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::harness::example_of_leaves;
+    use crate::index::documents::example_of_leaves;
 
     #[test]
     fn the_documented_node_is_the_one_that_is_written() {

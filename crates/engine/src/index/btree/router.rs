@@ -11,8 +11,8 @@ use crate::page::{PageNumber, Pages, Transaction};
 
 /// Inner nodes of a B+-tree. Its state takes 5 bytes: the root's page and the height.
 ///
-/// Separators are the greatest keys of the leaves. A node that is full splits in two halves, or, at the right edge, stays full while a new
-/// one begins; one that is less than a quarter full merges with a neighbour where the two fit.
+/// Separators are the greatest keys of the leaves. A node that is full splits in two halves, or, at the right edge,
+/// stays full while a new one begins; one that is less than a quarter full merges with a neighbour where the two fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BtreeRouter {
     /// How full a bulk load makes inner nodes, in percent. (The root may be fuller: what fits one node is not divided.)
@@ -75,13 +75,4 @@ impl<W: Word> Router<W> for BtreeRouter {
     fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
         search::explain(pages, Root::parse(pages, state)?, key)
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::index::harness::router_tests;
-
-    router_tests!(words_of_8_bytes, u64, || Box::new(BtreeRouter::default()));
-    router_tests!(words_of_16_bytes, u128, || Box::new(BtreeRouter { fill_percent: 100 }));
 }

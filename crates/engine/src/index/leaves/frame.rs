@@ -55,6 +55,7 @@ impl<W: Word> Frame<W> {
     }
 
     /// Whether there is one group of leaves, and the router is empty.
+    #[inline]
     pub(super) fn is_single(&self) -> bool {
         self.first == self.last
     }

@@ -6,8 +6,8 @@
 //!           1             2        4           4
 //! ```
 //!
-//! With keys and payloads of 8 bytes, a page of 4 KiB holds 254 entries. Page 0, which is never a leaf, ends the chain of leaves on
-//! both sides.
+//! With keys and payloads of 8 bytes, a page of 4 KiB holds 254 entries. Page 0, which is never a leaf, ends the chain
+//! of leaves on both sides.
 
 use crate::error::Result;
 use crate::index::packed::{lower_bound, upper_bound, word_at};
@@ -41,6 +41,7 @@ pub(super) struct Part {
 }
 
 impl Part {
+    #[inline]
     fn byte(self) -> u8 {
         TAG | if self.continues { CONTINUES } else { 0 } | if self.continuation { CONTINUATION } else { 0 }
     }
@@ -59,6 +60,7 @@ impl Shape {
         Self { stride, capacity: page_payload_bytes.saturating_sub(HEADER_BYTES) / stride }
     }
 
+    #[inline]
     fn offset(self, index: usize) -> usize {
         HEADER_BYTES + index * self.stride
     }
@@ -96,10 +98,12 @@ pub(super) struct Leaf {
 }
 
 impl Leaf {
+    #[inline]
     pub(super) fn read(pages: &dyn Pages, number: PageNumber, shape: Shape) -> Result<Self> {
         Self::parse(pages, number, pages.read(number, Purpose::Leaf)?, shape)
     }
 
+    #[inline]
     pub(super) fn parse(pages: &dyn Pages, number: PageNumber, page: Page, shape: Shape) -> Result<Self> {
         let Some(&[flags, low, high, a, b, c, d, e, f, g, h]) = page.first_chunk::<HEADER_BYTES>() else {
             return Err(pages.damaged(number, "too short for a leaf"));
@@ -117,11 +121,13 @@ impl Leaf {
         Ok(Self { page, number, shape, header })
     }
 
+    #[inline]
     pub(super) fn count(&self) -> usize {
         self.header.count
     }
 
     /// The entries, side by side.
+    #[inline]
     pub(super) fn entries(&self) -> &[u8] {
         self.page.get(HEADER_BYTES..self.shape.offset(self.header.count)).unwrap_or(&[])
     }
@@ -174,18 +180,22 @@ impl<'a> LeafEdit<'a> {
         Ok(Self { edit: tx.edit(number, Purpose::Leaf)?, shape })
     }
 
+    #[inline]
     pub(super) fn set_part(&mut self, part: Part) {
         self.edit.write(0, &[part.byte()]);
     }
 
+    #[inline]
     pub(super) fn set_count(&mut self, count: usize) {
         self.edit.write(COUNT_OFFSET, &(count as u16).to_le_bytes());
     }
 
+    #[inline]
     pub(super) fn set_previous(&mut self, page: PageNumber) {
         self.edit.write(PREVIOUS_OFFSET, &page.to_le_bytes());
     }
 
+    #[inline]
     pub(super) fn set_next(&mut self, page: PageNumber) {
         self.edit.write(NEXT_OFFSET, &page.to_le_bytes());
     }
@@ -265,7 +275,7 @@ pub(super) fn entry_bytes<W: Word>(key: W, payload: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::harness::example_of_leaves;
+    use crate::index::documents::example_of_leaves;
 
     #[test]
     fn the_documented_leaf_is_the_one_that_is_written() {

@@ -1,4 +1,4 @@
-//! B+-tree leaves, and everything that happens in them, under any [`Router`](super::Router).
+//! B+-tree leaves, and everything that happens in them, under any [`Router`](super::extend::Router).
 //!
 //! ```text
 //!   state: first, last, tail, low, the router's state
@@ -9,9 +9,10 @@
 //!     head        head        head   continuation   last: known to the state
 //! ```
 //!
-//! A boundary between two leaves never parts entries of one key, unless all of the leaf have that key and there are more. Then they
-//! are a *run*: a head, and continuation leaves behind it, none of which holds another key. The router knows only the head (AULID,
-//! Section 4.3.2, the second way), under exactly the key of the run, so that keys above it lead past all of the run.
+//! A boundary between two leaves never parts entries of one key, unless all of the leaf have that key and there are
+//! more. Then they are a *run*: a head, and continuation leaves behind it, none of which holds another key. The router
+//! knows only the head (AULID, Section 4.3.2, the second way), under exactly the key of the run, so that keys above it
+//! lead past all of the run.
 
 mod build;
 mod cursor;
@@ -22,8 +23,6 @@ mod pending;
 mod remove;
 mod search;
 mod split;
-#[cfg(test)]
-mod tests;
 mod tree;
 mod walk;
 

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 /// B+-tree leaves under an inner structure.
 ///
-/// Its state takes 24 bytes for keys of 8, and those of the router. The last leaf is known to it, with a key above which all
-/// belongs there: so appends read nothing else. It is full before the next one is begun; elsewhere a leaf splits near its middle, where the
-/// router likes it best.
+/// Its state takes 24 bytes for keys of 8, and those of the router. The last leaf is known to it, with a key above
+/// which all belongs there: so appends read nothing else. It is full before the next one is begun; elsewhere a leaf
+/// splits near its middle, where the router likes it best.
 #[derive(Debug)]
 pub struct LeafTree<R> {
     pub(super) router: Arc<R>,
@@ -107,18 +107,4 @@ impl<W: Word, R: Router<W> + 'static> Structure<W> for LeafTree<R> {
     fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
         walk::free::<W, R>(self, tx, state)
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::index::btree::BtreeRouter;
-    use crate::index::harness::structure_tests;
-
-    fn tree(layout: IndexLayout) -> LeafTree<BtreeRouter> {
-        LeafTree::new(BtreeRouter::default(), layout)
-    }
-
-    structure_tests!(words_of_8_bytes, u64, |layout| Box::new(tree(layout)), duplicates);
-    structure_tests!(words_of_16_bytes, u128, |layout| Box::new(tree(layout)), duplicates);
 }

@@ -4,8 +4,8 @@ use super::super::router::Gap;
 use crate::index::word::Word;
 use ogive_model::inner::roundest;
 
-/// Of the gaps that are offered this part to either side of the middle is taken into account: the leaves offer thirty of a leaf of 255
-/// entries, and the middle half of them costs a leaf in 600, as fewer splits are even.
+/// Of the gaps that are offered this part to either side of the middle is taken into account: the leaves offer thirty
+/// of a leaf of 255 entries, and the middle half of them costs a leaf in 600, as fewer splits are even.
 const SPLIT_PART: usize = 4;
 /// A bulk-loaded leaf may end this part of its entries from where the fill says; on average it ends there.
 const END_PART: usize = 24;
@@ -27,7 +27,8 @@ pub(super) fn split<W: Word>(gaps: &[Gap<W>]) -> usize {
     best.map_or(middle, |(index, _)| index)
 }
 
-/// Where to end a leaf near `near`, within `least..=most`: see [`super::super::RouterBuilder::choose_end`].
+/// Where to end a leaf near `near`, within `least..=most`: see
+/// [`RouterBuilder::choose_end`](super::super::extend::RouterBuilder::choose_end).
 pub(super) fn end<W: Word>(keys: &[W], least: usize, near: usize, most: usize) -> usize {
     let near = near.clamp(least, most);
     let reach = near / END_PART;

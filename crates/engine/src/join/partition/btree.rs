@@ -132,7 +132,7 @@ impl Tree {
             other => KeyType::Bytes(other as u8),
         };
         let options = IndexOptions {
-            kind: Kind::Btree,
+            kind: Kind::BTREE,
             key_type: Some(key_type),
             payload_bytes: Some(value),
             duplicates: true,

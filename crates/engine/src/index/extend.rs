@@ -1,0 +1,74 @@
+//! The extension API: structures of other crates as kinds of [`Index`](super::Index).
+//!
+//! A structure maps keys of 8 or 16 bytes (a [`Word`]) to payloads of one size, in pages of a
+//! [`PageFile`](crate::page::PageFile). The page layer makes commits atomic and keeps snapshots, so that a structure
+//! has no code for crashes, concurrent readers or durability. There are two ways to write one:
+//!
+//! * A [`Router`] is an inner structure: a sorted map from separators to leaves. [`LeafTree`] adds B+-tree leaves,
+//!   cursors, and runs of equal keys.
+//! * A [`Structure`] is everything: nodes, leaves, cursors.
+//!
+//! Either keeps all that changes in pages and in its *state*: a few bytes, committed with the pages. A
+//! [`StructureFactory`] gives the structure a name and a code, and a [`Kind`] makes it known to the program:
+//!
+//! 1. Implement [`Router`] or [`Structure`] for `W: Word`. Read pages through [`Pages`](crate::page::Pages), change
+//!    them through a [`Transaction`](crate::page::Transaction). Treat every byte that was read as untrusted: return
+//!    [`Pages::damaged`](crate::page::Pages::damaged), never panic, never loop without end.
+//! 2. Implement [`StructureFactory`], with a code from 128 to 255.
+//! 3. Call [`Kind::register`] where the program starts, before it opens an index of this kind.
+//!
+//! ```
+//! use ogive::index::extend::{BtreeRouter, LeafTree, Structure, StructureFactory, Tunable};
+//! use ogive::index::{Index, IndexLayout, IndexOptions, Kind};
+//! use ogive::io::{MemoryStorage, Storage};
+//! use std::sync::Arc;
+//!
+//! /// A B+-tree whose inner nodes a bulk load fills.
+//! #[derive(Debug)]
+//! struct FullBtree;
+//!
+//! impl StructureFactory for FullBtree {
+//!     fn name(&self) -> &'static str {
+//!         "full-btree"
+//!     }
+//!
+//!     fn code(&self) -> u8 {
+//!         128
+//!     }
+//!
+//!     fn for_u64(&self, layout: IndexLayout, _: &[Tunable]) -> Arc<dyn Structure<u64>> {
+//!         Arc::new(LeafTree::new(BtreeRouter { fill_percent: 100 }, layout))
+//!     }
+//!
+//!     fn for_u128(&self, layout: IndexLayout, _: &[Tunable]) -> Arc<dyn Structure<u128>> {
+//!         Arc::new(LeafTree::new(BtreeRouter { fill_percent: 100 }, layout))
+//!     }
+//! }
+//!
+//! const FULL_BTREE: Kind = Kind::new(&FullBtree);
+//!
+//! FULL_BTREE.register()?;
+//! let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+//! let options = IndexOptions { kind: "full-btree".parse().unwrap(), ..IndexOptions::default() };
+//! let index: Index<u64, u64> = Index::create(&storage, "squares", &options)?;
+//! index.bulk_load((0..1000).map(|i| (i * i, i)))?;
+//! assert_eq!(index.get(144)?, Some(12));
+//! # Ok::<(), ogive::Error>(())
+//! ```
+//!
+//! The tests that every structure of this project passes are public: `ogive_testkit::index`. The crate `ogive-papers`
+//! uses this module for AULID, FITing-tree, PGM, ALEX, LIPP and their hybrids.
+
+pub use super::btree::BtreeRouter;
+pub use super::kind::{Kind, StructureFactory, Tunable};
+pub use super::leaves::LeafTree;
+pub use super::ogive::CodedRouter;
+pub use super::options::IndexLayout;
+pub use super::router::{Gap, Router, RouterBuilder};
+pub use super::structure::{Amount, Cursor, Entries, LevelStatistics, Statistics, Structure, Visit, Visitor};
+pub use super::word::Word;
+
+/// Binary search among words at equal distances in the bytes of a page.
+pub mod packed {
+    pub use super::super::packed::{lower_bound, upper_bound, word_at};
+}

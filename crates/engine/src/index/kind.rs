@@ -1,0 +1,321 @@
+//! Kinds of index: structures by name and code, and the registry of those that the program knows.
+
+use super::options::IndexLayout;
+use super::structure::Structure;
+use crate::error::{Error, Result};
+use std::fmt::{self, Debug, Display};
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The names of the kinds whose codes are reserved, in the order of their codes, from 1 on.
+const RESERVED: [&str; 11] = [
+    "ogive",
+    "aulid",
+    "btree",
+    "fiting",
+    "pgm",
+    "alex",
+    "lipp",
+    "fiting-btree",
+    "pgm-btree",
+    "alex-btree",
+    "lipp-btree",
+];
+
+/// Registered kinds, in ascending order of their codes.
+static REGISTERED: RwLock<Vec<Kind>> = RwLock::new(Vec::new());
+
+/// A choice of a structure, as the header of an index stores it: a tag and a value.
+pub type Tunable = (u8, u64);
+
+/// Makes the structure of an index from what the file says about it.
+///
+/// A factory is a constant: it holds no state of a single index. The [module](super::extend) has an example.
+pub trait StructureFactory: Debug + Sync {
+    /// The name of the kind in commands and messages: lowercase letters, digits and hyphens.
+    fn name(&self) -> &'static str;
+
+    /// The code of the kind in the header of a file. Codes 1 to 11 belong to Ogive and `ogive-papers`, 0 and 12 to 127
+    /// are reserved; structures of other crates take one from 128 to 255.
+    fn code(&self) -> u8;
+
+    /// Whether a key may have several entries.
+    fn allows_duplicates(&self) -> bool {
+        false
+    }
+
+    /// Completes the tunables of an index: the result has every tunable of the structure, with its default where
+    /// `given` has none. It is stored in the file (255 at most), and is what the constructors get.
+    ///
+    /// # Errors
+    /// What the structure accepts, as the end of a sentence: "an error from 1 to 1,048,576 positions".
+    fn tunables(&self, given: &[Tunable]) -> Result<Vec<Tunable>, String> {
+        if given.is_empty() { Ok(Vec::new()) } else { Err("no tunables".to_owned()) }
+    }
+
+    /// The structure for keys of up to 8 bytes.
+    fn for_u64(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u64>>;
+
+    /// The structure for keys of up to 16 bytes.
+    fn for_u128(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u128>>;
+}
+
+/// The structure that an index is made of.
+///
+/// The engine has two: [`Kind::OGIVE`] and [`Kind::BTREE`]. Other crates add their own with [`Kind::new`] and
+/// [`Kind::register`]; the structures of published papers are in `ogive-papers`. Two kinds are equal if their codes
+/// are.
+#[derive(Clone, Copy)]
+pub struct Kind(&'static dyn StructureFactory);
+
+impl Kind {
+    /// B+-tree leaves under coded inner nodes: Ogive's own structure, and the default.
+    pub const OGIVE: Self = Self(&super::kinds::Ogive);
+    /// The B+-tree.
+    pub const BTREE: Self = Self(&super::kinds::Btree);
+
+    /// The kind of the structure that `factory` makes. An index of it can be created and opened once it is
+    /// [registered](Self::register).
+    pub const fn new(factory: &'static dyn StructureFactory) -> Self {
+        Self(factory)
+    }
+
+    /// Makes the kind known to this program: indexes of it can be created and opened, and its name be parsed.
+    /// Registering a kind again has no effect; the first factory of a code and a name stays.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a name that is not lowercase letters, digits and hyphens, for a reserved code
+    /// under another name or a reserved name under another code, and for a code or a name of another registered kind.
+    pub fn register(self) -> Result<()> {
+        self.check()?;
+        let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(other) = own()
+            .into_iter()
+            .chain(registered.iter().copied())
+            .find(|other| other.code() == self.code() || other.name() == self.name())
+        {
+            if (other.code(), other.name()) == (self.code(), self.name()) {
+                return Ok(());
+            }
+            return Err(Error::InvalidArgument(format!(
+                "kind '{self}' with code {} collides with kind '{other}' with code {}; choose another name and code",
+                self.code(),
+                other.code()
+            )));
+        }
+        let place = registered.partition_point(|other| other.code() < self.code());
+        registered.insert(place, self);
+        Ok(())
+    }
+
+    /// Checks name and code, apart from other kinds.
+    fn check(self) -> Result<()> {
+        let (name, code) = (self.name(), self.code());
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if name.is_empty() || !name.bytes().all(is_plain) {
+            return Err(Error::InvalidArgument(format!(
+                "'{name}' cannot name a kind of index; use lowercase letters, digits and hyphens"
+            )));
+        }
+        let belongs = match (reserved_name(code), RESERVED.contains(&name)) {
+            (Some(reserved), _) => reserved == name,
+            (None, is_reserved) => code > 127 && !is_reserved,
+        };
+        if !belongs {
+            return Err(Error::InvalidArgument(format!(
+                "kind '{name}' cannot have code {code}: codes up to 127 and the names {} are reserved; \
+                 choose a code from 128 to 255",
+                RESERVED.join(", ")
+            )));
+        }
+        Ok(())
+    }
+
+    /// The kinds that this program knows, in ascending order of their codes.
+    pub fn all() -> Vec<Self> {
+        let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<Self> = own().into_iter().chain(registered.iter().copied()).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Whether this program knows the kind.
+    pub fn is_registered(self) -> bool {
+        Self::of_code(self.code()).is_some()
+    }
+
+    /// The known kind of a code.
+    pub(super) fn of_code(code: u8) -> Option<Self> {
+        Self::all().into_iter().find(|kind| kind.code() == code)
+    }
+
+    /// Its name in commands and documents.
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The code in the header of a file.
+    pub fn code(self) -> u8 {
+        self.0.code()
+    }
+
+    /// Whether a key may have several entries in such an index.
+    pub fn allows_duplicates(self) -> bool {
+        self.0.allows_duplicates()
+    }
+
+    /// The factory of its structure.
+    pub fn factory(self) -> &'static dyn StructureFactory {
+        self.0
+    }
+}
+
+/// The kinds that need no registration.
+fn own() -> [Kind; 2] {
+    [Kind::OGIVE, Kind::BTREE]
+}
+
+/// The name that a code is reserved for.
+pub(super) fn reserved_name(code: u8) -> Option<&'static str> {
+    RESERVED.get(usize::from(code).checked_sub(1)?).copied()
+}
+
+impl Default for Kind {
+    fn default() -> Self {
+        Self::OGIVE
+    }
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Self) -> bool {
+        self.code() == other.code()
+    }
+}
+
+impl Eq for Kind {}
+
+impl PartialOrd for Kind {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Kind {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.code().cmp(&other.code())
+    }
+}
+
+impl Hash for Kind {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.code().hash(state);
+    }
+}
+
+impl Debug for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Kind").field(&self.name()).finish()
+    }
+}
+
+impl Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // The papers call the hybrids LIPP-B+ and the like.
+        let plain = text.to_ascii_lowercase().replace("b+-tree", "btree").replace("-b+", "-btree");
+        let all = Self::all();
+        all.iter().copied().find(|kind| kind.name() == plain).ok_or_else(|| {
+            let names: Vec<&str> = all.iter().map(|kind| kind.name()).collect();
+            let names = names.join(", ");
+            if RESERVED.contains(&plain.as_str()) {
+                format!(
+                    "'{plain}' is a kind of index of ogive-papers, which this program has not registered; it has {names}"
+                )
+            } else {
+                format!("'{text}' is no kind of index; there are {names}")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Named(&'static str, u8);
+
+    impl StructureFactory for Named {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+
+        fn code(&self) -> u8 {
+            self.1
+        }
+
+        fn for_u64(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u64>> {
+            Kind::BTREE.factory().for_u64(layout, tunables)
+        }
+
+        fn for_u128(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u128>> {
+            Kind::BTREE.factory().for_u128(layout, tunables)
+        }
+    }
+
+    #[test]
+    fn kinds_have_names_that_lead_back() {
+        for kind in own() {
+            assert_eq!(kind.to_string().parse(), Ok(kind));
+            assert_eq!(reserved_name(kind.code()), Some(kind.name()));
+        }
+        assert_eq!("B+-tree".parse(), Ok(Kind::BTREE));
+        let error = "rmi".parse::<Kind>().unwrap_err();
+        assert!(error.contains("there are ogive, btree"), "{error}");
+        let error = "LIPP-B+".parse::<Kind>().unwrap_err();
+        assert!(error.contains("ogive-papers"), "{error}");
+    }
+
+    #[test]
+    fn a_registered_kind_is_known_and_registering_it_again_changes_nothing() {
+        const MINE: Kind = Kind::new(&Named("kind-of-mine", 200));
+        assert!(!MINE.is_registered());
+        std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| MINE.register().unwrap())));
+        assert_eq!("kind-of-mine".parse(), Ok(MINE));
+        assert_eq!(Kind::all().iter().filter(|&&kind| kind == MINE).count(), 1);
+        assert!(Kind::all().is_sorted());
+        for kind in own() {
+            kind.register().unwrap();
+        }
+    }
+
+    #[test]
+    fn names_and_codes_that_collide_or_are_reserved_are_refused() {
+        const TAKEN: Kind = Kind::new(&Named("taken", 201));
+        TAKEN.register().unwrap();
+        const WRONG: [Kind; 9] = [
+            Kind::new(&Named("", 210)),
+            Kind::new(&Named("No", 210)),
+            Kind::new(&Named("free", 0)),
+            Kind::new(&Named("free", 6)),
+            Kind::new(&Named("free", 12)),
+            Kind::new(&Named("free", 127)),
+            Kind::new(&Named("free", 201)),
+            Kind::new(&Named("taken", 202)),
+            Kind::new(&Named("alex", 210)),
+        ];
+        for kind in WRONG {
+            let error = kind.register().unwrap_err();
+            assert!(matches!(error, Error::InvalidArgument(_)), "{error}");
+        }
+        assert!(!Kind::all().iter().any(|kind| kind.code() == 210));
+    }
+}

@@ -1,0 +1,106 @@
+//! ALEX as a `Structure`.
+
+use super::build::write_plans;
+use super::cost::Rules;
+use super::cursor::AlexCursor;
+use super::node::{Links, find_page};
+use super::options::AlexOptions;
+use super::search::data_node;
+use super::shape::Shape;
+use super::state::State;
+use crate::batch::Batch;
+use ogive::Result;
+use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
+use ogive::page::{Pages, Phase, Transaction};
+
+/// ALEX: an ordered index whose inner nodes compute, by a line each, which child a key belongs to, and whose data nodes
+/// compute where in them it lies.
+///
+/// ```text
+///   state -> model node (2^b child pointers, each with the child's model; neighbours may be equal)
+///              |            |
+///              |            model node, or plain node (separators) where a line divides badly
+///              data nodes: 1 to 16 pages of slots, some of them free; linked both ways
+/// ```
+///
+/// A look-up reads one page a level: the model is known from the pointer, so the page of the slot, or of the data node,
+/// is computed and read at once. Where the model of a data node misses the page, neighbouring pages are read, too. Keys
+/// are unique.
+///
+/// A bulk load, and a rebuild after seven of eight entries were removed, hold all keys and payloads in memory, once (16
+/// bytes an entry for keys and payloads of 8), and 16 bytes for each slot of the widest inner node.
+///
+/// Source: ALEX (Ding et al., SIGMOD 2020); `alex/mod.rs` tells what differs.
+#[derive(Clone, Copy, Debug)]
+pub struct Alex {
+    pub(super) value_bytes: usize,
+    pub(super) options: AlexOptions,
+}
+
+impl Alex {
+    /// An index of a layout; its fill is not looked at, the densities of the options are.
+    pub fn new(layout: &IndexLayout, options: AlexOptions) -> Self {
+        Self { value_bytes: layout.payload_bytes, options: options.sound() }
+    }
+
+    /// Sizes in the pages at hand.
+    pub(super) fn rules<W: Word>(&self, pages: &dyn Pages) -> Result<Rules> {
+        Ok(Rules { shape: Shape::new::<W>(pages, self.value_bytes)?, options: self.options })
+    }
+}
+
+impl<W: Word> Structure<W> for Alex {
+    fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
+        let rules = self.rules::<W>(tx)?;
+        let batch = Batch::collect(entries, self.value_bytes)?;
+        let mut state = State::EMPTY;
+        if !batch.keys.is_empty() {
+            tx.enter(Phase::Structure);
+            let plan = rules.plan(&batch.keys, 0..batch.keys.len(), 0);
+            let [root] = write_plans(tx, &rules, &batch, &[plan], Links::default(), 0)?;
+            let entries = batch.keys.len() as u64;
+            state = State { entries, peak: entries, root: Some(root) };
+        }
+        Ok(state.stored(&rules.shape))
+    }
+
+    fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
+        let shape = Shape::new::<W>(pages, self.value_bytes)?;
+        let Some(root) = State::<W>::load(pages, &shape, state)?.root else { return Ok(false) };
+        let node = data_node(pages, &shape, &root, key)?;
+        let page = find_page(pages, &shape, &node, key)?;
+        let slot = page.find(key, &node.line);
+        if let Some(slot) = slot {
+            payload.copy_from_slice(page.value(slot));
+        }
+        Ok(slot.is_some())
+    }
+
+    fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {
+        self.insert_entry(tx, state, key, payload)
+    }
+
+    fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, _amount: Amount) -> Result<u64> {
+        self.remove_entry(tx, state, key)
+    }
+
+    fn cursor(&self, state: &[u8]) -> Result<Box<dyn Cursor<W>>> {
+        Ok(Box::new(AlexCursor::new(self.value_bytes, state)))
+    }
+
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+        self.count_nodes::<W>(pages, state)
+    }
+
+    fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
+        self.verify_tree(pages, state, visitor)
+    }
+
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+        self.explain_path(pages, state, key)
+    }
+
+    fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
+        self.free_tree::<W>(tx, state)
+    }
+}

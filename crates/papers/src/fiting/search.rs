@@ -1,0 +1,114 @@
+//! FITing-tree look-ups.
+
+use super::directory::{Path, Which};
+use super::node::{Geometry, Record, State, buffer};
+use crate::pgm::packed::{Found, Packed, copy_payload};
+use ogive::Result;
+use ogive::index::extend::{Visit, Word};
+use ogive::io::Purpose;
+use ogive::page::Pages;
+
+/// Where a key belongs.
+#[derive(Debug)]
+pub(super) enum Home<W> {
+    /// In the buffer of the keys below the first segment.
+    Head,
+    /// In a segment.
+    Segment(Path<W>, Record<W>),
+}
+
+/// Finds where a key belongs.
+pub(super) fn home<W: Word>(geometry: &Geometry, pages: &dyn Pages, state: &State, key: W) -> Result<Home<W>> {
+    let Some(path) = Path::find(pages, geometry, state, Which::Of(key))? else { return Ok(Home::Head) };
+    let record = path.record();
+    Ok(if key < record.first && path.is_first() { Home::Head } else { Home::Segment(path, record) })
+}
+
+/// Looks a key up among the segment's own entries.
+pub(super) fn find_in_data<W: Word>(
+    geometry: &Geometry,
+    pages: &dyn Pages,
+    path: &Path<W>,
+    record: &Record<W>,
+    key: W,
+) -> Result<(Packed, Found)> {
+    let data = record.data(geometry, pages, path.page())?;
+    let predicted = record.line.position(record.first, key, data.count);
+    let found = data.find(pages, key, predicted, Purpose::Leaf)?;
+    Ok((data, found))
+}
+
+/// Looks a key up in a buffer; no page is read for an empty one.
+pub(super) fn find_in_buffer<W: Word>(pages: &dyn Pages, buffer: &Packed, key: W) -> Result<Found> {
+    buffer.find(pages, key, 0, Purpose::Leaf)
+}
+
+pub(super) fn get<W: Word>(
+    geometry: &Geometry,
+    pages: &dyn Pages,
+    state: &State,
+    key: W,
+    payload: &mut [u8],
+) -> Result<bool> {
+    let delta = match home(geometry, pages, state, key)? {
+        Home::Head => buffer(state.head, state.head_count, geometry, pages, 0)?,
+        Home::Segment(path, record) => {
+            let (data, found) = find_in_data(geometry, pages, &path, &record, key)?;
+            if found.exact {
+                return Ok(copy_found::<W>(&data, &found, payload));
+            }
+            record.delta(geometry, pages, path.page())?
+        }
+    };
+    let found = find_in_buffer(pages, &delta, key)?;
+    Ok(found.exact && copy_found::<W>(&delta, &found, payload))
+}
+
+/// Copies the payload of an entry that was found; false if it was removed.
+fn copy_found<W: Word>(packed: &Packed, found: &Found, payload: &mut [u8]) -> bool {
+    let slot = packed.place(found.position).1;
+    let Some((_, page)) = found.page.as_ref().filter(|(_, page)| !packed.shape.flag(page, slot)) else { return false };
+    copy_payload::<W>(packed.shape.entry(page, slot), payload);
+    true
+}
+
+pub(super) fn explain<W: Word>(geometry: &Geometry, pages: &dyn Pages, state: &State, key: W) -> Result<Vec<Visit>> {
+    let mut visits = Vec::new();
+    let depth = state.height;
+    let delta = match home(geometry, pages, state, key)? {
+        Home::Head => buffer(state.head, state.head_count, geometry, pages, 0)?,
+        Home::Segment(path, record) => {
+            explain_path(&path, &mut visits);
+            let (data, found) = find_in_data(geometry, pages, &path, &record, key)?;
+            let predicted = record.line.position(record.first, key, data.count);
+            let detail = format!(
+                "predicted position {predicted}, {} at {} of {}; {} page(s) read",
+                if found.exact { "found" } else { "absent" },
+                found.position,
+                data.count,
+                found.probes
+            );
+            let page = data.page_number(found.page.as_ref().map_or(0, |&(index, _)| index));
+            visits.push(Visit { node: "segment", page, depth, entries: data.count, detail });
+            if found.exact {
+                return Ok(visits);
+            }
+            record.delta(geometry, pages, path.page())?
+        }
+    };
+    if delta.count > 0 {
+        let found = find_in_buffer(pages, &delta, key)?;
+        let detail = format!("{} at {}", if found.exact { "found" } else { "absent" }, found.position);
+        visits.push(Visit { node: "buffer", page: delta.first, depth, entries: delta.count, detail });
+    }
+    Ok(visits)
+}
+
+fn explain_path<W: Word>(path: &Path<W>, visits: &mut Vec<Visit>) {
+    for (depth, step) in path.steps.iter().enumerate() {
+        let what = if path.level(depth) == 0 { "segment" } else { "child" };
+        let detail = format!("{what} {} of {}", step.index, step.count);
+        let entries = step.count as u64;
+        visits.push(Visit { node: "inner node", page: step.page, depth: depth as u8, entries, detail });
+    }
+}

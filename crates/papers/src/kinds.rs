@@ -1,0 +1,102 @@
+//! The kinds of index of this crate, and their registration with the engine.
+
+use crate::alex::Alex;
+use crate::aulid::AulidRouter;
+use crate::fiting::Fiting;
+use crate::hybrid::MapRouter;
+use crate::lipp::Lipp;
+use crate::pgm::Pgm;
+use crate::tunables::{Family, Tunables};
+use ogive::index::Kind;
+use ogive::index::extend::{IndexLayout, LeafTree, Structure, StructureFactory, Tunable, Word};
+use std::sync::Arc;
+
+/// AULID: B+-tree leaves under mixed nodes, packed arrays and two-layer B+-tree nodes. Keys may repeat.
+pub const AULID: Kind = Kind::new(&Factory { name: "aulid", code: 2, family: Family::Aulid, is_hybrid: false });
+/// FITing-tree: segments with delta buffers.
+pub const FITING: Kind = Kind::new(&Factory { name: "fiting", code: 4, family: Family::Fiting, is_hybrid: false });
+/// PGM with the logarithmic method.
+pub const PGM: Kind = Kind::new(&Factory { name: "pgm", code: 5, family: Family::Pgm, is_hybrid: false });
+/// ALEX: gapped data nodes.
+pub const ALEX: Kind = Kind::new(&Factory { name: "alex", code: 6, family: Family::Alex, is_hybrid: false });
+/// LIPP: exact positions, without a last-mile search.
+pub const LIPP: Kind = Kind::new(&Factory { name: "lipp", code: 7, family: Family::Lipp, is_hybrid: false });
+/// FITing-tree over B+-tree leaves.
+pub const FITING_BTREE: Kind =
+    Kind::new(&Factory { name: "fiting-btree", code: 8, family: Family::Fiting, is_hybrid: true });
+/// PGM over B+-tree leaves.
+pub const PGM_BTREE: Kind = Kind::new(&Factory { name: "pgm-btree", code: 9, family: Family::Pgm, is_hybrid: true });
+/// ALEX over B+-tree leaves.
+pub const ALEX_BTREE: Kind =
+    Kind::new(&Factory { name: "alex-btree", code: 10, family: Family::Alex, is_hybrid: true });
+/// LIPP over B+-tree leaves: the LIPP-B+ of the AULID paper.
+pub const LIPP_BTREE: Kind =
+    Kind::new(&Factory { name: "lipp-btree", code: 11, family: Family::Lipp, is_hybrid: true });
+
+/// All kinds of this crate, in ascending order of their codes.
+pub const KINDS: [Kind; 9] = [AULID, FITING, PGM, ALEX, LIPP, FITING_BTREE, PGM_BTREE, ALEX_BTREE, LIPP_BTREE];
+
+/// Makes all kinds of this crate known to the engine: their indexes can be created and opened, and their names be
+/// parsed. May be called any number of times, from any thread.
+pub fn register() {
+    for kind in KINDS {
+        // The codes and the names are reserved for these kinds, so that no other kind can have taken them.
+        let registered = kind.register();
+        debug_assert!(registered.is_ok(), "{registered:?}");
+    }
+}
+
+/// Makes the structure of one kind.
+#[derive(Debug)]
+struct Factory {
+    name: &'static str,
+    code: u8,
+    family: Family,
+    /// Whether the structure is the inner part over B+-tree leaves.
+    is_hybrid: bool,
+}
+
+impl Factory {
+    fn make<W: Word>(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<W>> {
+        // The engine hands in what `tunables` returned, which is complete and sound.
+        let Tunables { aulid, fiting, pgm, alex, lipp } = Tunables::parse(self.family, tunables).unwrap_or_default();
+        let inner = IndexLayout { payload_bytes: MapRouter::<()>::PAYLOAD_BYTES, duplicates: false, ..layout };
+        match (self.family, self.is_hybrid) {
+            (Family::Aulid, _) => Arc::new(LeafTree::new(AulidRouter::new(aulid), layout)),
+            (Family::Fiting, false) => Arc::new(Fiting::new(layout, fiting)),
+            (Family::Pgm, false) => Arc::new(Pgm::new(layout, pgm)),
+            (Family::Alex, false) => Arc::new(Alex::new(&layout, alex)),
+            (Family::Lipp, false) => Arc::new(Lipp::new(&layout, lipp)),
+            (Family::Fiting, true) => Arc::new(LeafTree::new(MapRouter::new(Fiting::new(inner, fiting)), layout)),
+            (Family::Pgm, true) => Arc::new(LeafTree::new(MapRouter::new(Pgm::new(inner, pgm)), layout)),
+            (Family::Alex, true) => Arc::new(LeafTree::new(MapRouter::new(Alex::new(&inner, alex)), layout)),
+            (Family::Lipp, true) => Arc::new(LeafTree::new(MapRouter::new(Lipp::new(&inner, lipp)), layout)),
+        }
+    }
+}
+
+impl StructureFactory for Factory {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn code(&self) -> u8 {
+        self.code
+    }
+
+    fn allows_duplicates(&self) -> bool {
+        self.family == Family::Aulid
+    }
+
+    fn tunables(&self, given: &[Tunable]) -> Result<Vec<Tunable>, String> {
+        Ok(Tunables::parse(self.family, given)?.list(self.family))
+    }
+
+    fn for_u64(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u64>> {
+        self.make(layout, tunables)
+    }
+
+    fn for_u128(&self, layout: IndexLayout, tunables: &[Tunable]) -> Arc<dyn Structure<u128>> {
+        self.make(layout, tunables)
+    }
+}

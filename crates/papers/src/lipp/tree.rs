@@ -1,0 +1,102 @@
+//! LIPP as a `Structure`.
+
+use super::build::Builder;
+use super::cursor::LippCursor;
+use super::options::LippOptions;
+use super::search::get;
+use super::shape::Shape;
+use super::state::State;
+use crate::batch::Batch;
+use ogive::Result;
+use ogive::index::extend::{Amount, Cursor, Entries, IndexLayout, Statistics, Structure, Visit, Visitor, Word};
+use ogive::page::{Pages, Phase, Transaction};
+
+/// LIPP: an ordered index of one kind of node, whose model computes for each key the one slot where it may lie.
+///
+/// ```text
+///   state -> | NULL | key 3 | NODE | NULL | key 17 | NULL | NODE |     a wide node: pages of its own
+///                               |                             |
+///                        | key 5 | NULL | key 7 | ...  | key 20 | ...   cells: small nodes that share pages
+/// ```
+///
+/// Keys that meet in a slot go into a node of their own below it. A look-up has nothing to search: it reads one page a
+/// level, and ends at the slot. Nodes are built with several slots for each key, so few keys meet: blocks are saved and
+/// bytes spent. Keys are unique.
+///
+/// A bulk load holds all keys and payloads in memory, once (16 bytes an entry for keys and payloads of 8), and a
+/// rebuild those of its subtree, which may be the whole index.
+///
+/// Source: LIPP (Wu et al., VLDB 2021); `lipp/mod.rs` tells what differs.
+#[derive(Clone, Copy, Debug)]
+pub struct Lipp {
+    pub(super) value_bytes: usize,
+    pub(super) options: LippOptions,
+}
+
+impl Lipp {
+    /// An index of a layout; its fill is not looked at, the slots for each key are what the options say.
+    pub fn new(layout: &IndexLayout, options: LippOptions) -> Self {
+        Self { value_bytes: layout.payload_bytes, options: options.sound() }
+    }
+
+    /// Sizes in the pages at hand.
+    pub(super) fn shape<W: Word>(&self, pages: &dyn Pages) -> Result<Shape> {
+        Shape::new::<W>(pages, self.value_bytes)
+    }
+}
+
+impl<W: Word> Structure<W> for Lipp {
+    fn bulk_load(&self, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
+        let shape = self.shape::<W>(tx)?;
+        let batch = Batch::collect(entries, self.value_bytes)?;
+        let mut state = State::EMPTY;
+        if !batch.keys.is_empty() {
+            tx.enter(Phase::Structure);
+            let root = Builder::new(&shape, &self.options, &batch, &mut state.free_cells).build(tx, 0)?;
+            let entries = batch.keys.len() as u64;
+            state = State { entries, built: entries, root: Some(root), ..state };
+        }
+        Ok(state.stored(&shape))
+    }
+
+    fn get(&self, pages: &dyn Pages, state: &[u8], key: W, payload: &mut [u8]) -> Result<bool> {
+        let shape = self.shape::<W>(pages)?;
+        match State::<W>::load(pages, &shape, state)?.root {
+            Some(root) => get(pages, &shape, &root, key, payload),
+            None => Ok(false),
+        }
+    }
+
+    fn insert(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, payload: &[u8]) -> Result<bool> {
+        self.insert_entry(tx, state, key, payload)
+    }
+
+    fn remove(&self, tx: &mut Transaction, state: &mut Vec<u8>, key: W, _amount: Amount) -> Result<u64> {
+        self.remove_entry(tx, state, key)
+    }
+
+    fn cursor(&self, state: &[u8]) -> Result<Box<dyn Cursor<W>>> {
+        Ok(Box::new(LippCursor::new(self.value_bytes, state)))
+    }
+
+    fn statistics(&self, pages: &dyn Pages, state: &[u8]) -> Result<Statistics> {
+        self.count_nodes::<W>(pages, state)
+    }
+
+    fn verify(&self, pages: &dyn Pages, state: &[u8], visitor: &mut dyn Visitor<W>) -> Result<()> {
+        self.verify_tree(pages, state, visitor)
+    }
+
+    fn explain(&self, pages: &dyn Pages, state: &[u8], key: W) -> Result<Vec<Visit>> {
+        self.explain_path(pages, state, key)
+    }
+
+    fn free(&self, tx: &mut Transaction, state: &[u8]) -> Result<()> {
+        let shape = self.shape::<W>(tx)?;
+        let mut state: State<W> = State::load(tx, &shape, state)?;
+        let Some(root) = state.root else { return Ok(()) };
+        let nodes = Self::all_nodes(tx, &shape, &root)?;
+        Self::free_all(tx, &shape, &mut state, &nodes);
+        Ok(())
+    }
+}

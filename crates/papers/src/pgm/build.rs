@@ -1,0 +1,192 @@
+//! PGM runs written in one pass.
+
+use super::levels::{self, Segmenter};
+use super::packed::{Shape, push_entry};
+use super::run::{Geometry, Run};
+use super::state::State;
+use super::tree::Pgm;
+use ogive::Result;
+use ogive::index::extend::{Entries, Word};
+use ogive::io::Purpose;
+use ogive::page::{PageNumber, Pages, Phase, Transaction};
+
+/// By how many pages an extent of unknown length grows. What is left of the last ones may be the end of the file.
+const GROWTH_PAGES: u32 = 64;
+
+/// Makes the index of a sorted stream; returns the state.
+pub(super) fn bulk_load<W: Word>(tree: &Pgm, tx: &mut Transaction, entries: &mut dyn Entries<W>) -> Result<Vec<u8>> {
+    tx.enter(Phase::Structure);
+    let geometry = tree.geometry::<W>(tx);
+    let mut builder = RunBuilder::new(&geometry, false);
+    let mut payload = vec![0; tree.payload_bytes()];
+    while let Some(key) = entries.next(&mut payload)? {
+        builder.push(tx, key, &payload, false)?;
+    }
+    let run = builder.finish(tx)?;
+    let oldest = run.map(|run| Run { level: tree.level_of(&geometry, run.entries), ..run });
+    Ok(State { page: 0, buffered: 0, runs: 0, oldest }.bytes())
+}
+
+/// Consecutive pages that are filled in order, and grow.
+#[derive(Debug, Default)]
+struct Extent {
+    first: PageNumber,
+    pages: u32,
+    used: u32,
+}
+
+impl Extent {
+    fn push(&mut self, tx: &mut Transaction, payload: &[u8]) -> Result<()> {
+        if self.used == self.pages {
+            self.grow(tx, GROWTH_PAGES)?;
+        }
+        tx.write_fresh(self.first + self.used, Purpose::Leaf, payload)?;
+        self.used += 1;
+        Ok(())
+    }
+
+    /// Adds pages behind the last one; moves everything where others hold those.
+    fn grow(&mut self, tx: &mut Transaction, pages: u32) -> Result<()> {
+        let more = tx.allocate_extent(pages)?;
+        if self.pages == 0 || more == self.first + self.pages {
+            self.first = if self.pages == 0 { more } else { self.first };
+            self.pages += pages;
+            return Ok(());
+        }
+        tx.free(more, pages);
+        let pages = self.pages.saturating_add(self.pages.max(pages));
+        let moved = tx.allocate_extent(pages)?;
+        for index in 0..self.used {
+            let content = tx.read(self.first + index, Purpose::Leaf)?;
+            tx.write_fresh(moved + index, Purpose::Leaf, &content)?;
+        }
+        tx.free(self.first, self.pages);
+        (self.first, self.pages) = (moved, pages);
+        Ok(())
+    }
+
+    /// Gives back what was not used.
+    fn finish(self, tx: &mut Transaction) -> PageNumber {
+        if self.pages > self.used {
+            tx.free(self.first + self.used, self.pages - self.used);
+        }
+        self.first
+    }
+}
+
+/// Writes a run. It holds the segments in memory: 24 bytes for each `2 * error + 1` entries at worst.
+#[derive(Debug)]
+pub(super) struct RunBuilder<W> {
+    geometry: Geometry,
+    shape: Shape,
+    flagged: bool,
+    extent: Extent,
+    /// The page being filled.
+    entries: Vec<u8>,
+    flags: Vec<u8>,
+    on_page: usize,
+    count: u64,
+    tombstones: u64,
+    segmenter: Segmenter<W>,
+}
+
+impl<W: Word> RunBuilder<W> {
+    /// `flagged`: whether there may be tombstones.
+    pub(super) fn new(geometry: &Geometry, flagged: bool) -> Self {
+        let shape = geometry.data(flagged);
+        Self {
+            geometry: *geometry,
+            shape,
+            flagged,
+            extent: Extent::default(),
+            entries: Vec::new(),
+            flags: vec![0; shape.flags_bytes()],
+            on_page: 0,
+            count: 0,
+            tombstones: 0,
+            segmenter: Segmenter::new(geometry.error),
+        }
+    }
+
+    /// Takes pages for so many entries at once.
+    pub(super) fn reserve(&mut self, tx: &mut Transaction, entries: u64) -> Result<()> {
+        let pages = u32::try_from(self.shape.pages(entries)).unwrap_or(u32::MAX);
+        self.extent.grow(tx, pages.max(1))
+    }
+
+    /// Adds an entry, whose key is above that of the one before.
+    pub(super) fn push(&mut self, tx: &mut Transaction, key: W, payload: &[u8], tombstone: bool) -> Result<()> {
+        if self.on_page == self.shape.per_page() {
+            self.write_page(tx)?;
+        }
+        push_entry(&mut self.entries, key, payload);
+        if tombstone {
+            if let Some(byte) = self.flags.get_mut(self.on_page / 8) {
+                *byte |= 1 << (self.on_page % 8);
+            }
+            self.tombstones += 1;
+        }
+        self.on_page += 1;
+        self.count += 1;
+        self.segmenter.push(key);
+        Ok(())
+    }
+
+    fn write_page(&mut self, tx: &mut Transaction) -> Result<()> {
+        if self.flagged {
+            self.entries.resize(self.shape.flags_offset(), 0);
+            self.entries.extend_from_slice(&self.flags);
+            self.flags.fill(0);
+        }
+        self.extent.push(tx, &self.entries)?;
+        self.entries.clear();
+        self.on_page = 0;
+        Ok(())
+    }
+
+    /// Writes what is left, and the levels. `None` if there were no entries. The level is for the caller to set.
+    pub(super) fn finish(mut self, tx: &mut Transaction) -> Result<Option<Run<W>>> {
+        if self.on_page > 0 {
+            self.write_page(tx)?;
+        }
+        let first = self.extent.finish(tx);
+        if self.count == 0 {
+            return Ok(None);
+        }
+        let levels = levels::write(tx, &self.geometry, self.segmenter.finish(), self.count)?;
+        Ok(Some(Run {
+            level: 0,
+            flagged: self.flagged,
+            tombstones: self.tombstones,
+            first,
+            entries: self.count,
+            index: levels.index,
+            counts: levels.counts,
+            roots: levels.roots,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ogive_testkit::index::page_file;
+
+    #[test]
+    fn an_extent_stays_in_one_piece_when_others_take_the_pages_behind_it() {
+        let file = page_file(512);
+        let mut tx = file.begin().unwrap();
+        let mut extent = Extent::default();
+        for number in 0..500_u32 {
+            extent.push(&mut tx, &number.to_le_bytes()).unwrap();
+            if number % 100 == 0 {
+                tx.allocate().unwrap();
+            }
+        }
+        let first = extent.finish(&mut tx);
+        for number in 0..500_u32 {
+            let page = tx.read(first + number, Purpose::Leaf).unwrap();
+            assert_eq!(page.first_chunk(), Some(&number.to_le_bytes()));
+        }
+    }
+}

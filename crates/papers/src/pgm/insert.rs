@@ -1,0 +1,58 @@
+//! PGM inserts: into the buffer, which is merged with runs when it is full.
+
+use super::buffer::{self, Buffer};
+use super::search::find_in_runs;
+use super::state::State;
+use super::tree::Pgm;
+use super::{merge, run::Geometry};
+use ogive::Result;
+use ogive::index::extend::Word;
+use ogive::page::{Phase, Transaction};
+
+/// Puts an entry in; true if it is new.
+pub(super) fn insert<W: Word>(
+    tree: &Pgm,
+    tx: &mut Transaction,
+    state: &mut State<W>,
+    key: W,
+    payload: &[u8],
+) -> Result<bool> {
+    tx.enter(Phase::Search);
+    let geometry = tree.geometry::<W>(tx);
+    let loaded = Buffer::load(tx, &geometry, state)?;
+    let found = loaded.find(key);
+    if found.exact {
+        tx.enter(Phase::Insert);
+        loaded.put(tx, found.position, true, key, Some(payload))?;
+        return Ok(loaded.is_tombstone(found.position));
+    }
+    let older = find_in_runs(&geometry, tx, state, &loaded, key)?;
+    let is_new = older.is_none_or(|older| older.is_tombstone());
+    add(tree, tx, &geometry, state, loaded, key, Some(payload))?;
+    Ok(is_new)
+}
+
+/// Adds an entry, or a tombstone, whose key is not in the buffer.
+pub(super) fn add<W: Word>(
+    tree: &Pgm,
+    tx: &mut Transaction,
+    geometry: &Geometry,
+    state: &mut State<W>,
+    mut loaded: Buffer<W>,
+    key: W,
+    payload: Option<&[u8]>,
+) -> Result<()> {
+    let most = tree.buffer_entries(loaded.entries.shape.per_page());
+    if usize::from(state.buffered) >= most {
+        merge::flush(tree, tx, geometry, state, loaded)?;
+        loaded = Buffer::load(tx, geometry, state)?;
+    }
+    tx.enter(Phase::Insert);
+    if state.page == 0 {
+        state.page = buffer::rewrite::<W>(tx, geometry, 0, &[])?;
+        loaded.entries.first = state.page;
+    }
+    loaded.put(tx, loaded.find(key).position, false, key, payload)?;
+    state.buffered += 1;
+    Ok(())
+}

@@ -1,0 +1,38 @@
+//! PGM removals: a tombstone in the buffer, if an older entry must be hidden.
+
+use super::buffer::Buffer;
+use super::insert;
+use super::search::find_in_runs;
+use super::state::State;
+use super::tree::Pgm;
+use ogive::Result;
+use ogive::index::extend::Word;
+use ogive::page::{Phase, Transaction};
+
+/// Removes the entry of `key`; false if there is none.
+pub(super) fn remove<W: Word>(tree: &Pgm, tx: &mut Transaction, state: &mut State<W>, key: W) -> Result<bool> {
+    tx.enter(Phase::Search);
+    let geometry = tree.geometry::<W>(tx);
+    let buffer = Buffer::load(tx, &geometry, state)?;
+    let found = buffer.find(key);
+    if !found.exact {
+        let older = find_in_runs(&geometry, tx, state, &buffer, key)?;
+        if older.is_none_or(|older| older.is_tombstone()) {
+            return Ok(false);
+        }
+        insert::add(tree, tx, &geometry, state, buffer, key, None)?;
+        return Ok(true);
+    }
+    if buffer.is_tombstone(found.position) {
+        return Ok(false);
+    }
+    tx.enter(Phase::Insert);
+    if state.oldest.is_none() {
+        buffer.take(tx, found.position)?;
+        state.buffered -= 1;
+    } else {
+        // Whether an older entry is to be hidden would take a look-up in all runs; the next merges find out.
+        buffer.put(tx, found.position, true, key, None)?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,81 @@
+//! The page `docs/format/index.md` and the code say the same. Goal: an index writes the header of the example, and the
+//! table of kinds is the code's. Method: both are read from the page itself.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use ogive::index::{Index, IndexOptions, Kind, OpenOptions};
+use ogive::io::{MemoryStorage, Storage};
+use ogive::page::{PageFile, PageOptions};
+use ogive::{Error, Result};
+use ogive_papers::FITING;
+use std::sync::Arc;
+
+const PAGE: &str = include_str!("../../../docs/format/index.md");
+
+/// The bytes of the example.
+fn example() -> Vec<u8> {
+    let (_, rest) = PAGE.split_once("```hex header\n").unwrap();
+    let digits = rest.split_once("```").unwrap().0;
+    digits.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+fn made(kind: Kind) -> (Arc<dyn Storage>, Vec<u8>) {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let options = IndexOptions { kind, ..IndexOptions::default() };
+    drop(Index::<u64, u64>::create(&storage, "index", &options).unwrap());
+    let header = PageFile::open(&storage, "index", &PageOptions::default()).unwrap().header().to_vec();
+    (storage, header)
+}
+
+/// Opens an index whose header is `header`.
+fn open_with(header: &[u8]) -> Result<Index<u64, u64>> {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    drop(PageFile::create(&storage, "index", &PageOptions::default(), header)?);
+    Index::open(&storage, "index", &OpenOptions::default())
+}
+
+#[test]
+fn an_index_states_what_the_example_says() {
+    ogive_papers::register();
+    assert_eq!(made(FITING).1, example());
+    let index = open_with(&example()).unwrap();
+    assert_eq!(index.kind(), FITING);
+    assert_eq!(index.key_type().to_string(), "u64");
+    assert_eq!((index.layout().payload_bytes, index.layout().fill_percent), (8, 80));
+}
+
+#[test]
+fn the_page_lists_the_kinds_as_they_are() {
+    ogive_papers::register();
+    for kind in Kind::all() {
+        let row = PAGE.lines().find(|line| line.contains(&format!("| `{kind}` |"))).unwrap();
+        let code: u8 = row.split('|').nth(1).unwrap().trim().parse().unwrap();
+        let header = made(kind).1;
+        assert_eq!(header[6], code, "{kind}");
+        let choices = row.split('|').nth(3).unwrap();
+        let stated = |tag: u8| choices.contains("as `") || choices.contains(&format!("{tag} "));
+        assert!(header[16..].chunks(9).all(|choice| stated(choice[0])), "{kind}: {choices}");
+    }
+}
+
+#[test]
+fn a_header_that_makes_no_sense_is_refused_with_a_word_on_it() {
+    ogive_papers::register();
+    let with = |offset: usize, byte: u8| {
+        let mut header = example();
+        header[offset] = byte;
+        open_with(&header).map(|index| index.kind())
+    };
+    assert!(matches!(with(0, b'X'), Err(Error::NotAnIndex { .. })));
+    assert!(matches!(open_with(b""), Err(Error::NotAnIndex { .. })));
+    assert!(matches!(open_with(&example()[..15]), Err(Error::NotAnIndex { .. })));
+    assert!(matches!(with(4, 2), Err(Error::UnknownVersion { found: 2, supported: 1, .. })));
+    for (offset, byte) in
+        [(4, 0), (6, 0), (7, 0), (7, 9), (8, 5), (9, 0), (9, 101), (10, 2), (10, 1), (11, 3), (15, 1), (16, 9)]
+    {
+        assert!(matches!(with(offset, byte), Err(Error::Damaged { .. })), "byte {offset} = {byte}");
+    }
+    assert!(matches!(with(6, 99), Err(Error::UnregisteredKind { code: 99, kind: None, .. })));
+    // An error of no position.
+    assert!(matches!(with(17, 0), Err(Error::Damaged { .. })));
+}

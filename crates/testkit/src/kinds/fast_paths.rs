@@ -1,0 +1,42 @@
+//! Fast paths: an index answers alike whichever of them are off.
+
+use super::support::Numbers;
+use crate::{Random, seeds};
+use ogive::index::{IndexOptions, Kind};
+use ogive::io::{FastPaths, MemoryStorage, Storage};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Reads an index with all fast paths, without the cache, without batches, and without any.
+pub fn answers_are_alike_whichever_paths_are_off(kind: Kind) {
+    let settings = [
+        FastPaths::ALL,
+        FastPaths { cache: false, ..FastPaths::ALL },
+        FastPaths { batches: false, ..FastPaths::ALL },
+        FastPaths::NONE,
+    ];
+    for seed in seeds([1]) {
+        let mut random = Random::new(seed);
+        let rows: BTreeMap<u64, u64> = (0..700).map(|at| (random.next_u64() >> (at % 3 * 20), at)).collect();
+        for fast_paths in settings {
+            answers_are_those_of(kind, &rows, fast_paths, &format!("{kind}, seed {seed}, {fast_paths:?}"));
+        }
+    }
+}
+
+fn answers_are_those_of(kind: Kind, rows: &BTreeMap<u64, u64>, fast_paths: FastPaths, what: &str) {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+    let mut options = IndexOptions { kind, ..IndexOptions::default() };
+    (options.pages.fast_paths, options.pages.resident_bytes) = (fast_paths, 1 << 14);
+    let index = Numbers::create(&storage, "i", &options).unwrap();
+    index.bulk_load(rows.iter().skip(100).map(|(&key, &value)| (key, value))).unwrap();
+    let mut transaction = index.write().unwrap();
+    rows.iter().take(100).for_each(|(&key, &value)| _ = transaction.insert(key, value).unwrap());
+    transaction.commit().unwrap();
+    let keys: Vec<u64> = rows.keys().step_by(7).flat_map(|&key| [key, key ^ 1]).collect();
+    let expected: Vec<Option<u64>> = keys.iter().map(|key| rows.get(key).copied()).collect();
+    assert_eq!(index.multi_get(&keys).unwrap(), expected, "{what}");
+    assert!(keys.iter().map(|&key| index.get(key).unwrap()).eq(expected), "{what}");
+    let found: Vec<(u64, u64)> = index.range(..).unwrap().map(Result::unwrap).collect();
+    assert!(found.into_iter().eq(rows.iter().map(|(&key, &value)| (key, value))), "{what}");
+}

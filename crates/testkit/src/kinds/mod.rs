@@ -1,0 +1,27 @@
+//! The tests that every kind of index passes, through [`Index`](ogive::index::Index): a reference model, crashes,
+//! damaged files, failing calls, snapshots, repeated keys.
+//!
+//! [`kind_tests!`](crate::kind_tests) writes all of them for one [`Kind`](ogive::index::Kind), which the expression
+//! must have registered:
+//!
+//! ```
+//! # mod tests {
+//! use ogive::index::Kind;
+//! use ogive_testkit::kind_tests;
+//!
+//! kind_tests!(btree, Kind::BTREE, duplicates);
+//! # }
+//! ```
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "these functions are tests, which fail by panicking")]
+
+pub mod crash;
+pub mod damage;
+pub mod duplicates;
+pub mod fast_paths;
+pub mod faults;
+pub mod fixtures;
+mod list;
+pub mod readers;
+pub mod reference;
+pub mod support;
