@@ -1,4 +1,4 @@
-//! Time of the processor beside time that passes: the first hardly depends on what else the machine does.
+//! A stopwatch of processor time and elapsed time. Processor time hardly depends on the load of the machine.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ pub struct Stopwatch {
     process_s: f64,
 }
 
-/// What a piece of work took, in seconds.
+/// Time of a piece of work, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Elapsed {
     /// Time that passed.
@@ -33,7 +33,7 @@ impl Stopwatch {
         }
     }
 
-    /// What has been taken since the start.
+    /// Time since the start.
     pub fn elapsed(&self) -> Elapsed {
         Elapsed {
             wall_s: self.start.elapsed().as_secs_f64(),

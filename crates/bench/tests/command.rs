@@ -1,4 +1,4 @@
-//! The `ogive-bench` command as its users meet it: what it prints, and its exit codes.
+//! Whole runs of the `ogive-bench` command: output and exit codes.
 
 use std::process::{Command, Output, Stdio};
 

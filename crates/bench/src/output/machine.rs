@@ -1,11 +1,10 @@
-//! What a result was measured on.
+//! The machine of a measurement, as a record.
 
 use std::path::{Path, PathBuf};
 
 use super::record::Record;
 
-/// A record of the machine: processor, cores, memory, kernel, and the device under `folder`. What the system does not
-/// tell is left out.
+/// A record of the machine: processor, cores, memory, kernel, and the device of `folder`. Unknown facts are omitted.
 pub fn machine(folder: &Path) -> Record {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let mut record = Record::new("machine").figure("os", std::env::consts::OS).figure("arch", std::env::consts::ARCH);

@@ -1,4 +1,4 @@
-//! One result of an experiment.
+//! The record: one result of an experiment.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -96,7 +96,7 @@ impl Record {
         Self { experiment: experiment.into(), fields: Vec::new() }
     }
 
-    /// Which experiment it is of.
+    /// Sets the experiment.
     pub fn experiment(&self) -> &str {
         &self.experiment
     }

@@ -1,4 +1,4 @@
-//! Where records go: JSON at once, tables when their experiment is complete.
+//! The printer of records: JSON immediately, text tables when an experiment is complete.
 
 use std::io::{self, Write};
 
@@ -129,7 +129,8 @@ mod tests {
     #[test]
     fn people_get_one_aligned_table_an_experiment() -> io::Result<()> {
         let expected = "machine\n cpu  fast\n\n\
-                        a/b\n keys       index_bytes  build_s\n uniform          1,200\n lognormal            7   0.2500\n\n";
+                        a/b\n keys       index_bytes  build_s\n uniform          1,200\n \
+                        lognormal            7   0.2500\n\n";
         assert_eq!(printed(false, records())?, expected);
         Ok(())
     }

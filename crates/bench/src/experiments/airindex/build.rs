@@ -1,4 +1,4 @@
-//! Figure 15: the time of writing tables, and how much of it goes into tuning and the index.
+//! Figure 15: the time of writing tables, and the shares of tuning and of the index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::output::{Record, Spread};
 
 pub(in crate::experiments) const BUILD: Experiment = Experiment {
     name: "airindex/build",
-    about: "time and memory of writing a table with and without index, syncs included (AirIndex, Figure 15)",
+    about: "time and memory of writing a table with and without an index, including syncs (AirIndex, Figure 15)",
     run,
 };
 
@@ -31,7 +31,7 @@ const ROUNDS: u64 = 3;
 /// Larger sets come after smaller ones, and are not written for nothing.
 const WARM_UP_KEYS: u64 = 1_000_000;
 
-/// What one design took, a value for each round.
+/// Figures of a design, one value per round.
 struct Runs {
     design: DesignRequest,
     build_s: Vec<f64>,
@@ -88,7 +88,7 @@ fn measure(context: &Context, folder: &Path, set: &KeySet, profile: &Profile, ou
     Ok(())
 }
 
-/// Writes a small table whose time nobody takes: the first file of a folder costs the file system more than the next.
+/// Writes a small unmeasured table, since the first file of a folder costs the file system more than later ones.
 fn warm_up(context: &Context, folder: &Path, set: &KeySet, profile: &Profile) -> Result<()> {
     if set.len() <= WARM_UP_KEYS {
         write(folder, set, options(context, set, profile, &DesignRequest::Coded), context.payload_bytes)?;

@@ -1,4 +1,4 @@
-//! Figures 9 and 11: every design on every key set and profile, as the model prices it and as its look-ups are metered.
+//! Figures 9 and 11: every design on every key set and profile, with modelled and metered costs.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::workload::Workload;
 
 pub(in crate::experiments) const DESIGNS: Experiment = Experiment {
     name: "airindex/designs",
-    about: "each index design on each storage, modelled, metered, and cold on this device (AirIndex, Figures 9 and 11)",
+    about: "each index design on each storage: modelled, metered, and cold on this device (AirIndex, Figures 9 and 11)",
     run,
 };
 
-/// The designs of which there is one for each key set, whatever the storage.
+/// The designs that do not depend on the storage.
 const FIXED: [&str; 5] = ["btree", "pgm:64", "pgm:128", "coded", "none"];
 /// Those that tables of byte strings can have.
 const FIXED_FOR_TEXT: [&str; 2] = ["coded", "none"];
@@ -30,13 +30,13 @@ const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
 /// The tuned design whose block size is chosen from all keys, not from a sample of them.
 const TUNED_EXACTLY: &str = "tuned exactly";
 const LOOKUPS: usize = 10_000;
-/// Look-ups of a table without index end when they have read so many bytes: each reads the whole table.
+/// Limit on the bytes read by lookups in a table without an index, each of which reads the whole table.
 const MOST_BYTES: u64 = 1 << 30;
-/// A reader that may hold a small table several times reads it whole; a large one is always searched block by block, and its look-ups
-/// cost less than the model says.
+/// A reader that may hold a small table several times reads it whole; a large one is always searched block by block,
+/// and its lookups cost less than the model says.
 const WHOLE_TABLES: u64 = 4;
 
-/// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold look-up.
+/// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold lookup.
 const PAPER: [(&str, &str, f64); 6] = [
     ("lognormal", "ssd", 573.0),
     ("lognormal", "nfs", 101_100.0),
@@ -98,7 +98,7 @@ struct Entry {
     exact: bool,
 }
 
-/// Tuned designs come twice where a sample can be told from the whole: with the block size chosen by either.
+/// Tuned designs are built twice if the sample is not the whole set: with the block size chosen from either.
 fn chosen(context: &Context, keys: &Keys) -> Result<Vec<Entry>> {
     let mut names: Vec<String> = vec!["tuned".into()];
     match keys {

@@ -1,4 +1,4 @@
-//! Figures 11 and 12: what the best setting of each knob of a fixed design reaches, beside the tuned design.
+//! Figures 11 and 12: the best setting of each knob of fixed designs, compared with the tuned design.
 
 use anyhow::Result;
 use ogive::io::Profile;
@@ -12,7 +12,7 @@ use crate::output::Record;
 
 pub(in crate::experiments) const KNOBS: Experiment = Experiment {
     name: "airindex/knobs",
-    about: "page size, error, layers and granularity of fixed designs beside the tuned one (AirIndex, Figures 11 and 12)",
+    about: "page size, error, layers and granularity of fixed designs against the tuned one (AirIndex, Figures 11, 12)",
     run,
 };
 

@@ -1,4 +1,4 @@
-//! Look-ups that are metered: what they read, and how long that would take on storage of several profiles at once.
+//! Metered lookups: their reads, and modelled times for several profiles at once.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::tables::NAME;
 use crate::random::mix;
 use crate::workload::Workload;
 
-/// Memory of a table that is opened for one look-up, in bytes: nothing is looked up in its cache.
+/// Memory of a table that is opened for one lookup, in bytes: nothing is looked up in its cache.
 pub(super) const COLD_BUDGET_BYTES: u64 = 1 << 20;
 
-/// Clocks of several profiles in one storage, over one meter: each look-up is made once and priced by all.
+/// Clocks of several profiles in one storage, over one meter: each lookup is made once and priced by all.
 pub(super) struct Bench {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) meter: Meter,
@@ -45,31 +45,31 @@ impl Bench {
     }
 }
 
-/// Means over look-ups each of which opened the table anew.
+/// Means over lookups each of which opened the table anew.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cold {
-    /// Opening and look-up, in microseconds, by each clock.
+    /// Opening and lookup, in microseconds, by each clock.
     pub(super) mean_us: Vec<f64>,
-    /// Blocks of 4 KiB that the look-up touches, opening left out.
+    /// Blocks of 4 KiB that the lookup touches, opening left out.
     pub(super) blocks_per_get: f64,
     /// The same for keys that are not there.
     pub(super) blocks_per_absent_get: f64,
     /// The same with the opening.
     pub(super) blocks_per_cold_get: f64,
-    /// Requests of the look-up, opening left out.
+    /// Requests of the lookup, opening left out.
     pub(super) requests_per_get: f64,
-    /// Bytes read by the look-up, opening left out.
+    /// Bytes read by the lookup, opening left out.
     pub(super) bytes_per_get: f64,
-    /// Look-ups made.
+    /// Lookups made.
     pub(super) lookups: usize,
 }
 
-/// What cold look-ups may use.
+/// Options of cold lookups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Memory of each opened table.
     pub(super) budget_bytes: u64,
-    /// Look-ups end when they have read so much.
+    /// Lookups end when they have read so much.
     pub(super) most_bytes: u64,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn look_up_cold(
         let table = bench.open(limits.budget_bytes)?;
         bench.meter.reset();
         let found = table.get(&key)?;
-        ensure!(found.is_none(), "a look-up of {key:?}, which is absent, found {found:?}");
+        ensure!(found.is_none(), "a lookup of {key:?}, which is absent, found {found:?}");
         blocks += bench.meter.reset().reads.blocks;
         absent += 1;
     }
@@ -143,7 +143,7 @@ pub(super) fn check(table: &Table, key: &[u8], payload_bytes: u32) -> Result<()>
     let mut expected = vec![0; payload_bytes as usize];
     fill_value(key, &mut expected);
     let found = table.get(key)?;
-    ensure!(found.as_deref() == Some(&expected), "a look-up of {key:?} found {found:?} instead of {expected:?}");
+    ensure!(found.as_deref() == Some(&expected), "a lookup of {key:?} found {found:?} instead of {expected:?}");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Rows of data blocks without files: what a design is tuned over.
+//! Level inputs of data blocks without files, for tuning alone.
 
 use anyhow::{Result, bail};
 use ogive::io::Profile;
@@ -109,7 +109,7 @@ impl Blocks {
         request.build(&self.row, &problem(profile, self.keys_per_block, options))
     }
 
-    /// Modelled time of a cold look-up under another profile than the one that a design was made for, in microseconds.
+    /// Modelled time of a cold lookup under another profile than the one that a design was made for, in microseconds.
     pub(super) fn cost_us(&self, design: &Design, profile: &Profile, options: &Options) -> f64 {
         design.cost_under(profile, &problem(profile, self.keys_per_block, options)).total_us
     }
@@ -119,12 +119,12 @@ fn opening_of(root_bytes: u64) -> u64 {
     opening_bytes(root_bytes + BESIDE_ROOT_BYTES)
 }
 
-/// The least mean latency of a cold look-up.
+/// The least mean latency of a cold lookup.
 fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &Options) -> Problem<'a> {
     Problem { open_bytes: &opening_of, keys_per_child, options: options.clone(), ..Problem::new(profile) }
 }
 
-/// Bytes that a cold look-up reads: the root and the expected reads of all rows below it.
+/// Bytes that a cold lookup reads: the root and the expected reads of all rows below it.
 pub(super) fn read_bytes(design: &Design) -> f64 {
     let reads: f64 = design.reads.iter().map(|reads| reads.mean_bytes()).sum();
     design.root_bytes() as f64 + reads

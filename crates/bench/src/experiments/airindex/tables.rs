@@ -1,4 +1,4 @@
-//! Writing the tables whose look-ups are measured.
+//! Writers of the tables that are measured.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(super) struct Recipe<'a> {
     pub(super) payload_bytes: u32,
     /// Whether the size of blocks of a tuned table is chosen from all keys.
     pub(super) exact: bool,
-    /// Whether a tuned table is tuned for look-ups that find it open.
+    /// Whether a tuned table is tuned for lookups that find it open.
     pub(super) kept_open: bool,
 }
 

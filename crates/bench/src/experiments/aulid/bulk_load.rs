@@ -1,4 +1,4 @@
-//! Figures 8 and 12: time of a bulk load and the file that it makes, beside the B+-tree's; and the file after growth.
+//! Figures 8 and 12: time and file size of a bulk load, and file size after growth, compared with the B+-tree.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::output::{Record, Spread};
 
 pub(in crate::experiments) const BULK_LOAD: Experiment = Experiment {
     name: "aulid/bulk-load",
-    about: "time, memory and file of a bulk load, syncs included, over the B+-tree's (AULID, Figures 8 and 12)",
+    about: "time, memory and file of a bulk load, including syncs, over the B+-tree's (AULID, Figures 8 and 12)",
     run,
 };
 
@@ -23,7 +23,7 @@ const ROUNDS: u64 = 3;
 /// Memory of the pool; a bulk load goes past it.
 const BUDGET_BYTES: u64 = 8 << 20;
 
-/// What one structure took, a value for each round.
+/// Figures of a structure, one value per round.
 struct Loads<'s> {
     subject: &'s Subject,
     load_s: Vec<f64>,

@@ -1,4 +1,5 @@
-//! Figures 11 and 12: large sets, beside the B+-tree; look-ups and scans over all keys, writes over three quarters of them.
+//! Figures 11 and 12: large sets, compared with the B+-tree: lookups and scans over all keys, writes over three
+//! quarters.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::workload::{Mix, Population, Requests};
 
 pub(in crate::experiments) const SCALING: Experiment = Experiment {
     name: "aulid/scaling",
-    about: "load, memory, file and throughput of large sets over the B+-tree's; say -n 200M (AULID, Figures 11 and 12)",
+    about: "load, memory, file and throughput of large sets over the B+-tree's; use -n 200M (AULID, Figures 11 and 12)",
     run,
 };
 
@@ -26,7 +27,7 @@ const STRUCTURES: [Kind; 3] = [Kind::Btree, Kind::Aulid, Kind::Ogive];
 const MIXES: [Mix; 6] =
     [Mix::LookupOnly, Mix::ScanOnly, Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
 const OPERATIONS: usize = 800_000;
-/// Of the keys of workloads that write, so many in four are loaded.
+/// Quarters of the keys that are loaded for workloads that write.
 const LOADED_IN_FOUR: u64 = 3;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Figure 5: how levels change; guideline 5.
+//! Figure 5: changes of levels; guideline 5.
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::workload::Requests;
 
 pub(in crate::experiments) const FIG5: Experiment = Experiment {
     name: "bourbon/fig5",
-    about: "how large a part of a level changes at a time, and how long it rests in between; guideline 5 (Bourbon, Figure 5)",
+    about: "part of a level that changes at a time, and time between changes; guideline 5 (Bourbon, Figure 5)",
     run,
 };
 

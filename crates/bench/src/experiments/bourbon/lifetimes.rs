@@ -1,4 +1,4 @@
-//! Figure 3: how long tables live, by level and share of writes; guidelines 1 and 2.
+//! Figure 3: lifetimes of tables by level and share of writes; guidelines 1 and 2.
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::workload::Requests;
 
 pub(in crate::experiments) const FIG3: Experiment = Experiment {
     name: "bourbon/fig3",
-    about: "how long tables live, in operations, by level and share of writes; guidelines 1 and 2 (Bourbon, Figure 3)",
+    about: "lifetimes of tables in operations, by level and share of writes; guidelines 1 and 2 (Bourbon, Figure 3)",
     run,
 };
 

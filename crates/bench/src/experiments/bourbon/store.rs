@@ -1,4 +1,4 @@
-//! A store under measurement: loaded with records, asked, written to.
+//! A measured store: loading, reading and writing.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Order {
     }
 }
 
-/// A store in memory, or in a folder of its own on the device that was asked for, which goes with it.
+/// A store in memory, or in a temporary folder on the requested device.
 #[derive(Debug)]
 pub(super) struct Store<'r> {
     pub(super) db: Db,
@@ -46,11 +46,11 @@ pub(super) struct Store<'r> {
     _folder: Option<TempDir>,
 }
 
-/// Where the time of operations went, in seconds of the processor.
+/// Processor time of operations by part, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Work {
     pub(super) operations: u64,
-    /// What the operations themselves took.
+    /// Time of the operations themselves.
     pub(super) foreground_s: f64,
     pub(super) learning_s: f64,
     /// Flushes and compactions.
@@ -68,7 +68,7 @@ impl Work {
     }
 }
 
-/// Storage in memory, where syncs cost nothing; or a folder on the device that was asked for.
+/// Storage in memory, where syncs cost nothing, or a folder on the requested device.
 fn storage(context: &Context) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
     let Some(device) = &context.device else { return Ok((Arc::new(MemoryStorage::new()), None)) };
     let folder =
@@ -141,7 +141,7 @@ impl<'r> Store<'r> {
         self.db.tables().into_iter().map(seen).collect()
     }
 
-    /// Look-ups of tables that found an entry, and that found none, by the tables that are there.
+    /// Lookups of tables that found an entry, and that found none, by the tables that are there.
     pub(super) fn internal_lookups(&self) -> (u64, u64) {
         let add = |sum: (u64, u64), table: TableSeen| (sum.0 + table.positive, sum.1 + table.negative);
         self.tables().into_iter().fold((0, 0), add)
@@ -160,7 +160,7 @@ impl<'r> Store<'r> {
         names.map(bytes).sum()
     }
 
-    /// Keys that are asked for while nothing is written.
+    /// Requested keys of a read-only run.
     pub(super) fn asked(&self, requests: &Requests, count: usize, present: bool, seed: u64) -> Result<Asked> {
         let mut chooser = Chooser::new(self.population, requests, seed)?;
         let places: Vec<u64> = (0..count).map(|_| chooser.next_key(0)).collect();
@@ -203,7 +203,7 @@ impl<'r> Store<'r> {
         self.get_ns(asked).map(|_| ())
     }
 
-    /// Does operations one after the other, shows each to `watch` when it is done, and tells where the time went.
+    /// Runs operations one after the other, passes each to `watch` when done, and gives their time by part.
     pub(super) fn run(
         &mut self,
         operations: &[StoreOperation],
@@ -275,12 +275,12 @@ impl Spent {
         }
     }
 
-    /// The store tells of time that passed; here it is taken to be time of the processor in the same proportion.
+    /// The store reports elapsed time, which is taken as processor time in the same proportion.
     fn since(&self, before: &Self, operations: u64, elapsed: Elapsed) -> Work {
         let share = elapsed.process_s / elapsed.wall_s.max(f64::MIN_POSITIVE);
         let learning_s = share * (self.learning_s - before.learning_s);
         let compaction_s = share * (self.compaction_s - before.compaction_s);
-        // What has threads of its own is no part of this one.
+        // Work on other threads is not part of this one's time.
         let foreground_s =
             if self.threads == 0 { elapsed.thread_s - learning_s - compaction_s } else { elapsed.thread_s };
         Work { operations, foreground_s, learning_s, compaction_s }

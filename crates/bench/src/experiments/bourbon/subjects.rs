@@ -1,4 +1,4 @@
-//! What is compared: ways to learn.
+//! The compared ways to learn.
 
 use anyhow::Result;
 use ogive::lsm::{Learning, ModelReads};
@@ -12,7 +12,7 @@ pub(super) struct Subject {
     pub(super) learning: Learning,
     /// Whether models are made of whole levels.
     pub(super) level_models: bool,
-    /// What a look-up by a model reads.
+    /// The reads of a lookup by a model.
     pub(super) reads: ModelReads,
     /// Whether what is loaded is learned before anything is measured.
     pub(super) learned: bool,
@@ -33,7 +33,7 @@ pub(super) const FILE_IN_BLOCK: Subject = subject(Learning::Offline, "file model
 pub(super) const LEVEL: Subject = Subject { name: "level models", level_models: true, ..FILE };
 /// The exact separators of the tables, which take the place of models.
 pub(super) const CODED: Subject = subject(Learning::Coded, "coded", false);
-/// What is compared where nothing is written.
+/// The ways compared on read-only workloads.
 pub(super) const READ_ONLY: [Subject; 5] = [BASELINE, FILE, FILE_IN_BLOCK, LEVEL, CODED];
 
 /// File models that follow the writes.
@@ -53,7 +53,7 @@ pub(super) const POLICIES: [Subject; 6] = [
     CODED,
 ];
 
-/// Those of `default` that were asked for by the names of their ways to learn; all where none were.
+/// The subjects of `default` requested by name, else all.
 pub(super) fn chosen(context: &Context, default: &[Subject]) -> Result<Vec<Subject>> {
     let asked = context.learning.iter().map(|name| Ok(Learning::named(name)?)).collect::<Result<Vec<Learning>>>()?;
     Ok(default.iter().copied().filter(|subject| asked.is_empty() || asked.contains(&subject.learning)).collect())

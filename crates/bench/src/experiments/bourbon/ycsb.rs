@@ -1,4 +1,4 @@
-//! Figure 14: YCSB's workloads.
+//! Figure 14: the YCSB workloads.
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::workload::{Population, Records, Requests, StoreMix, StoreOperation};
 
 pub(in crate::experiments) const FIG14: Experiment = Experiment {
     name: "bourbon/fig14",
-    about: "throughput of YCSB's workloads A to F by policy (Bourbon, Figure 14)",
+    about: "throughput of the YCSB workloads A to F by policy (Bourbon, Figure 14)",
     run,
 };
 

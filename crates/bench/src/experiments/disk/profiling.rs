@@ -1,4 +1,4 @@
-//! How hard key sets are: segments of the optimal piecewise linear approximation, and conflicts under FMCD.
+//! Hardness of key sets: segments of the optimal piecewise linear approximation, and conflicts under FMCD.
 
 use anyhow::Result;
 use ogive_model::{fmcd, pla};
@@ -8,7 +8,7 @@ use crate::output::Record;
 
 pub(in crate::experiments) const PROFILING: Experiment = Experiment {
     name: "disk/profiling",
-    about: "segments by error, and the conflict degree, of key sets (slides, Table 3; AULID, Table 1)",
+    about: "segments by error and conflict degree of key sets (slides, Table 3; AULID, Table 1)",
     run,
 };
 

@@ -1,4 +1,4 @@
-//! Inserts under watch: the pages that each touches and changes, and what goes to the log.
+//! Observed inserts: pages touched and changed, and bytes logged.
 
 use anyhow::{Result, ensure};
 use ogive::page::Tally;
@@ -8,7 +8,7 @@ use super::store::{Store, payload};
 use super::touches::{Role, Touches};
 use crate::workload::COMMIT_OPERATIONS;
 
-/// What inserts took.
+/// Figures of inserts.
 #[derive(Debug, Clone, Default)]
 pub(in crate::experiments) struct InsertWatch {
     /// The pages read by the inserts of each watched transaction: within one, hardly any node changes its place.
@@ -21,7 +21,8 @@ pub(in crate::experiments) struct InsertWatch {
 }
 
 impl Store {
-    /// Puts new keys in, with a commit after each [`COMMIT_OPERATIONS`]; of the transactions one in `one_in` is watched.
+    /// Puts new keys in, with a commit after each [`COMMIT_OPERATIONS`]; of the transactions one in `one_in` is
+    /// watched.
     pub(in crate::experiments) fn watch_inserts(&self, keys: &[u64], one_in: usize) -> Result<InsertWatch> {
         let mut watch = InsertWatch::default();
         let log_bytes = self.storage.written().1.bytes;
@@ -49,7 +50,7 @@ impl Store {
         Ok(watch)
     }
 
-    /// Puts new keys in by transactions that take the time, and hands out what each of them tells.
+    /// Inserts new keys in timed transactions, and yields the statistics of each.
     pub(in crate::experiments) fn insert_timed(&self, keys: &[u64], mut done: impl FnMut(&Tally)) -> Result<()> {
         for batch in keys.chunks(COMMIT_OPERATIONS) {
             let mut transaction = self.index.write()?;

@@ -1,11 +1,11 @@
-//! A storage under watch: which pages are read, how many bytes are written to which file, and how long a device would take.
+//! An observed storage: pages read, bytes written per file, and modelled device time.
 //!
-//! The rule that prices a device, for each profile T(n), P:
+//! The cost model of a device with profile T(n) and parallelism P:
 //!
-//! - a read of n bytes takes T(n), and of reads that are made together P run at a time;
-//! - a write takes nothing until its file is synced. A sync takes what its writes take: those since the last sync, as runs of
-//!   consecutive bytes, each as one request of T(n), P at a time; T(0) where there are none. So a commit costs one request for its
-//!   stretch of the log, and a checkpoint one for each run of neighbouring pages.
+//! - a read of n bytes takes T(n), and concurrent reads run P at a time;
+//! - a write takes nothing until its file is synced. A sync takes the time of the writes since the last sync, as runs
+//!   of consecutive bytes with one request of T(n) each, P at a time, and T(0) without writes. So a commit costs one
+//!   request for its part of the log, and a checkpoint one per run of adjacent pages.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +21,7 @@ use super::touches::Role;
 /// Set in the number of a block that lies in another file than that of the pages.
 const ELSEWHERE: u64 = 1 << 63;
 
-/// What was written to a file.
+/// The writes to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::experiments) struct Written {
     pub(in crate::experiments) bytes: u64,
@@ -92,7 +92,7 @@ impl Observed {
         std::mem::take(&mut lock(&self.seen.reads))
     }
 
-    /// What was written to the file of pages, and to all others, which are the log.
+    /// Bytes written to the page file, and to the log segments.
     pub(in crate::experiments) fn written(&self) -> (Written, Written) {
         let (mut pages, mut log) = (Written::default(), Written::default());
         for (name, written) in &*lock(&self.seen.written) {
@@ -103,7 +103,8 @@ impl Observed {
         (pages, log)
     }
 
-    /// Blocks that were read since the start: for inner nodes, and for anything else. One that is read again counts again.
+    /// Blocks that were read since the start: for inner nodes, and for anything else. One that is read again counts
+    /// again.
     pub(in crate::experiments) fn blocks_read(&self) -> (u64, u64) {
         (self.seen.inner_blocks.load(Ordering::Relaxed), self.seen.other_blocks.load(Ordering::Relaxed))
     }
@@ -213,7 +214,8 @@ struct ObservedFile {
     inner: Arc<dyn UpdatableFile>,
     name: String,
     seen: Arc<Seen>,
-    /// First and end of what was written since the last sync, in the order of the writes; those that follow one another are joined.
+    /// First and end of what was written since the last sync, in the order of the writes; those that follow one another
+    /// are joined.
     pending: Mutex<Vec<(u64, u64)>>,
 }
 

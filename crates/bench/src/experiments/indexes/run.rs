@@ -1,4 +1,4 @@
-//! One run of a workload on one structure, and what it took.
+//! A run of a workload on a structure, with its figures.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::store::Store;
 use super::subjects::Subject;
 use crate::workload::{Mix, Population, Requests};
 
-/// What is to be run.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub(in crate::experiments) struct Plan<'a> {
     pub(in crate::experiments) subject: &'a Subject,
@@ -31,8 +31,8 @@ pub(in crate::experiments) struct Plan<'a> {
     pub(in crate::experiments) latencies: bool,
 }
 
-/// What a run took. All counts are those of the operations, the load left out; the checkpoint at the end is part of them where something
-/// was written.
+/// Figures of a run. Counts are those of the operations, without the load, and with the checkpoint at the end if
+/// something was written.
 #[derive(Debug, Clone, Default)]
 pub(in crate::experiments) struct Outcome {
     pub(in crate::experiments) load_s: f64,
@@ -47,11 +47,11 @@ pub(in crate::experiments) struct Outcome {
     pub(in crate::experiments) pages: Written,
     pub(in crate::experiments) log: Written,
     pub(in crate::experiments) file_bytes: u64,
-    /// Time of each operation, by profile and at last as measured; empty unless asked for.
+    /// Time of each operation, by profile and then as measured; empty unless requested.
     pub(in crate::experiments) latencies_us: Vec<Vec<f64>>,
 }
 
-/// What a store showed at some moment.
+/// Counters of a storage at one moment.
 struct Mark {
     device_us: Vec<f64>,
     blocks: (u64, u64),
@@ -65,7 +65,8 @@ impl Mark {
     }
 }
 
-/// Runs a plan on storage in memory: its counts and modelled times are those of any device, its wall time is the processor's.
+/// Runs a plan on storage in memory: its counts and modelled times are those of any device, its wall time is the
+/// processor's.
 pub(in crate::experiments) fn run_in_memory(plan: &Plan<'_>) -> Result<Outcome> {
     run_plan(Arc::new(MemoryStorage::new()), plan)
 }
@@ -127,7 +128,8 @@ impl Outcome {
         self.per_operation((self.inner_blocks + self.leaf_blocks) as f64)
     }
 
-    /// Modelled operations a second on the device of a profile, by its place among those of the plan: the processor's work left out.
+    /// Modelled operations a second on the device of a profile, by its place among those of the plan: the processor's
+    /// work left out.
     pub(in crate::experiments) fn modelled_ops_per_s(&self, profile: usize) -> f64 {
         1e6 * self.operations as f64 / self.device_us.get(profile).copied().unwrap_or(f64::NAN)
     }

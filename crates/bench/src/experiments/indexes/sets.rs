@@ -16,8 +16,8 @@ pub(in crate::experiments) fn distinct(set: &KeySet) -> Result<Vec<u64>> {
     Ok(keys)
 }
 
-/// The set that a growing index takes half of: a file as it is; of a generated set one twice as large, so that the half has the
-/// count that was asked for.
+/// The set of a growing index, half of which is inserted: a file unchanged, or a generated set of twice the requested
+/// count.
 pub(in crate::experiments) fn growing(context: &Context, spec: &str) -> Result<KeySet> {
     let set = context.open(spec, context.seed)?;
     if set.path().is_some() {

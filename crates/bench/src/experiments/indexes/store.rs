@@ -1,4 +1,4 @@
-//! An index on a watched storage: made, loaded, asked and written to.
+//! An index on an observed storage: creation, loading, reading and writing.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub(in crate::experiments) struct Store {
 }
 
 impl Store {
-    /// Makes an index in `inner` and loads it with sorted keys; returns it with the seconds that the load took, its commit and its syncs
-    /// included.
+    /// Makes an index in `inner` and loads it with sorted keys; returns it with the seconds that the load took, its
+    /// commit and its syncs included.
     pub(in crate::experiments) fn load(
         inner: Arc<dyn Storage>,
         options: &IndexOptions,
@@ -63,7 +63,7 @@ impl Store {
         Ok(Storage::open(&self.storage, NAME)?.len())
     }
 
-    /// The pages that each look-up touches. `present` says whether the keys are there.
+    /// The pages that each lookup touches. `present` says whether the keys are there.
     pub(in crate::experiments) fn watch_gets(&self, keys: &[u64], present: bool) -> Result<Touches> {
         let reader = self.index.reader()?;
         self.watched(keys, |&key| get(&reader, key, present))
@@ -86,8 +86,8 @@ impl Store {
         Ok(touches)
     }
 
-    /// Runs operations in turn, with a commit after each [`COMMIT_OPERATIONS`] and at the end, and tells `done` of each with its
-    /// number. Look-ups see the last commit, as those of readers beside a writer do.
+    /// Runs operations in turn, with a commit after each [`COMMIT_OPERATIONS`] and at the end, and calls `done` for
+    /// each with its number. Lookups see the last commit, as those of readers beside a writer do.
     pub(in crate::experiments) fn drive(
         &self,
         operations: impl IntoIterator<Item = Operation>,
@@ -143,7 +143,7 @@ impl Store {
 
 fn get(reader: &Reader<u64, u64>, key: u64, present: bool) -> Result<()> {
     let (found, expected) = (reader.get(key)?, present.then(|| payload(key)));
-    ensure!(found == expected, "a look-up of {key} found {found:?} instead of {expected:?}");
+    ensure!(found == expected, "a lookup of {key} found {found:?} instead of {expected:?}");
     Ok(())
 }
 

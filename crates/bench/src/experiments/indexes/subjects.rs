@@ -1,4 +1,4 @@
-//! The structures that an experiment compares, and how a failure of one leaves the others alone.
+//! The structures that an experiment compares. A failure of one does not affect the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -36,7 +36,7 @@ impl Subject {
     }
 }
 
-/// The structures that were asked for, or else `default`.
+/// The requested structures, else `default`.
 pub(in crate::experiments) fn subjects(context: &Context, default: &[Kind]) -> Result<Vec<Subject>> {
     if context.structures.is_empty() {
         return Ok(default.iter().copied().map(Subject::of).collect());

@@ -1,4 +1,4 @@
-//! The planner's choice beside every method: in each cell of set, ratio, device and memory, all are executed.
+//! The planner's choice compared with every method, all executed, for each set, ratio, device and memory.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use crate::workload::{KeyForm, Records};
 
 pub(in crate::experiments) const AUTO: Experiment = Experiment {
     name: "join/auto",
-    about: "what the planner chooses beside the best method, all executed, by set, ratio, device and memory; sorted and unsorted",
+    about: "the planner's choice against the best method, by set, ratio, device and memory; sorted and unsorted",
     run,
 };
 
-/// Rows of the inner relation where no number was asked for.
+/// Default number of rows of the inner relation.
 const ROWS: u64 = 200_000;
 const SETS: [&str; 3] = ["lognormal", "uniform", "step"];
 /// Limits of memory as shares of the bytes of the inner relation: ample and scarce.

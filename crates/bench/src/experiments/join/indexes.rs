@@ -1,4 +1,4 @@
-//! Table 2 and Figure 7: how large indexes are, how long they take to build, and what a join by them takes.
+//! Table 2 and Figure 7: size, build time and join time of indexes.
 
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ use crate::workload::{KeyForm, Records};
 
 pub(in crate::experiments) const TABLE2: Experiment = Experiment {
     name: "join/table2",
-    about: "size of a PGM-index by length of its window: over keys, over samples of them, over blocks (external-memory joins, Table 2)",
+    about: "size of a PGM-index by window: over keys, over samples, over blocks (external-memory joins, Table 2)",
     run: table2,
 };
 
 pub(in crate::experiments) const FIG7: Experiment = Experiment {
     name: "join/fig7",
-    about: "size, time of building, and time of a self-join of each kind of index by key set (external-memory joins, Figure 7)",
+    about: "size, build time and self-join time of each kind of index by key set (external-memory joins, Figure 7)",
     run: fig7,
 };
 
-/// Rows where no number was asked for.
+/// Default number of rows.
 const ROWS: u64 = 1_000_000;
 const SETS: [&str; 4] = ["lognormal", "uniform", "normal", "dense"];
-/// Of a sampled index, every so many-th key (the paper's).
+/// Sampling interval of a sampled index (the paper's).
 const SAMPLED_EVERY: u64 = 128;
 /// Keys of a leaf of the paper's B-tree, and the window of all indexes but RMI (the paper's).
 const WINDOW_KEYS: u64 = 256;

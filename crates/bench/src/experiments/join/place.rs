@@ -1,4 +1,4 @@
-//! Where relations lie, and what a join takes there.
+//! Storage of the relations, and the costs of a join on it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::stopwatch::{Elapsed, Stopwatch};
 
 /// Devices of the paper's figures and their neighbours.
 pub(super) const PROFILES: [&str; 5] = ["nvme", "ssd", "hdd", "nfs", "s3"];
-/// How much measuring the device at hand may take.
+/// Limits on measuring this device.
 const MEASURE: MeasureOptions = MeasureOptions { file_bytes: 64 << 20, budget_s: 4.0 };
-/// What the output is called.
+/// Name of the output.
 const OUTPUT: &str = "joined";
 
 /// A storage that joins read from, and one that they write to.
 pub(super) struct Place {
     /// As records name it.
     pub(super) name: String,
-    /// What the planner is told.
+    /// Profile for the planner.
     pub(super) profile: Profile,
-    /// Where relations are read.
+    /// Storage from which relations are read.
     pub(super) inputs: Arc<dyn Storage>,
     target: Target,
 }
@@ -44,7 +44,7 @@ enum Target {
 pub(super) struct Outcome {
     pub(super) report: JoinReport,
     pub(super) elapsed: Elapsed,
-    /// What the device was modelled to take; none where it is measured.
+    /// Modelled time of the device; `None` where it is measured.
     pub(super) device_us: Option<f64>,
 }
 
@@ -97,7 +97,7 @@ impl Place {
         Self { name, profile, inputs, target: Target::Local { results } }
     }
 
-    /// Where results go.
+    /// Storage of the results.
     pub(super) fn results(&self) -> Arc<dyn Storage> {
         match &self.target {
             Target::Modelled { .. } => Arc::new(MemoryStorage::new()),
@@ -148,14 +148,14 @@ impl Place {
     }
 }
 
-/// The device at hand: a folder that is removed in the end, and the device's measured profile.
+/// This device: a temporary folder and its measured profile.
 pub(super) struct Device {
     pub(super) folder: TempDir,
     pub(super) profile: Profile,
 }
 
 impl Device {
-    /// Measures the device that was asked for, or that of the system's folder of temporary files; none where only modelled times are wanted.
+    /// Measures the requested device, else that of the system's temporary folder; `None` for modelled times only.
     pub(super) fn of(context: &Context) -> Result<Option<Self>> {
         if context.modelled_only {
             return Ok(None);
@@ -170,7 +170,7 @@ impl Device {
         Ok(Some(Self { folder, profile: measured.to_profile()? }))
     }
 
-    /// Where relations are written.
+    /// Storage to which relations are written.
     pub(super) fn storage(&self) -> Arc<dyn Storage> {
         Arc::new(LocalStorage::new(self.folder.path()))
     }

@@ -1,4 +1,4 @@
-//! Sort-merge beside plain sequential reading of both inputs and writing of as many bytes as the output has.
+//! Sort-merge compared with sequential reading of both inputs and writing the bytes of the output.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::workload::KeyForm;
 
 pub(in crate::experiments) const MERGE: Experiment = Experiment {
     name: "join/merge",
-    about: "sort-merge at ratio 1 beside plain sequential reading and writing, direct with sync, and cached",
+    about: "sort-merge at ratio 1 against sequential reading and writing, direct with sync, and cached",
     run,
 };
 
-/// Rows of each relation where no number was asked for: those of the promise.
+/// Default number of rows of each relation, as in the guarantee.
 const ROWS: u64 = 10_000_000;
-/// Rounds unless more are asked for: a figure is the median.
+/// Minimum number of rounds; figures are medians.
 const ROUNDS: u64 = 3;
 /// Bytes read or written at a time by the plain way.
 const PIECE_BYTES: usize = 1 << 20;

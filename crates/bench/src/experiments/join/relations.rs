@@ -1,4 +1,4 @@
-//! The relations that are joined.
+//! The joined relations.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::workload::{KeyForm, Records};
 
 /// Sizes of the inner relation over that of the outer one (the paper's).
 pub(super) const RATIOS: [u64; 4] = [1, 10, 100, 1000];
-/// Sets where none were asked for.
+/// Default key sets.
 pub(super) const SETS: [&str; 2] = ["lognormal", "uniform"];
 /// Bytes of a value, so that records of 8-byte keys have the paper's 16.
 const VALUE_BYTES: usize = 8;
@@ -23,7 +23,7 @@ const OPEN_BUDGET_BYTES: u64 = 1 << 20;
 /// Size of the data blocks: those of the paper.
 pub(super) const BLOCK_BYTES: u32 = 4096;
 
-/// The ratios that were asked for, or the paper's.
+/// The requested ratios, else those of the paper.
 pub(super) fn ratios(context: &Context) -> Vec<u64> {
     if context.ratios.is_empty() { RATIOS.to_vec() } else { context.ratios.clone() }
 }
@@ -97,7 +97,8 @@ pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profi
 /// Bytes that are gathered before they are written.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes records of 8-byte keys in random order, in place of a file of that name: plain, without header, keys big-endian.
+/// Writes records of 8-byte keys in random order, in place of a file of that name: plain, without header, keys
+/// big-endian.
 pub(super) fn write_shuffled(
     storage: &Arc<dyn Storage>,
     name: &str,
