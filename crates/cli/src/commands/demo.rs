@@ -17,8 +17,8 @@ Examples:
   ogive demo /usr                 index the files below /usr
   ogive demo --dir /tmp/tables    write the tables to /tmp/tables
 
-Walks the file system for at most ten seconds, without crossing into others, and builds four small tables: of paths and
-of modification times, each tuned for a local NVMe disk and for an object store. Takes less than a minute.";
+Walks a single file system for at most ten seconds, and builds four small tables: of paths and of modification times,
+each tuned for a local NVMe disk and for an object store. Takes less than a minute.";
 
 /// Files between two checks of the clock.
 const FILES_A_STEP: usize = 256;

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 
 fn print(name: &str, stats: &Stats, output: &mut Output) -> Result<()> {
     output.line(format_args!(
-        "{name}: {} in tables, {} in {}, {} of them dead; {} not yet in tables",
+        "{name}: {} in tables, {} in {} ({} dead), {} not yet in tables",
         human_bytes(stats.table_bytes),
         human_bytes(stats.value_file_bytes),
         counted(stats.value_files, "value file"),

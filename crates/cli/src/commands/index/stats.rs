@@ -77,7 +77,7 @@ fn print(name: &str, index: &AnyIndex, statistics: &Statistics, output: &mut Out
         if layout.duplicates { ", duplicates allowed" } else { "" }
     ))?;
     output.line(format_args!(
-        "{} in pages of {}, {} of them free; log {}",
+        "{} in pages of {}, {} free; log {}",
         human_bytes(file.file_bytes),
         human_bytes(file.page_bytes),
         grouped(file.free_pages),

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.json(&json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] }))?;
     } else {
         output.line(format_args!(
-            "{}: sound; {} entries in {}",
+            "{}: sound; entries: {}, in {}",
             arguments.file.shown(),
             grouped(report.entries),
             counted(report.pages, "page")

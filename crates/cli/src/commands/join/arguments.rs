@@ -23,9 +23,9 @@ Methods: auto, merge, hash, inlj, inlj:btree, inlj:btree-iter, inlj:pgm:EPS, inl
 inlj:rmi, inlj:index, partition, partition:btree.
 
 An output table maps the key to one value. If keys and values have fixed widths, that is the left value followed by the
-right value; in a left join, a byte 1 precedes the right value, or a byte 0 and zeros stand for a missing row. Otherwise
+right value; in a left join, with a byte 1 in front, or, without a match, a byte 0, the left value and zeros. Otherwise
 it is the length of the left value (a varint), the left value, in a left join the byte 1 or 0, and the right value. Semi
-and anti joins have no right value.
+and anti joins have only the left value.
 
 Replaces an existing table once the new one is complete, and any other file only with --force. Never replaces LEFT or
 RIGHT, files of a store or an index, or anything that is not a regular file.";
