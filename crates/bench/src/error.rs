@@ -3,21 +3,21 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Result of reading, making or sampling keys.
+/// Result of reading, generating or sampling keys.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of key sets or workloads.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// An error of the system.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// The attempted action, as a verb phrase.
         action: &'static str,
         /// The file it was tried on.
         path: PathBuf,
-        /// The system's own word.
+        /// The error of the system.
         source: io::Error,
     },
     /// The name of a key set or a workload does not parse.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Runs from its making.
+/// A running stopwatch.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch {
     start: Instant,
@@ -15,11 +15,11 @@ pub struct Stopwatch {
 /// Time of a piece of work, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Elapsed {
-    /// Time that passed.
+    /// Elapsed time.
     pub wall_s: f64,
-    /// Time of the processor in this thread.
+    /// Processor time of this thread.
     pub thread_s: f64,
-    /// Time of the processor in all threads of the process together.
+    /// Processor time of all threads of the process.
     pub process_s: f64,
 }
 

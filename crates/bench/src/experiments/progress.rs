@@ -17,12 +17,12 @@ impl Progress {
         Ok(Self { bar: ProgressBar::new(steps as u64).with_style(style) })
     }
 
-    /// Says what is done now.
+    /// Sets the description of the current step.
     pub(in crate::experiments) fn on(&self, what: impl Display) {
         self.bar.set_message(what.to_string());
     }
 
-    /// One step is done.
+    /// Counts a finished step.
     pub(in crate::experiments) fn step(&self) {
         self.bar.inc(1);
     }

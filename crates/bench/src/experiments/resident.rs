@@ -5,7 +5,7 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 use crate::output::Figure;
 
-/// Bytes of inner nodes that stay in memory: upper levels first, whole pages.
+/// Limit on the inner nodes in memory: upper levels first, whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resident {
     /// At most this number of bytes.

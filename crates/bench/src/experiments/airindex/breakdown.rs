@@ -34,9 +34,9 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 #[derive(Default)]
 struct Sums {
     lookups: usize,
-    /// Modelled time of reads, by what they were for.
+    /// Modelled time of reads, by purpose.
     reads_us: BTreeMap<Purpose, f64>,
-    /// Time that opening took over memory.
+    /// Time of opening, in memory.
     open_cpu_us: f64,
     /// Time of each lookup over memory, whose median is robust against other work on the machine.
     get_cpu_us: Vec<f64>,

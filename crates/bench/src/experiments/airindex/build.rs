@@ -23,12 +23,12 @@ pub(in crate::experiments) const BUILD: Experiment = Experiment {
 
 const PROFILES: [&str; 1] = ["ssd"];
 const DESIGNS: [&str; 4] = ["none", "btree", "coded", "tuned"];
-/// The set is cut to its count divided by each of these.
+/// Divisors of the count of the set.
 const FRACTIONS: [u64; 3] = [100, 10, 1];
-/// Rounds over all designs, in turn: a figure is the median.
+/// Rounds over all designs in turn; figures are medians.
 const ROUNDS: u64 = 3;
 
-/// Larger sets come after smaller ones, and are not written for nothing.
+/// Tries smaller sets first, so that larger ones are not written for nothing.
 const WARM_UP_KEYS: u64 = 1_000_000;
 
 /// Figures of a design, one value per round.
@@ -136,7 +136,7 @@ fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRe
     }
 }
 
-/// Writes the set while it is made or read; the clock runs while the writer works, and only then.
+/// Writes the set while it is generated or read; the clock runs only while the writer works.
 fn write(folder: &Path, set: &KeySet, options: WriteOptions, payload_bytes: u32) -> Result<(TableReport, f64)> {
     let mut build_s = 0.0;
     let timer = Timer::start();

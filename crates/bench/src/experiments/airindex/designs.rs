@@ -24,16 +24,16 @@ pub(in crate::experiments) const DESIGNS: Experiment = Experiment {
 
 /// The designs that do not depend on the storage.
 const FIXED: [&str; 5] = ["btree", "pgm:64", "pgm:128", "coded", "none"];
-/// Those that tables of byte strings can have.
+/// The designs for tables of byte strings.
 const FIXED_FOR_TEXT: [&str; 2] = ["coded", "none"];
 const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
-/// The tuned design whose block size is chosen from all keys, not from a sample of them.
+/// The tuned design with the block size chosen from all keys instead of a sample.
 const TUNED_EXACTLY: &str = "tuned exactly";
 const LOOKUPS: usize = 10_000;
 /// Limit on the bytes read by lookups in a table without an index, each of which reads the whole table.
 const MOST_BYTES: u64 = 1 << 30;
-/// A reader that may hold a small table several times reads it whole; a large one is always searched block by block,
-/// and its lookups cost less than the model says.
+/// A reader with memory for several copies of a table reads it whole; larger tables are searched block by block, and
+/// their lookups cost less than modelled.
 const WHOLE_TABLES: u64 = 4;
 
 /// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold lookup.
@@ -85,13 +85,13 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The name of a set without its seed, where results of several seeds are summed up.
+/// The name of a set without its seed, for results over several seeds.
 fn without_seed(name: &str, seeds: u64) -> String {
     let kept = name.split(':').filter(|field| seeds == 1 || !field.starts_with("seed="));
     kept.collect::<Vec<_>>().join(":")
 }
 
-/// A design of the comparison under the name that records give it.
+/// A compared design, under its name in records.
 struct Entry {
     name: String,
     request: DesignRequest,
@@ -141,7 +141,7 @@ fn run_tables(
     let tables: usize = entries.iter().map(|entry| if is_tuned(entry) { profiles.len() } else { 1 }).sum();
     let progress = Progress::new(tables)?;
     for entry in &entries {
-        // A fixed design is one table for all profiles, a tuned one has a table for each.
+        // A fixed design has one table for all profiles, a tuned one has a table per profile.
         let groups: Vec<&[Profile]> = if is_tuned(entry) { profiles.chunks(1).collect() } else { vec![profiles] };
         for group in groups {
             progress.on(format!("{} for {}", entry.name, group[0].name()));
@@ -164,7 +164,7 @@ fn run_table(
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), keys, recipe)?;
     let bench = Bench::new(storage, profiles);
-    // Without index the whole table is one read, which the reader makes only where its memory holds it.
+    // Without an index the whole table is one read, which the reader makes only if it fits in memory.
     let limits = match written.report.layers.is_empty() {
         true => Limits {
             budget_bytes: COLD_BUDGET_BYTES.max(WHOLE_TABLES * written.report.file_bytes),

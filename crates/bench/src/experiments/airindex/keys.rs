@@ -5,7 +5,7 @@ use crate::random::mix;
 use ogive::table::KeyType;
 use ogive::tune::Sample;
 
-/// Bytes at the end of a data block that hold no record.
+/// Bytes of the trailer of a data block.
 pub(super) const BLOCK_TRAILER_BYTES: u64 = 8;
 
 /// The keys of a set.

@@ -16,7 +16,7 @@ pub(in crate::experiments) const MISMATCH: Experiment = Experiment {
 };
 
 const PROFILES: [&str; 2] = ["nfs", "ssd"];
-/// Powers of ten by which latency and bandwidth are off.
+/// Powers of ten by which latency and bandwidth differ.
 const FACTORS_LOG10: std::ops::RangeInclusive<i32> = -3..=3;
 /// Size of a read that shows the bandwidth of a profile: large enough to hide the latency.
 const MANY_BYTES: u64 = 1 << 40;

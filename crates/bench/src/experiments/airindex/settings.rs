@@ -7,7 +7,7 @@ use ogive::tune::{DesignRequest, Options};
 use super::super::Context;
 pub(super) use super::super::progress::Progress;
 
-/// The key sets of which AirIndex's own figures are known.
+/// The key sets with known figures of AirIndex.
 pub(super) const KEY_SETS: [&str; 3] = ["lognormal", "uniform", "step"];
 
 /// The requested profiles, else `default`.
@@ -24,7 +24,7 @@ pub(super) fn designs(context: &Context, default: &[&str]) -> Result<Vec<DesignR
     }
 }
 
-/// The search as it is by default, on all processors.
+/// The default search, on all processors.
 pub(super) fn search() -> Options {
     Options { threads: available_threads(), ..Options::default() }
 }

@@ -20,9 +20,9 @@ pub(in crate::experiments) const SKEW: Experiment = Experiment {
 const PROFILES: [&str; 2] = ["nfs", "ssd"];
 const DESIGNS: [&str; 4] = ["tuned", "btree", "pgm:64", "coded"];
 const SKEWS: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
-/// Lookups of one run, from a table that was just opened.
+/// Lookups per run, from a newly opened table.
 const RUN: usize = 100;
-/// Runs that a figure is the mean of.
+/// Runs per figure, which is their mean.
 const RUNS: usize = 100;
 const BUDGET_BYTES: u64 = 64 << 20;
 

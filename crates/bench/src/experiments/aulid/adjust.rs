@@ -15,7 +15,7 @@ pub(in crate::experiments) const ADJUST: Experiment = Experiment {
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// As hard as the set of the paper's figure: the conflict degree of OpenStreetMap's node ids.
+/// A set as hard as that of the paper's figure: the conflict degree of OpenStreetMap's node ids.
 const KEY_SETS: [&str; 1] = ["hardness:5900,28"];
 const MIXES: [Mix; 4] = [Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
 const OPERATIONS: usize = 500_000;

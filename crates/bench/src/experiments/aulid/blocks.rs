@@ -22,7 +22,7 @@ pub(in crate::experiments) const BLOCKS: Experiment = Experiment {
     run,
 };
 
-/// Lookups of each kind, scans, and inserts after a bulk load, unless said.
+/// Default number of lookups of each kind, scans, and inserts after a bulk load.
 const LOOKUPS: usize = 100_000;
 /// Lookups per scan.
 const LOOKUPS_A_SCAN: usize = 5;
@@ -46,7 +46,7 @@ struct Questions {
     population: Population,
     present: Vec<u64>,
     absent: Vec<u64>,
-    /// Keys to put in while blocks are counted.
+    /// Keys to insert while blocks are counted.
     inserts: Vec<u64>,
     limits: Vec<Resident>,
 }
@@ -81,7 +81,7 @@ impl Phase {
     }
 }
 
-/// Present keys, absent keys, and new keys to put in.
+/// Present keys, absent keys, and new keys to insert.
 fn drawn(context: &Context, set: &KeySet, keys: &[u64]) -> Result<(Vec<u64>, Vec<u64>, Vec<u64>)> {
     let lookups = context.lookups.unwrap_or(LOOKUPS).max(1);
     let mut random = Random::new(context.seed, "present keys");

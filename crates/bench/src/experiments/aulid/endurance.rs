@@ -42,7 +42,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An index, and which keys are in it: those of the first `present` places.
+/// An index that contains the first `present` keys.
 struct Wear {
     store: Store,
     record: Record,

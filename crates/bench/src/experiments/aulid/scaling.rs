@@ -21,7 +21,7 @@ pub(in crate::experiments) const SCALING: Experiment = Experiment {
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// As hard as the paper's: four times the segments of its sets for 200 million keys.
+/// A set as hard as the paper's: four times the segments of its sets for 200 million keys.
 const KEY_SETS: [&str; 2] = ["hardness:815,18", "lognormal"];
 const STRUCTURES: [Kind; 3] = [Kind::Btree, Kind::Aulid, Kind::Ogive];
 const MIXES: [Mix; 6] =
@@ -59,7 +59,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The run, whether its reads were direct, and the most memory beyond the keys.
+/// The run, whether its reads were direct, and the peak memory in excess of the keys.
 type Measured = (Outcome, bool, Option<u64>);
 
 fn record(set: &str, mix: Mix, subject: &Subject) -> Record {
@@ -86,7 +86,7 @@ fn plan<'a>(
     }
 }
 
-/// Runs on the device, whose reads are direct unless only modelled times are wanted.
+/// Runs on the device, with direct reads unless only modelled times are requested.
 fn measure(context: &Context, device: &Path, plan: &Plan<'_>) -> Result<Measured> {
     let folder =
         tempfile::tempdir_in(device).with_context(|| format!("no folder can be made under {}", device.display()))?;

@@ -35,7 +35,7 @@ pub(in crate::experiments) const LIPP_BTREE: Experiment = Experiment {
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// Operations of each run unless said.
+/// Default number of operations per run.
 const OPERATIONS: usize = 200_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -57,7 +57,7 @@ fn run_lipp_btree(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each(context, LIPP_BTREE.name, &kinds, &mixes, &[Requests::Uniform], output)
 }
 
-/// One comparison: the same operations on all structures.
+/// A comparison: the same operations on all structures.
 struct Comparison<'a> {
     context: &'a Context,
     experiment: &'a str,
@@ -73,7 +73,7 @@ struct Comparison<'a> {
 struct Pair<'a> {
     subject: &'a Subject,
     modelled: Outcome,
-    /// With whether reads were direct.
+    /// The run, and whether its reads were direct.
     measured: Option<(Outcome, bool)>,
 }
 

@@ -86,7 +86,7 @@ fn each(context: &Context, experiment: &str, subjects: &[Subject], output: &mut 
     Ok(())
 }
 
-/// The counts, and beside them the blocks that are no node on the path, and every count that only this structure has.
+/// The counts, the blocks that are not nodes of the path, and the counts of this structure only.
 fn filled(record: Record, loaded: &Loaded) -> Record {
     let extra = loaded.blocks_per_get() - loaded.statistics.mean_height;
     let record = loaded.fill(record).figure("extra_blocks_per_get", extra);

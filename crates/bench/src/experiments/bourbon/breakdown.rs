@@ -32,7 +32,7 @@ pub(in crate::experiments) const FIG8: Experiment = Experiment {
 /// The slowest 1/N of the lookups are left out.
 const LEFT_OUT: usize = 50;
 
-/// The mean steps of the lookups, but for the slowest.
+/// The mean steps of the lookups, without the slowest.
 fn steps_of(store: &Store<'_>, asked: &Asked) -> Result<LookupSteps> {
     let mut clock = StepClock::new();
     let mut all = Vec::with_capacity(asked.len());

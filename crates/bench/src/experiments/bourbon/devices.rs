@@ -24,7 +24,7 @@ pub(in crate::experiments) const TABLE2: Experiment = Experiment {
     about: "lookups with all data on fast storage, by a modelled clock (Bourbon, Table 2)",
     run: |context, output| {
         let profiles = context.profiles_or(&["optane"])?;
-        // Filters and models stay, and next to nothing else.
+        // Filters and models stay in memory, and almost nothing else.
         lookups_on(TABLE2.name, Order::Sequential, SCARCE, &[Requests::Uniform], &profiles, context, output)
     },
 };
@@ -48,12 +48,12 @@ pub(in crate::experiments) const FIG16: Experiment = Experiment {
 /// Memory for a quarter of the data, which takes four of five requests.
 const QUARTER: f64 = 0.25;
 const HOT_REQUESTS: f64 = 0.8;
-/// Memory of so much of the data: what must stay in memory anyway.
+/// Memory as a share of the data: only what must stay in memory.
 const SCARCE: f64 = 0.05;
-/// A store does not work with less, in bytes.
+/// Minimum memory of a store, in bytes.
 const LEAST_BYTES: u64 = 2 << 20;
 
-/// A flash disk behind SATA: what the paper's lookups that miss the cache take.
+/// A flash disk with SATA: the time of the paper's lookups that miss the cache.
 pub(super) fn sata() -> Result<Profile> {
     Ok(Profile::affine("sata", 100.0, 500.0, 8)?)
 }
@@ -136,7 +136,7 @@ fn on_device(row: Record, profile: &Profile, requests: &Requests, processor_us: 
         .figure("modelled_us", processor_us + device_us)
 }
 
-/// Microseconds of the processor and of the device for a lookup, once the cache has settled.
+/// Processor and device time of a lookup in microseconds, with a warm cache.
 fn timed(context: &Context, store: &Store<'_>, clock: &ModelledClock, requests: &Requests) -> Result<(f64, f64)> {
     let count = lookups(context);
     store.get_ns(&store.asked(requests, count, true, context.seed)?)?;

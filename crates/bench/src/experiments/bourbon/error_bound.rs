@@ -17,7 +17,7 @@ pub(in crate::experiments) const FIG17: Experiment = Experiment {
     run,
 };
 
-/// Errors in records, of which the paper found 8 to be best.
+/// Error bounds in records; the best in the paper is 8.
 const ERRORS: [u64; 6] = [2, 4, 8, 16, 32, 64];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

@@ -10,7 +10,7 @@ pub(super) struct Learned {
     pub(super) learned: u64,
     /// Models of levels that changed before they were ready.
     pub(super) given_up: u64,
-    /// Tables that were judged not to be worth a model.
+    /// Tables judged not worth a model.
     pub(super) skipped: u64,
     /// Internal lookups by a model, and by the path without one.
     pub(super) by_model: u64,

@@ -54,7 +54,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Operations between two changes of a level, on average; all of the run where it never changed.
+/// Mean operations between two changes of a level; the whole run if it never changed.
 fn rest_operations(changes: &[Change], operations: u64) -> f64 {
     let between: Vec<f64> = changes.windows(2).map(|pair| (pair[1].at - pair[0].at) as f64).collect();
     if between.is_empty() { operations as f64 } else { between.iter().sum::<f64>() / between.len() as f64 }

@@ -17,7 +17,7 @@ pub(in crate::experiments) const FIG3: Experiment = Experiment {
     run,
 };
 
-/// A table that lives for less than this part of the level's mean is short-lived.
+/// Fraction of the level's mean lifetime below which a table is short-lived.
 const SHORT: f64 = 0.05;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

@@ -31,12 +31,12 @@ pub(in crate::experiments) const TABLE1: Experiment = Experiment {
     },
 };
 
-/// Writes among a hundred operations (Section 5.4; the issue of levels that never rest comes in at 50).
+/// Writes per 100 operations (Section 5.4; from 50 on levels never rest).
 const WRITES: [u64; 5] = [1, 5, 10, 20, 50];
-/// Operations for each record: the paper runs 50 million on 33.5 million.
+/// Operations per record: the paper runs 50 million on 33.5 million.
 const OPERATIONS_PER_RECORD: f64 = 1.5;
 
-/// One run of one policy.
+/// A run of a policy.
 struct Run {
     work: Work,
     learned: Learned,

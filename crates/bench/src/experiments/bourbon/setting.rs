@@ -20,9 +20,9 @@ const LEVELS_OF: u64 = 200;
 /// Tables per level, and the share of a level that a memtable holds.
 const TABLES_OF_LEVEL: u64 = 5;
 const MEMTABLE_OF_LEVEL: f64 = 0.4;
-/// Bytes that a pointer to a separated value takes in a table, about.
+/// Approximate bytes of a pointer to a separated value in a table.
 const POINTER_BYTES: u64 = 16;
-/// Levels are not smaller than this, in bytes.
+/// Minimum size of a level, in bytes.
 const LEAST_LEVEL_BYTES: u64 = 128 << 10;
 /// If all data are to stay in memory: the multiple of their size, and an addition to it.
 const AMPLE: u64 = 4;
@@ -48,8 +48,8 @@ pub(super) fn requests(context: &Context, default: Requests) -> Requests {
     context.requests.first().cloned().unwrap_or(default)
 }
 
-/// Options with the paper's proportions: values in the value log unless asked otherwise, all data in memory, everything
-/// in one thread.
+/// Options with the paper's proportions: values in the value log by default, all data in memory, everything in one
+/// thread.
 pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -> DbOptions {
     let inline = context.inline_values;
     let count = records.len() as u64;

@@ -15,7 +15,7 @@ use crate::random::{Permutation, Random};
 use crate::stopwatch::{Elapsed, Stopwatch};
 use crate::workload::{Asked, Chooser, Population, Records, Requests, StoreOperation};
 
-/// Records of one commit of a load.
+/// Records per commit of a load.
 const BATCH_RECORDS: usize = 1_000;
 
 /// The order in which records are loaded.
@@ -36,9 +36,9 @@ impl Order {
 pub(super) struct Store<'r> {
     pub(super) db: Db,
     pub(super) records: &'r Records,
-    /// Places of the records that are loaded, and of those that come in later.
+    /// Positions of the loaded records, and of those inserted later.
     pub(super) population: &'r Population,
-    /// Version that the next written value has.
+    /// Version of the next written value.
     version: u64,
     /// Threads of the store itself.
     threads: usize,
@@ -62,7 +62,7 @@ impl Work {
         self.foreground_s + self.learning_s + self.compaction_s
     }
 
-    /// Microseconds of foreground an operation.
+    /// Foreground microseconds per operation.
     pub(super) fn foreground_us(&self) -> f64 {
         1e6 * self.foreground_s / self.operations.max(1) as f64
     }
@@ -77,7 +77,7 @@ fn storage(context: &Context) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
 }
 
 impl<'r> Store<'r> {
-    /// Loads the records of a population, and learns them if the subject is to begin with models.
+    /// Loads the records of a population, and learns them if the subject begins with models.
     pub(super) fn load(
         context: &Context,
         records: &'r Records,
@@ -89,7 +89,7 @@ impl<'r> Store<'r> {
         Self::load_around(context, records, population, order, options, subject, |storage| storage)
     }
 
-    /// As [`Self::load`], on a storage that `around` puts around the folder's.
+    /// As [`Self::load`], with the storage wrapped by `around`.
     pub(super) fn load_around(
         context: &Context,
         records: &'r Records,
@@ -130,7 +130,7 @@ impl<'r> Store<'r> {
         Ok(())
     }
 
-    /// The tables as they are now.
+    /// The current tables.
     pub(super) fn tables(&self) -> Vec<TableSeen> {
         let seen = |table: TableStats| TableSeen {
             number: table.number,
@@ -141,7 +141,7 @@ impl<'r> Store<'r> {
         self.db.tables().into_iter().map(seen).collect()
     }
 
-    /// Lookups of tables that found an entry, and that found none, by the tables that are there.
+    /// Positive and negative internal lookups, summed over the current tables.
     pub(super) fn internal_lookups(&self) -> (u64, u64) {
         let add = |sum: (u64, u64), table: TableSeen| (sum.0 + table.positive, sum.1 + table.negative);
         self.tables().into_iter().fold((0, 0), add)
@@ -149,7 +149,7 @@ impl<'r> Store<'r> {
 
     /// Bytes of all files.
     pub(super) fn stored_bytes(&self) -> Result<u64> {
-        // A lock is no file to be read.
+        // The lock has no data.
         let names = self.storage.list()?.into_iter().filter(|name| name.contains('.'));
         let bytes = |name: String| match self.storage.open(&name) {
             Ok(file) => Ok(file.len()),
@@ -167,7 +167,7 @@ impl<'r> Store<'r> {
         Ok(Asked::of(self.records, places, present, seed))
     }
 
-    /// Looks up keys, all of which are there, and copies their values: nanoseconds of the processor for each.
+    /// Looks up present keys and copies their values: processor nanoseconds per lookup.
     pub(super) fn get_ns(&self, asked: &Asked) -> Result<f64> {
         let (mut value, mut found) = (Vec::new(), 0);
         let start = Stopwatch::start();
@@ -179,7 +179,7 @@ impl<'r> Store<'r> {
         Ok(elapsed_ns / asked.len().max(1) as f64)
     }
 
-    /// Reads some records from each of the keys on: nanoseconds of the processor for each range.
+    /// Reads some records from each of the keys on: processor nanoseconds per range.
     pub(super) fn range_ns(&self, asked: &Asked, entries: usize) -> Result<f64> {
         let (mut bytes, mut passed) = (0, 0);
         let start = Stopwatch::start();
@@ -195,7 +195,7 @@ impl<'r> Store<'r> {
         Ok(elapsed_ns / asked.len().max(1) as f64)
     }
 
-    /// Reads everything once, so that caches are filled.
+    /// Reads everything once, to fill caches.
     pub(super) fn warm(&self, asked: &Asked) -> Result<()> {
         for record in self.db.iter() {
             record?;
@@ -258,7 +258,7 @@ struct Buffers {
     value: Vec<u8>,
 }
 
-/// Time that a store has spent besides operations.
+/// Time of a store other than that of operations.
 struct Spent {
     threads: usize,
     learning_s: f64,

@@ -5,16 +5,16 @@ use ogive::lsm::{Learning, ModelReads};
 
 use super::super::Context;
 
-/// A way to learn, by the name that it has in records.
+/// A way to learn, with its name in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Subject {
     pub(super) name: &'static str,
     pub(super) learning: Learning,
-    /// Whether models are made of whole levels.
+    /// Whether models cover whole levels.
     pub(super) level_models: bool,
     /// The reads of a lookup by a model.
     pub(super) reads: ModelReads,
-    /// Whether what is loaded is learned before anything is measured.
+    /// Whether the loaded data are learned before the measurement.
     pub(super) learned: bool,
 }
 
@@ -24,14 +24,14 @@ const fn subject(learning: Learning, name: &'static str, learned: bool) -> Subje
 
 /// WiscKey: nothing is learned.
 pub(super) const BASELINE: Subject = subject(Learning::Never, "never", false);
-/// Bourbon where nothing is written: a model for each table, which alone chooses the blocks that are read.
+/// Bourbon on read-only workloads: a model per table, which alone chooses the blocks to read.
 pub(super) const FILE: Subject =
     Subject { reads: ModelReads::Window, ..subject(Learning::Offline, "file models", true) };
-/// The same behind exact separators, which choose the block.
+/// The same after exact separators, which choose the block.
 pub(super) const FILE_IN_BLOCK: Subject = subject(Learning::Offline, "file models, in block", true);
 /// Bourbon-level: a model for each level.
 pub(super) const LEVEL: Subject = Subject { name: "level models", level_models: true, ..FILE };
-/// The exact separators of the tables, which take the place of models.
+/// The exact separators of the tables instead of models.
 pub(super) const CODED: Subject = subject(Learning::Coded, "coded", false);
 /// The ways compared on read-only workloads.
 pub(super) const READ_ONLY: [Subject; 5] = [BASELINE, FILE, FILE_IN_BLOCK, LEVEL, CODED];

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::random::Random;
 
-/// A table as a store shows it.
+/// A table, as reported by the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableSeen {
     pub(super) number: u64,
     pub(super) level: usize,
-    /// Lookups of it that found an entry, and that found none, since it was opened.
+    /// Positive and negative lookups of it since it was opened.
     pub(super) positive: u64,
     pub(super) negative: u64,
 }
@@ -21,9 +21,9 @@ pub(super) struct TableSeen {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Life {
     pub(super) level: usize,
-    /// Operations from its making to its end. An estimate where it outlived the run.
+    /// Operations from its creation to its end; an estimate if it outlived the run.
     pub(super) operations: u64,
-    /// It was there when the run began.
+    /// Whether it existed when the run began.
     pub(super) is_old: bool,
     pub(super) positive: u64,
     pub(super) negative: u64,
@@ -43,12 +43,12 @@ pub(super) struct Change {
 struct Open {
     since: u64,
     is_old: bool,
-    /// Counts when the watch, or its time at this level, began; and as last seen.
+    /// Counts at the start of the observation or of its time at this level, and the latest ones.
     first: (u64, u64),
     last: (u64, u64),
 }
 
-/// Looks at the tables again and again.
+/// Periodic observation of the tables.
 #[derive(Debug, Default)]
 pub(super) struct TableWatch {
     open: BTreeMap<(u64, usize), Open>,
@@ -57,7 +57,7 @@ pub(super) struct TableWatch {
 }
 
 impl TableWatch {
-    /// Begins with the tables that are there.
+    /// Begins with the existing tables.
     pub(super) fn new(tables: &[TableSeen]) -> Self {
         let mut watch = Self::default();
         for table in tables {
@@ -91,9 +91,8 @@ impl TableWatch {
         self.changes.extend(changed.map(|(level, (changes, tables))| Change { at, level, changes, tables }));
     }
 
-    /// All lives after `total` operations. Tables that are still there are given the paper's estimate: those from
-    /// before the run the whole run, others the life of one that is known to have lived at least as long, chosen by
-    /// chance.
+    /// All lifetimes after `total` operations. Remaining tables get the paper's estimate: those older than the run get
+    /// the whole run, others a random known lifetime of at least their age.
     pub(super) fn lives(&self, total: u64, seed: u64) -> Vec<Life> {
         let mut random = Random::new(seed, "lives of tables");
         let mut lives = self.ended.clone();

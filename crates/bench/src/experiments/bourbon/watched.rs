@@ -9,7 +9,7 @@ use super::subjects::BASELINE;
 use super::table_watch::{Life, TableWatch};
 use crate::workload::{Population, Records, Requests, StoreMix, StoreOperation};
 
-/// Operations for each record: the paper runs 200 million on 256 million.
+/// Operations per record: the paper runs 200 million on 256 million.
 const OPERATIONS_PER_RECORD: f64 = 0.8;
 /// Operations between two observations of the tables.
 const LOOK_EVERY: usize = 100;

@@ -17,7 +17,7 @@ pub(in crate::experiments) const FIG14: Experiment = Experiment {
     run,
 };
 
-/// The part of the records that comes in later: at most one operation in twenty is an insert.
+/// The share of the records that is inserted later: at most one operation in twenty is an insert.
 pub(super) fn growing(records: &Records, operations: usize, seed: u64) -> Population {
     let all = records.len() as u64;
     let later = (operations as u64 / 10).min(all / 2);

@@ -18,8 +18,7 @@ pub(in crate::experiments) const BUFFER: Experiment = Experiment {
 
 const PROFILES: [&str; 1] = ["nvme"];
 const MIXES: [Mix; 3] = [Mix::LookupOnly, Mix::WriteOnly, Mix::Balanced];
-/// Sizes of the buffer in pages, nothing among them; the largest holds the inner nodes of any of the structures over
-/// leaves.
+/// Sizes of the buffer in pages, including 0; the largest holds the inner nodes of any structure over leaves.
 const BUFFER_PAGES: [u64; 5] = [0, 16, 128, 1_024, 8_192];
 const OPERATIONS: usize = 100_000;
 

@@ -4,7 +4,7 @@ use ogive::page::PageOptions;
 
 use crate::workload::Population;
 
-/// Memory while an index is loaded or grown and nothing is measured.
+/// Memory while an index is loaded or grown without a measurement.
 pub(in crate::experiments) const LOAD_BUDGET_BYTES: u64 = 256 << 20;
 /// Bytes of a key and its payload.
 const ENTRY_BYTES: u64 = 16;

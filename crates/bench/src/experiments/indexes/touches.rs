@@ -9,16 +9,16 @@ use super::super::Resident;
 /// The role of a page in a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::experiments) enum Role {
-    /// Of an inner node at this depth, the root's is 0.
+    /// An inner node at this depth; that of the root is 0.
     Inner(u8),
-    /// Of a node that holds entries.
+    /// A node with entries.
     Leaf,
-    /// Read for something else than a node.
+    /// Not a node.
     Other,
 }
 
 impl Role {
-    /// The role of what is read for a purpose.
+    /// The role for the purpose of a read.
     pub(in crate::experiments) fn of(purpose: Purpose) -> Self {
         match purpose {
             Purpose::Inner(depth) => Self::Inner(depth),
@@ -28,10 +28,10 @@ impl Role {
     }
 }
 
-/// The distinct pages that operations touched, one operation after another.
+/// The distinct pages touched by each operation, in order.
 ///
-/// Nothing is resident while they are collected. So each set of resident pages can be tried afterwards, without a run
-/// of its own.
+/// Nothing is resident while they are collected, so that any set of resident pages can be evaluated afterwards without
+/// another run.
 #[derive(Debug, Clone, Default)]
 pub(in crate::experiments) struct Touches {
     pages: Vec<(u64, Role)>,
@@ -70,8 +70,8 @@ impl Touches {
         pages.into_iter().take(limit.pages(page_bytes)).map(|(.., page)| page).collect()
     }
 
-    /// Pages of an operation that are not resident, on average. Under [`Resident::All`] no page of an inner node
-    /// counts, whether or not these operations tell of it.
+    /// Mean pages per operation that are not resident. Under [`Resident::All`] no page of an inner node counts, even if
+    /// these operations did not touch it.
     pub(in crate::experiments) fn per_operation(&self, limit: Resident, resident: &BTreeSet<u64>) -> f64 {
         let fetched = self.pages.iter().filter(|(page, role)| match (role, limit) {
             (Role::Inner(_), Resident::All) => false,
@@ -81,7 +81,7 @@ impl Touches {
         fetched.count() as f64 / self.ends.len().max(1) as f64
     }
 
-    /// Pages of an operation, on average, by role: of inner nodes, and all others.
+    /// Mean pages per operation: of inner nodes, and all others.
     pub(in crate::experiments) fn inner_and_leaf(&self) -> (f64, f64) {
         let inner = self.pages.iter().filter(|(_, role)| matches!(role, Role::Inner(_))).count();
         let count = self.ends.len().max(1) as f64;
@@ -95,7 +95,7 @@ mod tests {
 
     const INNER: [Role; 2] = [Role::Inner(0), Role::Inner(1)];
 
-    /// Two lookups by way of a root and two inner nodes, the second of which touches its leaf twice.
+    /// Two lookups through a root and two inner nodes; the second touches its leaf twice.
     fn touches() -> Touches {
         let mut touches = Touches::default();
         touches.push([(1, INNER[0]), (2, INNER[1]), (10, Role::Leaf)]);

@@ -56,7 +56,7 @@ fn run(name: &str, form: KeyForm, context: &Context, output: &mut Output<'_>) ->
     Ok(())
 }
 
-/// The inner relation, and an outer one for each ratio.
+/// The inner relation, and an outer one per ratio.
 pub(super) fn write_relations(
     storage: &Arc<dyn Storage>,
     records: &Records,

@@ -19,9 +19,9 @@ const MEASURE: MeasureOptions = MeasureOptions { file_bytes: 64 << 20, budget_s:
 /// Name of the output.
 const OUTPUT: &str = "joined";
 
-/// A storage that joins read from, and one that they write to.
+/// The storages that joins read from and write to.
 pub(super) struct Place {
-    /// As records name it.
+    /// Its name in records.
     pub(super) name: String,
     /// Profile for the planner.
     pub(super) profile: Profile,
@@ -31,7 +31,7 @@ pub(super) struct Place {
 }
 
 enum Target {
-    /// Results in memory; the reads of the inputs and everything in spill files is priced.
+    /// Storage of results in memory; reads of the inputs and all access to spill files are priced.
     Modelled {
         clock: ModelledClock,
     },
@@ -40,7 +40,7 @@ enum Target {
     },
 }
 
-/// A join that was done.
+/// A finished join.
 pub(super) struct Outcome {
     pub(super) report: JoinReport,
     pub(super) elapsed: Elapsed,
@@ -49,7 +49,7 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Modelled time of the device plus that of the processor; the time that passed, where the device is measured.
+    /// Modelled device time plus processor time, or the elapsed time on a measured device.
     pub(super) fn total_us(&self) -> f64 {
         self.device_us.map_or(self.elapsed.wall_s * 1e6, |device_us| device_us + self.elapsed.process_s * 1e6)
     }
@@ -78,14 +78,14 @@ impl Outcome {
 }
 
 impl Place {
-    /// Relations that lie in memory, priced by a profile.
+    /// Relations in memory, priced by a profile.
     pub(super) fn modelled(relations: &Arc<dyn Storage>, profile: Profile) -> Self {
         let clock = ModelledClock::new(Arc::clone(relations), profile.clone());
         let inputs = Arc::new(clock.clone());
         Self { name: profile.name().to_owned(), profile, inputs, target: Target::Modelled { clock } }
     }
 
-    /// Relations that lie in a folder, read past the page cache or through it.
+    /// Relations in a folder, read directly or through the page cache.
     pub(super) fn local(folder: &Path, profile: Profile, is_direct: bool) -> Self {
         let name = if is_direct { "this device" } else { "this device, cached" }.to_owned();
         let (inputs, results): (Arc<dyn Storage>, Arc<dyn Storage>) = if is_direct {
@@ -105,7 +105,7 @@ impl Place {
         }
     }
 
-    /// Joins into a new table, which is thrown away.
+    /// Joins into a new table, which is discarded.
     pub(super) fn join(&self, left: &Source, right: &Source, options: &JoinOptions) -> Result<Outcome> {
         match &self.target {
             Target::Modelled { clock } => {
@@ -175,7 +175,7 @@ impl Device {
         Arc::new(LocalStorage::new(self.folder.path()))
     }
 
-    /// Relations read past the page cache.
+    /// Relations with direct reads.
     pub(super) fn direct(&self) -> Place {
         Place::local(self.folder.path(), self.profile.clone(), true)
     }

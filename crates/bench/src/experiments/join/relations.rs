@@ -18,7 +18,7 @@ pub(super) const RATIOS: [u64; 4] = [1, 10, 100, 1000];
 pub(super) const SETS: [&str; 2] = ["lognormal", "uniform"];
 /// Bytes of a value, so that records of 8-byte keys have the paper's 16.
 const VALUE_BYTES: usize = 8;
-/// Cached blocks and the like of an open table: a join reads past them.
+/// Memory of an open table, whose cache a join bypasses.
 const OPEN_BUDGET_BYTES: u64 = 1 << 20;
 /// Size of the data blocks: those of the paper.
 pub(super) const BLOCK_BYTES: u32 = 4096;
@@ -35,7 +35,7 @@ pub(super) fn inner(context: &Context, spec: &str, form: KeyForm, own_count: u64
     Ok(Records::of(&set, form, value_bytes)?)
 }
 
-/// The places of the outer relation's records among the inner one's: one in `ratio`, uniformly at random, in key order.
+/// The positions of the outer relation's records in the inner one: 1/`ratio`, uniformly at random, in key order.
 ///
 /// Source: Knuth, The Art of Computer Programming 2, Algorithm S (selection sampling).
 pub(super) fn outer_places(records: &Records, ratio: u64, seed: u64) -> impl Iterator<Item = u64> + use<> {
@@ -94,11 +94,10 @@ pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profi
     Ok((table, source))
 }
 
-/// Bytes that are gathered before they are written.
+/// Size of the write buffer.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes records of 8-byte keys in random order, in place of a file of that name: plain, without header, keys
-/// big-endian.
+/// Writes plain records with 8-byte big-endian keys in random order, without a header, replacing the file.
 pub(super) fn write_shuffled(
     storage: &Arc<dyn Storage>,
     name: &str,

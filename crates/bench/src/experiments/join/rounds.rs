@@ -15,7 +15,7 @@ pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>
     names.into_iter().map(|name| Ok(name.parse()?)).collect()
 }
 
-/// Options for the paper's own joins: what is looked up in is the larger relation, the right one.
+/// Options for the paper's own joins, which look up in the larger relation, the right one.
 pub(super) fn paper_options(options: &JoinOptions, method: Method) -> JoinOptions {
     let looks_up = method.to_string().starts_with("inlj");
     JoinOptions { method, inner: looks_up.then_some(Side::Right), ..options.clone() }

@@ -46,10 +46,10 @@ pub(super) fn error_keys(window: u64) -> u64 {
     (window / 2).saturating_sub(1).max(1)
 }
 
-/// Modelled where no device may be measured.
+/// Profile if no device may be measured.
 const PROFILES: [&str; 2] = ["ssd", "hdd"];
 
-/// Joins with a number of threads, by a method, perhaps with a window.
+/// Joins with a number of threads, by a method, with an optional window.
 type Case = (usize, Method, Option<u64>);
 
 fn run(name: &str, cases: &[Case], context: &Context, output: &mut Output<'_>) -> Result<()> {

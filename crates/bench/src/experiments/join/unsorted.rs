@@ -32,7 +32,7 @@ const FIG4_ROWS: u64 = 500_000;
 const PARTITION_ROWS: u64 = 1_000_000;
 const FULL_ROWS: u64 = 20_000_000;
 const FULL_MEMORY_BYTES: u64 = 300 << 20;
-/// Limits of memory as shares of the bytes of both relations: all, the paper's 2 GB of 6.4, and scarce.
+/// Memory limits relative to both relations: all, the paper's 2 GB of 6.4, and scarce.
 const MEMORY_SHARES: [f64; 3] = [4.0, 0.3, 0.05];
 const FIG4_RATIOS: [u64; 2] = [1, 1000];
 const LEFT: &str = "left.bin";
@@ -70,7 +70,7 @@ fn limits(context: &Context, default: &[u64]) -> Vec<u64> {
     asked.iter().map(|&limit_bytes| limit_bytes.max(MEMORY_BYTES_MIN)).collect()
 }
 
-/// Writes both relations, shuffled, where they are to be joined.
+/// Writes both relations, shuffled, to the storage of the join.
 fn places(
     context: &Context,
     device: Option<&Device>,

@@ -34,7 +34,7 @@ const READERS: u64 = 2;
 const KEYS: u64 = 20_000;
 /// Number of times the store is opened.
 const OPENINGS: u64 = 12;
-/// Lines of figures of each opening.
+/// Records per opening.
 const REPORTS: u32 = 2;
 /// 1/N of the values are long enough to be separated.
 const LONG_VALUES: u64 = 8;
@@ -46,7 +46,7 @@ struct Soak {
     writes: AtomicU64,
     reads: AtomicU64,
     snapshots: AtomicU64,
-    /// By writer: its batches that were acknowledged.
+    /// The acknowledged batches of each writer.
     done: [AtomicU64; WRITERS as usize],
 }
 
@@ -74,11 +74,11 @@ struct Totals {
     writes: u64,
     reads: u64,
     snapshots: u64,
-    /// By writer: its last batch.
+    /// The last batch of each writer.
     done: [u64; WRITERS as usize],
 }
 
-/// All options anew. Their sizes let everything happen often.
+/// Draws all options, with sizes that make every kind of work frequent.
 fn drawn(random: &mut Random) -> DbOptions {
     let mut one_of = |count: usize| random.below(count as u64) as usize;
     DbOptions {
@@ -103,8 +103,7 @@ fn drawn(random: &mut Random) -> DbOptions {
     }
 }
 
-/// One opening of the store, from `clock.0` on until `clock.1`, with options that are drawn; returns what all have
-/// done.
+/// One opening of the store, from `clock.0` until `clock.1`, with drawn options; returns the totals.
 fn run_opening(
     context: &Context,
     folder: &Path,
@@ -179,7 +178,7 @@ impl Soak {
     /// Each batch writes one number under some keys of the writer, and under `last`, in its own keyspace.
     fn write(&self, writer: u64, keyspaces: &[Keyspace], seed: u64) -> Result<()> {
         let keyspace = &keyspaces[writer as usize];
-        // Batches go on from those of the openings before.
+        // Batches continue those of earlier openings.
         let mut number = self.done[writer as usize].load(Ordering::Acquire);
         let mut random = Random::new(mix(seed ^ writer) ^ number, "soak writer");
         while !self.is_stopped() {
