@@ -89,7 +89,7 @@ pub enum Error {
         detail: String,
     },
     /// A file exists that would be overwritten.
-    #[error("{} exists; remove it, or say --force to replace it", path.display())]
+    #[error("{} exists; remove it, or use --force to replace it", path.display())]
     Exists {
         /// The file.
         path: PathBuf,

@@ -62,7 +62,7 @@ fn open_file(spec: &str) -> Result<KeySet> {
     let path = PathBuf::from(spec);
     if !path.exists() {
         let names: Vec<&str> = generators().iter().map(|generator| generator.name).collect();
-        let detail = format!("neither a file nor a generated key set; there are {}", names.join(", "));
+        let detail = format!("neither a file nor a generated key set; generated key sets: {}", names.join(", "));
         return Err(Error::spec(spec, detail));
     }
     let name = path.file_name().map_or_else(|| spec.into(), |name| name.to_string_lossy().into_owned());

@@ -113,7 +113,7 @@ pub(super) fn plan(generator: &Generator, spec: &str, fields: Fields, default_co
     }
     let plan = Plan { name, count, seed, options };
     if count > generator.most_keys {
-        return Err(plan.too_many(format!("there are only {} such keys", generator.most_keys)));
+        return Err(plan.too_many(format!("this set has at most {} keys", generator.most_keys)));
     }
     Ok(plan)
 }
