@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `ogive-bench`.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use ogive_bench::experiments::Resident;
 use ogive_bench::keys::spec::parse_count;
 use ogive_bench::workload::{Mix, Requests};
 
-/// Makes sorted key sets, and runs the experiments of the papers.
+/// Generate sorted key sets and run the experiments of the papers
 #[derive(Debug, Parser)]
 #[command(name = "ogive-bench", version)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the key sets that can be made and the experiments that can be run
+    /// List the generated key sets and the experiments
     List,
-    /// Print a key set, one key a line, or write it to a SOSD file, or describe it
+    /// Print or describe a key set, or write it to a SOSD file
     Keys(KeysArguments),
     /// Run an experiment
     Run(Box<RunArguments>),
@@ -30,90 +30,93 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct KeysArguments {
-    /// A generated set, NAME[:COUNT][:seed=S][:OPTION=VALUE]..., or a file: SOSD (.u64, _uint64) or sorted lines of text
+    /// Generated set, NAME[:COUNT][:seed=S][:OPTION=VALUE]..., or a file: SOSD (.u64, _uint64) or sorted lines of text
     pub(crate) spec: String,
-    /// Write the keys to this file: a count, then the keys, 8 bytes each, little-endian (SOSD)
+    /// Write the keys to a SOSD file: a count, then the keys, 8 bytes each, little-endian
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long, requires = "output")]
     pub(crate) force: bool,
-    /// Print the number of keys, of different ones, the most frequent one's records, and the ends
+    /// Print the number of keys and of distinct keys, the longest repeat, and the first and last key
     #[arg(long)]
     pub(crate) stats: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// Its name, from `ogive-bench list`; all that start with it if it ends in a slash
+    /// Name of the experiment, from `ogive-bench list`, or a prefix that ends in a slash, to run several
     pub(crate) experiment: String,
-    /// Key sets, by name or path [default: those of the experiment]
+    /// Key sets, by name or path [default: by experiment]
     #[arg(long, num_args = 1.., value_name = "SPEC")]
     pub(crate) keys: Vec<String>,
-    /// Number of keys of generated sets whose names give none [default: 10M, or fewer where the experiment takes long]
+    /// Number of keys of generated sets without a count [default: 10M, or fewer for long experiments]
     #[arg(short, long = "n", value_parser = count, value_name = "COUNT")]
     pub(crate) number: Option<u64>,
-    /// First seed of generated sets whose names give none
+    /// First seed of generated sets without a seed
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Number of seeds to take the median over
+    /// Number of seeds; figures are medians over them
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seeds: u64,
-    /// Storage profiles, by name or JSON file [default: those of the experiment]
+    /// Storage profiles, by name or JSON file [default: by experiment]
     #[arg(long = "profile", num_args = 1.., value_name = "PROFILE")]
     pub(crate) profiles: Vec<String>,
-    /// Index designs: tuned, btree, pgm:64, radix-spline, rmi, coded, none, layers=2,builder=gband,lambda=4096 [default: those of the experiment]
+    /// Index designs: tuned, btree, pgm:64, radix-spline, rmi, coded, none, layers=2,builder=gband,lambda=4096
+    /// [default: by experiment]
     #[arg(long = "design", num_args = 1.., value_name = "DESIGN")]
     pub(crate) designs: Vec<String>,
-    /// Structures of an index: ogive, aulid, btree, fiting, pgm, alex, lipp, fiting-btree, ... [default: those of the experiment]
+    /// Structures of indexes: ogive, aulid, btree, fiting, pgm, alex, lipp, fiting-btree, ... [default: by experiment]
     #[arg(long = "structure", num_args = 1.., value_name = "NAME")]
     pub(crate) structures: Vec<String>,
-    /// Bytes of inner nodes that stay in memory, upper levels first: a number, or all [default: those of the experiment]
+    /// Bytes of inner nodes kept in memory, upper levels first: a number, or all [default: by experiment]
     #[arg(long = "resident", num_args = 1.., value_name = "BYTES")]
     pub(crate) resident: Vec<Resident>,
-    /// Whether to look at indexes after a bulk load, after growth, or both: bulk, grown [default: both]
+    /// State of indexes: after a bulk load (bulk), after growth (grown) [default: both]
     #[arg(long = "phase", num_args = 1.., value_name = "NAME", value_parser = ["bulk", "grown"])]
     pub(crate) phases: Vec<String>,
-    /// Workloads of an index: w1 to w6, append [default: those of the experiment]
+    /// Workloads of indexes: w1 to w6, append [default: by experiment]
     #[arg(long = "workload", num_args = 1.., value_name = "NAME")]
     pub(crate) workloads: Vec<Mix>,
-    /// Which keys are asked for: uniform, zipf:0.99, latest, hotspot:0.01,0.9, exponential, sequential or a .u32 trace [default: those of the experiment]
+    /// Request distributions: uniform, zipf:0.99, latest, hotspot:0.01,0.9, exponential, sequential or a .u32 trace
+    /// [default: by experiment]
     #[arg(long = "requests", num_args = 1.., value_name = "NAME")]
     pub(crate) requests: Vec<Requests>,
-    /// Look-ups, or operations, for each measurement [default: the experiment's own number]
+    /// Lookups or operations per measurement [default: by experiment]
     #[arg(long, value_parser = count, value_name = "COUNT")]
     pub(crate) lookups: Option<u64>,
-    /// Bytes of each value; values are made from the keys [default: 0; of a store 64]
+    /// Bytes per value, derived from the keys [default: 0, or 64 for a store]
     #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "BYTES")]
     pub(crate) payload: u32,
-    /// When a store learns: never, offline, always, cost-benefit, inline, coded [default: those of the experiment]
+    /// Learning policies of a store: never, offline, always, cost-benefit, inline, coded [default: by experiment]
     #[arg(long = "learning", num_args = 1.., value_name = "NAME")]
     pub(crate) learning: Vec<String>,
-    /// Writes among a hundred operations on a store [default: those of the experiment]
-    #[arg(long = "writes", num_args = 1.., value_name = "PERCENT", value_parser = clap::value_parser!(u64).range(..=100))]
+    /// Writes per 100 operations on a store [default: by experiment]
+    #[arg(long = "writes", num_args = 1.., value_name = "PERCENT",
+        value_parser = clap::value_parser!(u64).range(..=100))]
     pub(crate) writes: Vec<u64>,
-    /// Methods of joining: auto, merge, hash, inlj, inlj:btree, inlj:pgm:128, partition, ... [default: those of the experiment]
+    /// Join methods: auto, merge, hash, inlj, inlj:btree, inlj:pgm:128, partition, ... [default: by experiment]
     #[arg(long = "method", num_args = 1.., value_name = "NAME")]
     pub(crate) methods: Vec<String>,
-    /// Sizes of the inner relation of a join over that of the outer one [default: those of the experiment]
+    /// Ratios of the inner relation of a join to the outer one, by size [default: by experiment]
     #[arg(long = "ratio", num_args = 1.., value_name = "RATIO", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) ratios: Vec<u64>,
-    /// Limits of a join's memory in bytes [default: those of the experiment]
+    /// Memory limits of a join, in bytes [default: by experiment]
     #[arg(long = "memory", num_args = 1.., value_name = "BYTES", value_parser = count)]
     pub(crate) memory_limits: Vec<u64>,
-    /// Keep the values of a store in its tables, where the paper separates them
+    /// Keep the values of a store in its tables instead of in value files
     #[arg(long)]
     pub(crate) inline: bool,
-    /// Choose the size of data blocks from all keys instead of a sample
+    /// Choose the block size from all keys instead of a sample
     #[arg(long)]
     pub(crate) exact: bool,
-    /// Folder on the device to measure on [default: the system's folder of temporary files]
+    /// Folder on the device to measure [default: the system's temporary folder]
     #[arg(long, value_name = "FOLDER")]
     pub(crate) device: Option<PathBuf>,
-    /// Leave out what is measured on the device
+    /// Skip measurements on the device
     #[arg(long, conflicts_with = "device")]
     pub(crate) modelled_only: bool,
-    /// Run the long version of an experiment that has one
+    /// Run the long version, if the experiment has one
     #[arg(long)]
     pub(crate) full: bool,
 }

@@ -1,4 +1,4 @@
-//! What each sub-command does.
+//! The sub-commands of `ogive-bench`.
 
 use std::io::Write;
 use std::path::Path;
@@ -106,7 +106,7 @@ fn run_experiments(arguments: &RunArguments, out: &mut Reporter<&mut dyn Write>)
     let chosen: Vec<&Experiment> = experiments().iter().filter(wanted).collect();
     if chosen.is_empty() {
         let names: Vec<&str> = experiments().iter().map(|experiment| experiment.name).collect();
-        bail!("there is no experiment {:?}; there are {}", arguments.experiment, names.join(", "));
+        bail!("no experiment {:?}; existing experiments: {}", arguments.experiment, names.join(", "));
     }
     let context = Context {
         key_sets: arguments.keys.clone(),

@@ -1,51 +1,55 @@
-//! The one error type of the crate: every variant names its file or key set and says what to do.
+//! The error type of the crate. Every variant names its file or key set and says what to do.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Result of reading, making or sampling keys.
+/// Result of reading, generating or sampling keys.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong with key sets and workloads.
+/// An error of key sets or workloads.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// An error of the system.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried, as a verb phrase.
+        /// The attempted action, as a verb phrase.
         action: &'static str,
         /// The file it was tried on.
         path: PathBuf,
-        /// The system's own word.
+        /// The error of the system.
         source: io::Error,
     },
     /// The name of a key set or a workload does not parse.
     #[error("{spec:?}: {detail}")]
     Spec {
-        /// What was asked for.
+        /// The request.
         spec: String,
-        /// What is wrong with it, and what would be right.
+        /// The error, and what would be right.
         detail: String,
     },
-    /// A generator cannot make as many keys as were asked for.
+    /// A generator cannot make the requested number of keys.
     #[error("{spec}: {detail}")]
     TooManyKeys {
         /// The key set.
         spec: String,
-        /// How many it can make.
+        /// The limit of the generator.
         detail: String,
     },
     /// A SOSD file is too short to hold even its count.
-    #[error("{} has {length_bytes} bytes, and a SOSD file starts with a count of 8 bytes; is it a SOSD file?", path.display())]
+    #[error("{} has {length_bytes} bytes, but a SOSD file starts with a count of 8 bytes", path.display())]
     SosdHeader {
         /// The file.
         path: PathBuf,
         /// Its length in bytes.
         length_bytes: u64,
     },
-    /// A SOSD file is not as long as its count says: cut short, with a tail, or of another format.
-    #[error("{} states {count} keys, which take {expected_bytes} bytes, but has {found_bytes}; copy it again, or check that its keys are 8 bytes wide", path.display())]
+    /// A SOSD file whose length does not match its count: truncated, with a tail, or of another format.
+    #[error(
+        "{} states {count} keys, which take {expected_bytes} bytes, but has {found_bytes}; copy it again, or check \
+         that its keys are 8 bytes wide",
+        path.display()
+    )]
     SosdLength {
         /// The file.
         path: PathBuf,
@@ -57,23 +61,23 @@ pub enum Error {
         found_bytes: u64,
     },
     /// The keys of a file are not in ascending order.
-    #[error("{}: key {index} lies before the one ahead of it; sort the file{}", path.display(), hint)]
+    #[error("{}: key {index} is smaller than the previous one; sort the file{}", path.display(), hint)]
     Unsorted {
         /// The file.
         path: PathBuf,
         /// Number of the first key that is out of order, counted from 0.
         index: u64,
-        /// How to sort it, where there is a ready command.
+        /// A command that sorts it, if there is one.
         hint: &'static str,
     },
-    /// Integers were asked of a set of strings, or strings of a set of integers.
+    /// Integers were requested from a set of strings, or strings from a set of integers.
     #[error("{name} holds {holds}; this needs {needs}")]
     KeyKind {
         /// The key set.
         name: String,
-        /// What its keys are.
+        /// Type of its keys.
         holds: &'static str,
-        /// What was asked for.
+        /// The request.
         needs: &'static str,
     },
     /// A workload cannot be drawn from this key set.
@@ -85,7 +89,7 @@ pub enum Error {
         detail: String,
     },
     /// A file exists that would be overwritten.
-    #[error("{} exists; remove it, or say --force to replace it", path.display())]
+    #[error("{} exists; remove it, or use --force to replace it", path.display())]
     Exists {
         /// The file.
         path: PathBuf,

@@ -1,7 +1,7 @@
-//! The `ogive-bench` command: makes key sets and runs experiments.
+//! The `ogive-bench` command: key sets and experiments.
 //!
-//! Results go to standard output and everything else to standard error. Exit codes: 0; 1 for an error; 2 for wrong usage.
-//! A closed pipe is no error.
+//! Results go to standard output and everything else to standard error. Exit codes: 0 on success, 1 on an error, 2 on
+//! wrong usage. A closed pipe is not an error.
 
 mod arguments;
 mod commands;
@@ -16,7 +16,7 @@ use peak_alloc::PeakAlloc;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// What experiments ask about memory.
+/// The memory gauge of the experiments: the counting allocator.
 const MEMORY: MemoryGauge = MemoryGauge {
     start: || {
         ALLOCATOR.reset_peak_usage();

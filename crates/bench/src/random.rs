@@ -36,14 +36,14 @@ impl Random {
         ((self.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// How many of `count` fair coins show heads: 64 coins for each draw.
+    /// The number of heads among `count` fair coins, with 64 coins per draw.
     pub fn heads(&mut self, count: u64) -> u64 {
         let whole: u64 = (0..count / 64).map(|_| u64::from(self.bits().count_ones())).sum();
         let rest = count % 64;
         whole + u64::from((self.bits() & ((1u64 << rest) - 1)).count_ones())
     }
 
-    /// How many of `count` independent trials succeed, each with `probability`: an exact binomial variable.
+    /// The number of successes in `count` independent trials with `probability`: an exact binomial variable.
     ///
     /// A trial succeeds if a uniform number lies below the probability. All numbers are compared at once, bit by bit
     /// from the top: at each bit, fair coins split those that are still undecided.
@@ -82,7 +82,7 @@ impl Permutation {
         Self { length, half_bits: bits.div_ceil(2).max(1), round_keys: [(); 4].map(|()| random.bits()) }
     }
 
-    /// Where `index` goes. An index outside the permuted range stays where it is.
+    /// The image of `index`. An index outside the permuted range maps to itself.
     pub fn apply(&self, index: u64) -> u64 {
         if index >= self.length {
             return index;

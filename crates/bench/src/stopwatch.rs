@@ -1,10 +1,10 @@
-//! Time of the processor beside time that passes: the first hardly depends on what else the machine does.
+//! A stopwatch of processor time and elapsed time. Processor time hardly depends on the load of the machine.
 
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Runs from its making.
+/// A running stopwatch.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch {
     start: Instant,
@@ -12,14 +12,14 @@ pub struct Stopwatch {
     process_s: f64,
 }
 
-/// What a piece of work took, in seconds.
+/// Time of a piece of work, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Elapsed {
-    /// Time that passed.
+    /// Elapsed time.
     pub wall_s: f64,
-    /// Time of the processor in this thread.
+    /// Processor time of this thread.
     pub thread_s: f64,
-    /// Time of the processor in all threads of the process together.
+    /// Processor time of all threads of the process.
     pub process_s: f64,
 }
 
@@ -33,7 +33,7 @@ impl Stopwatch {
         }
     }
 
-    /// What has been taken since the start.
+    /// Time since the start.
     pub fn elapsed(&self) -> Elapsed {
         Elapsed {
             wall_s: self.start.elapsed().as_secs_f64(),

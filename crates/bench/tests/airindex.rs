@@ -1,4 +1,4 @@
-//! The AirIndex experiments in small: each must find what the paper or our own design promises, on few keys.
+//! The AirIndex experiments, at small size: each must show the result of the paper or of our own design on few keys.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
@@ -68,7 +68,7 @@ fn metered_lookups_cost_what_the_model_says() -> TestResult {
     let profiles = strings(&["optane", "ssd"]);
     let context = Context { designs, profiles, lookups: Some(100_000), payload_bytes: 8, ..small() };
     for record in run("airindex/designs", &context)? {
-        // Without index each look-up reads the whole table, and a few of them tell all.
+        // Without an index each lookup reads the whole table, so a few suffice.
         assert!(record["lookups"] == 100_000 || record["design"] == "none");
         assert!(number(&record, "metered_error_percent").abs() < 1.0, "{record}");
     }

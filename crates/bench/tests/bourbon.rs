@@ -1,4 +1,5 @@
-//! The experiments of Bourbon, in small: each runs on every way to learn, and its figures hang together as counts and sums must.
+//! The experiments of Bourbon, at small size: each runs with every way to learn, and its counts and sums are
+//! consistent.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 

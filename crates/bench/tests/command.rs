@@ -1,4 +1,4 @@
-//! The `ogive-bench` command as its users meet it: what it prints, and its exit codes.
+//! Whole runs of the `ogive-bench` command: output and exit codes.
 
 use std::process::{Command, Output, Stdio};
 
@@ -70,8 +70,8 @@ fn wrong_usage_is_2_and_a_failure_1_with_a_way_out() -> TestResult {
         (&["keys"][..], 2, "SPEC"),
         (&["run", "keys/generators", "-n", "lots"], 2, "10M"),
         (&["run", "keys/generators", "--seeds", "0"], 2, "1.."),
-        (&["keys", "uniformly"], 1, "there are uniform"),
-        (&["run", "nothing"], 1, "there are keys/generators"),
+        (&["keys", "uniformly"], 1, "generated key sets: uniform"),
+        (&["run", "nothing"], 1, "existing experiments: keys/generators"),
     ] {
         let output = ogive_bench(arguments)?;
         let message = str::from_utf8(&output.stderr)?;

@@ -1,4 +1,4 @@
-//! SOSD and text files: what is written is read again, and damaged files are refused with a typed error.
+//! SOSD and text files: round trips, and damaged files, which are refused with a typed error.
 
 use std::path::PathBuf;
 

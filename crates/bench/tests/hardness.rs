@@ -1,11 +1,11 @@
-//! `hardness:L,G` has as many segments as it says, counted by an optimal piecewise linear approximation.
+//! The key set `hardness:L,G` has the stated number of segments, counted by an optimal piecewise linear approximation.
 
 use ogive_bench::{Result, keys};
 
 /// Segments that the greedy optimum needs so that each key's rank lies within `error` of its line.
 ///
-/// A straightforward reference: the set of lines through all vertical bars of a segment is kept as a polygon in the plane
-/// of slope and intercept, cut by two half-planes for each key.
+/// A straightforward reference: the set of lines through all vertical bars of a segment is kept as a polygon in the
+/// plane of slope and intercept, cut by two half-planes for each key.
 fn segments(keys: &[u64], error: f64) -> usize {
     let (mut count, mut start) = (0, 0);
     while start < keys.len() {

@@ -1,5 +1,4 @@
-//! The experiments with indexes that are updated in place, in small: each runs on every structure, and its figures hang
-//! together as counts must.
+//! The experiments on updatable indexes, at small size: each runs on every structure, and its counts are consistent.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +23,7 @@ fn strings(names: &[&str]) -> Vec<String> {
     names.iter().map(ToString::to_string).collect()
 }
 
-/// The records of an experiment, none of which may tell of an error.
+/// The records of an experiment, none of which may be an error.
 fn run(name: &str, context: &Context) -> Result<Vec<Value>, Box<dyn std::error::Error>> {
     let experiment = experiments().iter().find(|experiment| experiment.name == name).ok_or("no such experiment")?;
     let mut printed = Vec::new();

@@ -1,4 +1,4 @@
-//! The experiments with joins, in small: each method runs in each, all give the same rows, and figures hang together.
+//! The experiments on joins, at small size: all methods give the same rows, and their figures are consistent.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! Key sets keep what their names promise: order, count, distinctness, repeatability, and the shape of their curve.
+//! Properties of key sets: order, count, distinctness, repeatability, and the shape of their curve.
 
 use ogive_bench::keys::{generators, open, open_with};
 use ogive_bench::{Error, Result};

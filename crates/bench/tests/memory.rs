@@ -1,4 +1,4 @@
-//! A stream of keys takes a few blocks of memory, however long it is. Alone in its file, because it watches the process.
+//! Memory of key streams: a few blocks, for any length. The only test of its file, since it measures the process.
 #![cfg(target_os = "linux")]
 
 use ogive_bench::keys::{generators, open_with};

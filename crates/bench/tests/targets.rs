@@ -1,6 +1,6 @@
-//! What the tables promise in numbers: bytes of index a block, blocks a look-up, modelled times, memory. Counts alone, no clock.
+//! Numeric targets of tables: index bytes per block, blocks per lookup, modelled times, memory. Counts only, no clock.
 //!
-//! The short versions run on a million keys; the long ones on the sizes that the promises are stated for.
+//! The short versions run on a million keys, the long ones at the sizes of the stated targets.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ fn write(set: &KeySet, value_bytes: u32, options: WriteOptions) -> (Arc<MemorySt
     (storage, report)
 }
 
-/// Fixed blocks, coded separators in memory: full blocks, few bytes of index, one block for every look-up.
+/// Fixed blocks, coded separators in memory: full blocks, few bytes of index, one block for every lookup.
 fn check_coded(spec: &str, most_bytes_a_block: f64) {
     let set = open(spec).unwrap();
     let options =
@@ -73,7 +73,7 @@ fn coded_separators_keep_their_size_at_ten_million_keys() {
     }
 }
 
-/// A sample as a program takes it that has the keys at hand.
+/// A sample, as taken by a program that has the keys in memory.
 fn sample(keys: &[u64]) -> Sample {
     let apart = keys.len() / 16;
     let stretch = |i: usize| keys[i * apart..][..apart.min(1 << 15)].to_vec();

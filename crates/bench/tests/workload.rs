@@ -1,4 +1,4 @@
-//! Workloads ask for what they say: present keys evenly, absent keys from the gaps, skewed ones by their law.
+//! Distributions of workloads: present keys evenly, absent keys from the gaps, skewed ones by their law.
 
 use ogive_bench::workload::Workload;
 use ogive_bench::{Error, open};

@@ -1,27 +1,28 @@
-//! The command line: every flag is defined once, here or beside the sub-command that it belongs to.
+//! The command line. Every flag is defined once, here or in the file of its sub-command.
 
 use crate::commands::{build, count, db, demo, explain, get, index, join, nth, profile, rank, scan, tune, verify};
 use crate::failure::Result;
 use crate::output::Output;
 use clap::{Parser, Subcommand};
 
-const ABOUT: &str = "Tables whose index is tuned to their keys and their storage";
+const ABOUT: &str = "Build, query and join tables, indexes and stores on disk, with indexes learned from the keys";
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive demo                                  index the files of this machine, and look some up
+  ogive demo                                  index the files of this machine and look some up
   ogive build words.txt -o words.ogive        build a table from lines of text
-  ogive get words.ogive apple --explain       look a key up, and show what was read
+  ogive get words.ogive apple --explain       look up a key and show every read
+  ogive db put fruit.db apple red             write to a store
   ogive tune keys.u64 --for s3                compare index designs for an object store
 
-Exit codes: 0; 1 for an error and for an absent key; 2 for wrong usage.";
+Exit codes: 0 on success, 1 on an error or an absent key, 2 on wrong usage.";
 
-/// All that can be said on the command line.
+/// The parsed command line.
 #[derive(Debug, Parser)]
 #[command(name = "ogive", version, about = ABOUT, after_help = EXAMPLES, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = false, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
-    /// Print JSON, and nothing else, on standard output
+    /// Print results to standard output as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
@@ -29,7 +30,7 @@ pub(crate) struct Arguments {
     command: Command,
 }
 
-/// The sub-commands, in the order in which somebody new meets them.
+/// The sub-commands, in the order in which a new user needs them.
 #[derive(Debug, Subcommand)]
 enum Command {
     Demo(demo::Arguments),
@@ -48,17 +49,17 @@ enum Command {
     Db(db::Arguments),
 }
 
-/// How a command ended that did not fail.
+/// Result of a command that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It did what it was asked.
+    /// The work is done.
     Done,
-    /// It did, and the answer is no: what was looked up is not there, or what was checked is not sound.
+    /// The work is done, and the answer is negative: an absent key, or damage found.
     Negative,
 }
 
 impl Arguments {
-    /// Does what was asked.
+    /// Runs the sub-command.
     pub(crate) fn run(self, output: &mut Output) -> Result<Outcome> {
         match self.command {
             Command::Demo(arguments) => demo::run(&arguments, output),
@@ -97,7 +98,7 @@ mod tests {
         }
     }
 
-    /// The command lines among the examples of a command and of those below it.
+    /// The command lines in the examples of a command and of its sub-commands.
     fn examples(command: &clap::Command, found: &mut Vec<Vec<String>>) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         for line in help.lines().filter_map(|line| line.strip_prefix("  ")) {

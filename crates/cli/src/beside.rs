@@ -1,4 +1,4 @@
-//! Indexes beside data that stay where they are.
+//! External indexes: index files for data that stay in another file.
 
 use crate::failure::{Failure, Result};
 use crate::input::{InputOptions, open_to_see};
@@ -12,29 +12,29 @@ use ogive::table::TableReport;
 use ogive::table::beside::{RecordFile, index_records, index_table};
 use std::path::Path;
 
-/// How the records of a file that is not ours lie. Without any of these, the file is a SOSD file of 8-byte keys.
+/// Layout of the records in a foreign file. Without any of these options, the file is a SOSD file of 8-byte keys.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordLayout {
-    /// With --beside: bytes of one record, its key included [default: those of the key]
-    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of a file that stays as it is")]
+    /// With --beside: bytes per record, including its key [default: the size of the key]
+    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of an external file")]
     record_size: Option<u32>,
 
-    /// With --beside: bytes of the key that each record begins with, 8 or 16
+    /// With --beside: bytes of the key at the start of each record, 8 or 16
     #[arg(
         long,
         value_name = "N",
         requires = "beside",
         default_value = "8",
-        help_heading = "Records of a file that stays as it is"
+        help_heading = "Records of an external file"
     )]
     key_size: u32,
 
-    /// With --beside: bytes ahead of the first record [default: 8, a count as in SOSD files; 0 with --record-size]
-    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of a file that stays as it is")]
+    /// With --beside: bytes before the first record [default: 8 (a count, as in SOSD files), or 0 with --record-size]
+    #[arg(long, value_name = "N", requires = "beside", help_heading = "Records of an external file")]
     header_size: Option<u64>,
 
-    /// With --beside: keys are big-endian, not little-endian
-    #[arg(long, requires = "beside", help_heading = "Records of a file that stays as it is")]
+    /// With --beside: keys are big-endian instead of little-endian
+    #[arg(long, requires = "beside", help_heading = "Records of an external file")]
     big_endian: bool,
 }
 
@@ -44,7 +44,7 @@ impl RecordLayout {
         let value_bytes = record_size.checked_sub(self.key_size).ok_or_else(|| {
             Failure::usage(
                 format!("a record of {record_size} bytes cannot hold a key of {}", self.key_size),
-                "--record-size counts the key too",
+                "--record-size includes the key",
             )
         })?;
         let counted = self.record_size.is_none() && self.header_size.is_none();
@@ -58,23 +58,23 @@ impl RecordLayout {
     }
 }
 
-/// Writes an index for the records of `input`, or a second one for the table that it is, in the same folder.
+/// Writes an index for the records of `input`, or a second index if it is a table, in the same folder.
 ///
 /// # Errors
-/// [`Failure::Usage`] when data and index would lie in different folders; whatever the engine reports.
+/// [`Failure::Usage`] when data and index would lie in different folders; errors of the engine.
 pub(crate) fn build_beside(
     input: &InputOptions,
     layout: &RecordLayout,
     target: &Target,
     interrupt: &Interrupt,
 ) -> Result<TableReport> {
-    // The data may be a link: the index notes its name, and has nothing to write there.
+    // The data may be a link: the index stores its name and writes nothing to it.
     let (folder, data_name) = LocalStorage::split_link(&input.path)?;
     let index_path = target.storage.path(&target.name);
     if !same_folder(&folder, index_path.parent().unwrap_or(Path::new(""))) {
         return Err(Failure::usage(
-            format!("{} and {} lie in different folders", input.path.display(), index_path.display()),
-            "an index lies beside its data: give an output in the folder of the input",
+            format!("{} and {} are in different folders", input.path.display(), index_path.display()),
+            "an external index must be in the folder of its data: choose an output there",
         ));
     }
     let is_table = match open_to_see(&target.storage, &data_name) {
@@ -92,7 +92,7 @@ pub(crate) fn build_beside(
     })
 }
 
-/// Whether two paths lead to one folder. What cannot be resolved does not exist, and will be reported when it is used.
+/// Whether two paths lead to one folder. A path that cannot be resolved is reported when it is used.
 fn same_folder(left: &Path, right: &Path) -> bool {
     let resolved = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };

@@ -1,4 +1,4 @@
-//! Storage that keeps nothing: a table written to it tells its report, and takes no space.
+//! Storage that discards what is written, for tables of which only the report is needed.
 
 use ogive::io::{FileLock, ReadableFile, Storage, UpdatableFile, WritableFile};
 use ogive::{Error, Result};
@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Takes all files and forgets them.
+/// Accepts and discards all files.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Discard;
 

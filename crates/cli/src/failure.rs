@@ -1,4 +1,4 @@
-//! What can stop a command, and what to tell the person who typed it.
+//! Errors of the command, with their hints and exit codes.
 
 use crate::input::InputError;
 use std::io;
@@ -6,53 +6,53 @@ use std::io;
 /// Result of a command, or of a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
-/// Why a command stopped.
+/// An error that stops a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// An argument that the parser could not judge by itself, such as a key that does not fit the table's type.
+    /// An argument that the parser cannot check by itself, such as a key that does not fit the table's type.
     #[error("{message}")]
     Usage {
-        /// What is wrong.
+        /// The error.
         message: String,
-        /// What would be right.
+        /// The correct usage.
         hint: String,
     },
     /// The input file cannot be used.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The engine refused; its message says what to do.
+    /// An error of the engine; its message says what to do.
     #[error("{}", crate::words::of_command(.0))]
     Engine(#[from] ogive::Error),
-    /// An output file or directory of the command itself cannot be made.
+    /// A file or folder of the command itself cannot be used.
     #[error("cannot {action} {path}: {source}")]
     File {
         /// A verb phrase: "create", "read".
         action: &'static str,
         /// The file, as given.
         path: String,
-        /// The system's own word.
+        /// The error of the system.
         source: io::Error,
     },
-    /// What was read is not what it should be.
+    /// A request that the command refuses.
     #[error("{message}")]
     Refused {
-        /// What is wrong with which file.
+        /// The file and what is wrong with it.
         message: String,
-        /// What to do instead.
+        /// The alternative.
         hint: String,
     },
-    /// Something failed behind what was done already.
+    /// A failure after part of the work was done.
     #[error("{failure}; {done}")]
     Partial {
-        /// What failed.
+        /// The failure.
         failure: Box<Failure>,
-        /// What was done before, and stays, or that nothing was.
+        /// The part of the work that remains, if any.
         done: String,
     },
-    /// Standard output cannot be written, for another reason than that nobody reads it any more.
+    /// A failed write to standard output, other than to a closed pipe.
     #[error("cannot write to standard output: {0}")]
     Output(io::Error),
-    /// The reader of standard output went away, as `head` does: no error.
+    /// The reader of standard output has closed it, as `head` does. Not an error.
     #[error("standard output was closed")]
     ClosedPipe,
 }
@@ -68,7 +68,7 @@ impl Failure {
         Self::Refused { message: message.into(), hint: hint.into() }
     }
 
-    /// The same failure, and a word on what stays of what was done before. A closed pipe stays what it is.
+    /// Adds what remains of the work done so far. A closed pipe stays a closed pipe.
     pub(crate) fn but(self, done: impl Into<String>) -> Self {
         match self {
             Self::ClosedPipe => self,
@@ -76,7 +76,7 @@ impl Failure {
         }
     }
 
-    /// Sorts out what a failed write to standard output means.
+    /// Tells a closed pipe from other failed writes to standard output.
     pub(crate) fn from_output(source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedPipe,
@@ -92,18 +92,18 @@ impl Failure {
         }
     }
 
-    /// The exit code that tells scripts about it: 2 for wrong usage, else 1; a closed pipe is success.
+    /// The exit code: 2 for wrong usage, 0 for a closed pipe, else 1.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::ClosedPipe => 0,
             Self::Partial { failure, .. } => failure.exit_code(),
-            // The engine's word for options that make no sense, such as the name of a design.
+            // The engine parses some options, such as the name of a design.
             Self::Usage { .. } | Self::Engine(ogive::Error::InvalidArgument(_)) => 2,
             _ => 1,
         }
     }
 
-    /// What to do about it, where the message does not say so already.
+    /// Advice, if the message does not already give it.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Usage { hint, .. } | Self::Refused { hint, .. } => Some(hint.clone()),
@@ -112,14 +112,14 @@ impl Failure {
             Self::File { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => Some("check the path".into()),
                 io::ErrorKind::PermissionDenied => Some("check the permissions".into()),
-                io::ErrorKind::StorageFull => Some("free some space and try again".into()),
+                io::ErrorKind::StorageFull => Some("free some space, then try again".into()),
                 _ => None,
             },
             Self::Engine(ogive::Error::ValueTooLarge { .. }) => {
-                Some("--memory raises the budget; `ogive get --raw` needs no memory for the value".into())
+                Some("raise --memory, or write the value to standard output with `ogive get --raw`".into())
             }
             Self::Engine(ogive::Error::MemoryShort { needed_bytes, .. }) => {
-                Some(format!("--memory {needed_bytes} is enough"))
+                Some(format!("use --memory {needed_bytes}"))
             }
             Self::Engine(ogive::Error::JoinMemoryShort { needed_bytes, .. }) => {
                 Some(format!("try --memory {needed_bytes}"))

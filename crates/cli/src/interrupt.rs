@@ -1,4 +1,4 @@
-//! Stopping long work cleanly: the first interrupt asks, the second one ends the process at once.
+//! Interrupts of long work: the first asks it to stop, the second ends the process.
 
 use crate::failure::{Failure, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -12,7 +12,7 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Starts watching. Where the system lets nobody watch, signals end the process as they always do.
+    /// Starts watching. If the system does not allow it, signals end the process as usual.
     pub(crate) fn watch() -> Self {
         let asked = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM] {
@@ -23,33 +23,33 @@ impl Interrupt {
         Self { asked }
     }
 
-    /// What is set once somebody asked to stop.
+    /// The flag that an interrupt sets.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }
 
-    /// Whether somebody asked to stop.
+    /// Whether an interrupt has arrived.
     pub(crate) fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Fails once somebody has asked to stop.
+    /// Fails after an interrupt.
     pub(crate) fn check(&self) -> Result<()> {
         Ok(self.engine_check()?)
     }
 
-    /// As [`Self::check`], for what stands in for a part of the engine.
+    /// As [`Self::check`], with an error of the engine.
     pub(crate) fn engine_check(&self) -> ogive::Result<()> {
         if self.is_asked() { Err(ogive::Error::Interrupted) } else { Ok(()) }
     }
 
-    /// The failure of work that ended because somebody asked to stop: by itself, or since what it needs from others has ended so.
+    /// The failure of work that an interrupt ended, directly or through background work that it needs.
     pub(crate) fn interrupted(&self, error: &ogive::Error) -> Option<Failure> {
         let is_ours = matches!(error, ogive::Error::Interrupted | ogive::Error::StoreReadOnly { .. });
         (is_ours && self.is_asked()).then(|| ogive::Error::Interrupted.into())
     }
 
-    /// Asks to stop, as a signal does.
+    /// Interrupts, as a signal does.
     #[cfg(test)]
     pub(crate) fn ask(&self) {
         self.asked.store(true, Ordering::Relaxed);

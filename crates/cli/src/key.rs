@@ -1,4 +1,4 @@
-//! Keys and values between what people write and the order-preserving bytes that a table holds.
+//! Conversion of keys and values between text and the order-preserving bytes in a table.
 
 use crate::failure::{Failure, Result};
 use ogive::table::KeyType;
@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
-/// The bytes that stand for a key as an input holds it, or nothing if it is no key of this type. Bytes are taken as they are.
+/// The bytes of a key as written in an input, or `None` if it is not a key of this type. Bytes are taken verbatim.
 pub(crate) fn from_input(key_type: KeyType, written: &[u8]) -> Option<Vec<u8>> {
     match key_type {
         KeyType::Bytes => Some(written.to_vec()),
@@ -16,24 +16,24 @@ pub(crate) fn from_input(key_type: KeyType, written: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The bytes that stand for a key given as an argument: in tables of bytes `\\xNN` and `\\\\` are escapes.
+/// The bytes of a key given as an argument: in tables of bytes `\\xNN` and `\\\\` are escapes.
 ///
 /// # Errors
-/// [`Failure::Usage`] when it is no key of the table's type.
+/// [`Failure::Usage`] when it is not a key of the table's type.
 pub(crate) fn from_argument(key_type: KeyType, argument: &OsStr) -> Result<Vec<u8>> {
     let bytes = argument.as_bytes();
     match (key_type, argument.to_str()) {
         (KeyType::Text, _) | (KeyType::Bytes, None) => Ok(bytes.to_vec()),
         (_, text) => text.and_then(|text| key_type.parse(text).ok()).ok_or_else(|| {
             Failure::usage(
-                format!("'{}' is no key of this table", escaped(bytes)),
+                format!("'{}' is not a valid key for this table", escaped(bytes)),
                 format!("its keys are {}", describe(key_type)),
             )
         }),
     }
 }
 
-/// What keys of a type are, for messages.
+/// Description of the keys of a type, for messages.
 fn describe(key_type: KeyType) -> &'static str {
     match key_type {
         KeyType::U64 => "whole numbers from 0 to 18446744073709551615",
@@ -41,11 +41,11 @@ fn describe(key_type: KeyType) -> &'static str {
         KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807",
         KeyType::F64 => "floating-point numbers",
         KeyType::Text => "text",
-        _ => "bytes; a backslash is written \\\\, and any byte \\xNN",
+        _ => "bytes; write a backslash as \\\\ and any byte as \\xNN",
     }
 }
 
-/// A key as it was given: numbers in decimal, text as it is, other bytes escaped.
+/// A key as it was given: numbers in decimal, text unchanged, other bytes escaped.
 pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
     match key_type {
         KeyType::Text => escaped(key),
@@ -53,20 +53,20 @@ pub(crate) fn shown(key_type: KeyType, key: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A key in JSON: a number where JSON's readers take it for one, text as a string, other bytes as `{"hex": ...}`.
+/// A key in JSON: a number where JSON allows it, text as a string, other bytes as `{"hex": ...}`.
 pub(crate) fn to_json(key_type: KeyType, key: &[u8]) -> Value {
     if matches!(key_type, KeyType::Text | KeyType::Bytes) {
         return bytes_to_json(key);
     }
     let shown = key_type.display(key);
     match key_type {
-        // What is no JSON number, such as an infinity, stays a string.
+        // An infinity, for example, is not a JSON number.
         KeyType::U64 | KeyType::I64 | KeyType::F64 => serde_json::from_str(&shown).unwrap_or(Value::String(shown)),
         _ => Value::String(shown),
     }
 }
 
-/// Bytes in JSON: text as a string, anything else as `{"hex": ...}`, so that nothing is lost.
+/// Bytes in JSON without loss: text as a string, anything else as `{"hex": ...}`.
 pub(crate) fn bytes_to_json(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => json!(text),
@@ -74,8 +74,8 @@ pub(crate) fn bytes_to_json(bytes: &[u8]) -> Value {
     }
 }
 
-/// Text that can stand on one line of a terminal is left as it is; else control characters, backslashes and what is no
-/// UTF-8 become `\n`, `\\` or `\x9f`.
+/// Text without control characters is unchanged. Otherwise control characters, backslashes and invalid UTF-8 become
+/// `\n`, `\\` or `\x9f`.
 pub(crate) fn escaped(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(char::is_control) => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! Getting an input into a table, whatever its order and whatever its keys turn out to be.
+//! Loading of inputs into tables, in any order and with any type of keys.
 
 use crate::failure::{Failure, Result};
 use crate::input::{Input, InputError, InputOptions};
@@ -13,9 +13,9 @@ use ogive::tune::Options;
 use std::num::NonZero;
 use std::sync::Arc;
 
-/// Records between two looks at the clock and the interrupt flag.
+/// Records between two checks of the clock and the interrupt flag.
 const RECORDS_A_STEP: u64 = 1 << 13;
-/// Where a table goes, and how it is made.
+/// The table to write, with its options.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) storage: Arc<dyn Storage>,
@@ -25,10 +25,10 @@ pub(crate) struct Target {
     pub(crate) memory_bytes: u64,
 }
 
-/// How an input is read: first the cheapest way is tried, then wider ones.
+/// A way to read an input. The cheapest is tried first, then more general ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// What its keys are taken for.
+    /// Assumed type of the keys.
     pub(crate) key_type: KeyType,
     /// Whether its records are sorted.
     pub(crate) sort: bool,
@@ -36,11 +36,11 @@ pub(crate) struct Plan {
 
 /// Builds the table of an input.
 ///
-/// The input is taken for sorted, and read again to be sorted should it turn out not to be; the type of its keys, unless
-/// somebody chose it, is guessed and widened in the same way. What can be read only once is sorted in any case.
+/// The input is assumed to be sorted, and read again with a sort if it is not. Unless it is given, the key type is
+/// guessed and widened in the same way. An input that can be read only once is always sorted.
 ///
 /// # Errors
-/// [`InputError`] for a bad input, and whatever the engine reports; then nothing new stands under the name.
+/// [`InputError`] for a bad input, and errors of the engine; the output is unchanged then.
 pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt: &Interrupt) -> Result<TableReport> {
     input.refuse_table()?;
     let sample = input.quick_sample()?;
@@ -49,7 +49,7 @@ pub(crate) fn load(input: &InputOptions, target: &Target, what: &str, interrupt:
     try_plans(input, |plan| pour(&mut *input.open(plan.key_type)?, &target, plan.sort, what, interrupt))
 }
 
-/// Finds out how an input must be read, by reading it once.
+/// Finds the plan for an input by reading it once.
 ///
 /// # Errors
 /// As [`load`].
@@ -72,7 +72,7 @@ pub(crate) fn examine(input: &InputOptions, interrupt: &Interrupt) -> Result<Pla
     })
 }
 
-/// Tries one plan after the other until one does not fail for a reason that another one could cure.
+/// Tries plans until one succeeds or fails for a reason that no other plan avoids.
 fn try_plans<T>(input: &InputOptions, attempt: impl Fn(Plan) -> Result<T>) -> Result<T> {
     let mut plan = Plan { key_type: input.first_key_type()?, sort: !input.is_rereadable() };
     loop {
@@ -84,7 +84,7 @@ fn try_plans<T>(input: &InputOptions, attempt: impl Fn(Plan) -> Result<T>) -> Re
             _ if !input.is_rereadable() => return Err(failure),
             Failure::Engine(Error::Unsorted { .. }) if !plan.sort => Plan { sort: true, ..plan },
             Failure::Input(InputError::WrongKeyType { .. }) if input.key_type.is_none() => match wider(plan.key_type) {
-                // What is sorted as numbers may not be as text, and the other way round.
+                // Keys sorted as numbers may be unsorted as text, and vice versa.
                 Some(key_type) => Plan { key_type, sort: false },
                 None => return Err(failure),
             },
@@ -93,7 +93,7 @@ fn try_plans<T>(input: &InputOptions, attempt: impl Fn(Plan) -> Result<T>) -> Re
     }
 }
 
-/// The type to try when keys are not all of `key_type`.
+/// The next type to try when not all keys are of `key_type`.
 fn wider(key_type: KeyType) -> Option<KeyType> {
     match key_type {
         KeyType::U64 => Some(KeyType::I64),
@@ -106,7 +106,7 @@ fn wider(key_type: KeyType) -> Option<KeyType> {
 /// Writes all records of an input to a table.
 ///
 /// # Errors
-/// [`InputError::Empty`] when there is none, and as [`load`].
+/// [`InputError::Empty`] when there are none, and as [`load`].
 pub(crate) fn pour(
     input: &mut dyn Input,
     target: &Target,
@@ -138,7 +138,7 @@ pub(crate) fn pour(
         }
         work.step(|| input.position_bytes())?;
     }
-    // An interrupt ends a whole pipeline: what comes here as the end of the input may be the end of who wrote it.
+    // An interrupt ends a whole pipeline, so the input may have ended early.
     interrupt.check()?;
     if work.records == 0 {
         return Err(InputError::Empty { path: facts.path }.into());
@@ -159,7 +159,7 @@ enum Writer {
     Sorting(SortingWriter),
 }
 
-/// Long work over records: shows how far it is, and stops when asked to.
+/// Long work over records, with progress and interrupts.
 struct Work<'a> {
     progress: Progress,
     interrupt: &'a Interrupt,
@@ -167,7 +167,7 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// One record more is done; `reached` tells how far that is.
+    /// Counts a record; `reached` gives the position after it.
     fn step(&mut self, reached: impl Fn() -> u64) -> Result<()> {
         self.records += 1;
         if self.records.is_multiple_of(RECORDS_A_STEP) {

@@ -1,7 +1,7 @@
-//! The `ogive` command: build, tune, query and verify tables whose index is learned from their keys.
+//! The `ogive` command: tables, indexes, stores and joins from the command line.
 //!
-//! Results go to standard output and everything else to standard error. Exit codes: 0; 1 for an error and for an
-//! absent key; 2 for wrong usage. A closed pipe is no error.
+//! Results go to standard output and everything else to standard error. Exit codes: 0 on success, 1 on an error or an
+//! absent key, 2 on wrong usage. A closed pipe is not an error.
 
 mod args;
 mod beside;
@@ -48,28 +48,29 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and versions go to standard output; wrong usage to standard error, and to standard output where JSON was asked for.
+/// Prints help and version to standard output, and usage errors to standard error; with `--json`, also as an object to
+/// standard output.
 fn refuse(error: &clap::Error) -> ExitCode {
-    // Whoever closed the pipe does not want to read it.
+    // A closed pipe is not an error.
     let _ = error.print();
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     let json_asked =
         std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json");
     if code != 0 && json_asked {
         let message = first_paragraph(&error.to_string());
-        let _ = Output::new(true).json(&json!({ "error": message, "hint": "ogive --help tells what can be asked" }));
+        let _ = Output::new(true).json(&json!({ "error": message, "hint": "run `ogive --help`" }));
     }
     ExitCode::from(code)
 }
 
-/// What a usage error says ahead of the synopsis, on one line.
+/// The first paragraph of a usage error, before the synopsis, on one line.
 fn first_paragraph(rendered: &str) -> String {
     let paragraph = rendered.split("\n\n").next().unwrap_or_default();
     let words: Vec<&str> = paragraph.split_whitespace().collect();
     words.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// Tells what went wrong: for people on standard error, and as an object on standard output where JSON was asked for.
+/// Prints a failure to standard error and, with `--json`, as an object to standard output.
 fn report(failure: &Failure, output: &mut Output) -> ExitCode {
     if !matches!(failure, Failure::ClosedPipe) {
         note(format_args!("error: {failure}"));
@@ -77,7 +78,7 @@ fn report(failure: &Failure, output: &mut Output) -> ExitCode {
             note(format_args!("hint: {hint}"));
         }
         if output.is_json() {
-            // A second failure of the same stream has nothing to add.
+            // A second failure of the same stream adds nothing.
             let _ = output.json(&json!({ "error": failure.to_string(), "hint": failure.hint() }));
         }
     }

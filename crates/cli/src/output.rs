@@ -1,11 +1,11 @@
-//! Standard output: text for people, or JSON and nothing else.
+//! Standard output: text, or JSON with `--json`.
 
 use crate::failure::{Failure, Result};
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, BufWriter, StdoutLock, Write};
 
-/// The one way to standard output. Notes and progress go to standard error instead, so that a pipe gets results alone.
+/// The only writer to standard output. Notes and progress go to standard error, so that a pipe receives results only.
 pub(crate) struct Output {
     writer: BufWriter<StdoutLock<'static>>,
     json: bool,
@@ -17,7 +17,7 @@ impl Output {
         Self { writer: BufWriter::with_capacity(1 << 16, io::stdout().lock()), json }
     }
 
-    /// Whether results are asked for as JSON.
+    /// Whether results are printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
         self.json
     }
@@ -38,14 +38,14 @@ impl Output {
         self.line(text)
     }
 
-    /// Hands everything to the system.
+    /// Flushes everything to the system.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.writer.flush().map_err(Failure::from_output)
     }
 }
 
-/// A remark for the person at the terminal, on standard error.
+/// Prints a remark to standard error.
 pub(crate) fn note(remark: impl fmt::Display) {
-    // Nobody is left to be told when standard error itself is gone.
+    // A failure of standard error cannot be reported.
     let _ = writeln!(io::stderr(), "{remark}");
 }

@@ -1,4 +1,4 @@
-//! Progress of long work on standard error: a bar on a terminal, else a line now and then.
+//! Progress of long work on standard error: a bar on a terminal, else occasional lines.
 
 use crate::output::note;
 use crate::size::{grouped, human_bytes};
@@ -6,12 +6,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
-/// Work that takes less than this shows nothing where there is no terminal.
+/// Without a terminal, work shorter than this shows nothing.
 const QUIET_FOR: Duration = Duration::from_secs(2);
-/// Time between two lines where there is no terminal.
+/// Time between two lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// What is counted.
+/// Unit of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// Bytes.
@@ -20,7 +20,7 @@ pub(crate) enum Unit {
     Items,
 }
 
-/// One piece of long work. Dropping it removes the bar.
+/// A piece of long work. Dropping it removes the bar.
 pub(crate) struct Progress {
     what: String,
     total: Option<u64>,
@@ -30,14 +30,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Starts; `total` is in the unit that is counted, if it is known.
+    /// Starts; `total` is in `unit`, if known.
     pub(crate) fn start(what: impl Into<String>, total: Option<u64>, unit: Unit) -> Self {
         let what = what.into();
         let bar = stderr().is_terminal().then(|| bar(&what, total, unit));
         Self { what, total, unit, bar, next_line: Instant::now() + QUIET_FOR }
     }
 
-    /// Tells how much is done altogether.
+    /// Sets how much is done in total.
     pub(crate) fn reach(&mut self, done: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(done);
@@ -50,7 +50,7 @@ impl Progress {
         }
     }
 
-    /// Replaces the total, which may be found out late.
+    /// Replaces the total, which may become known late.
     pub(crate) fn set_total(&mut self, total: u64) {
         if self.total != Some(total) {
             self.total = Some(total);

@@ -1,11 +1,11 @@
-//! Receipts: what an operation read, shown read by read.
+//! Read traces as text and JSON: the reads of one operation, one by one.
 
 use crate::size::{counted, grouped, human_us};
 use ogive::io::{Profile, Purpose};
 use ogive::table::ReadRecord;
 use serde_json::{Value, json};
 
-/// The word for what a read was for.
+/// The purpose of a read, in a word.
 pub(crate) fn label(purpose: Purpose) -> String {
     match purpose {
         Purpose::Open => "open".into(),
@@ -23,7 +23,7 @@ pub(crate) fn label(purpose: Purpose) -> String {
     }
 }
 
-/// One line a read, and a last one with the sums.
+/// One line per read, then a line with the sums.
 ///
 /// ```text
 /// open          12,288 B at  160,000,000
@@ -46,7 +46,7 @@ pub(crate) fn lines(reads: &[ReadRecord]) -> Vec<String> {
     lines
 }
 
-/// Number and bytes of the reads, and what they would take, one after the other, on two well-known storages.
+/// Number and bytes of the reads, and their modelled time, one after the other, on two well-known storages.
 pub(crate) fn sums(reads: &[ReadRecord]) -> String {
     let total: u64 = reads.iter().map(|read| read.bytes).sum();
     let modelled: Vec<String> = ["nvme", "s3"]
@@ -57,7 +57,7 @@ pub(crate) fn sums(reads: &[ReadRecord]) -> String {
     format!("{}, {} B; modelled {}", counted(reads.len() as u64, "read"), grouped(total), modelled.join(", "))
 }
 
-/// Time of the reads one after the other, in microseconds.
+/// Modelled time of the reads, one after the other, in microseconds.
 pub(crate) fn modelled_us(reads: &[ReadRecord], profile: &Profile) -> f64 {
     reads.iter().map(|read| profile.time_us(read.bytes)).sum()
 }

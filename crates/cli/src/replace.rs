@@ -1,14 +1,14 @@
-//! What an output may take the place of: one rule for all commands that write a file.
+//! The rule for replacing files, the same for all commands that write one.
 //!
-//! | what stands under the name | |
+//! | existing file of that name | action |
 //! |---|---|
-//! | nothing | written |
-//! | a file of the kind that is written, such as a table | replaced, once the new one is complete |
-//! | any other plain file | refused; replaced with `--force` |
-//! | an input of the command; a file of a store or of an index; a folder, a device, a pipe | refused, `--force` or not |
+//! | none | write |
+//! | of the kind that is written, such as a table | replace once the new file is complete |
+//! | any other regular file | refuse; replace with `--force` |
+//! | an input of the command; a file of a store or an index; a folder, device or pipe | refuse, even with `--force` |
 //!
-//! Text, rows and plain records tell nobody who wrote them, so an existing file is never taken for one of the kind. Files are told apart by what
-//! they are, not by name: symbolic links are followed, and hard links of one file are the same.
+//! Text, rows and plain records do not identify their writer, so an existing file never counts as one of the kind.
+//! Files are compared by identity, not by name: symbolic links are followed, and hard links to one file are equal.
 
 use crate::commands::index::is_index;
 use crate::failure::{Failure, Result};
@@ -22,42 +22,42 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The flag of all commands that write a file.
+/// The `--force` flag of all commands that write a file.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct Force {
-    /// Replace an existing file of another kind, too; never an input, a file of a store or of an index, or what is no plain file
+    /// Replace an existing file of any kind, except inputs, files of a store or an index, and non-regular files
     #[arg(long)]
     force: bool,
 }
 
-/// What is written.
+/// The kind of file that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Table,
     Profile,
-    /// Text, rows, records: nothing in such a file tells who wrote it.
+    /// Text, rows or records, which do not identify their writer.
     Plain,
 }
 
-/// Where an output goes that may go there.
+/// The checked destination of an output.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The file that is written: the one that a link leads to.
+    /// The file that is written, with links resolved.
     pub(crate) path: PathBuf,
     folder: PathBuf,
     pub(crate) name: String,
-    /// As it was given, for messages.
+    /// The path as given, for messages.
     shown: String,
-    /// Whether a file stands there.
+    /// Whether the file exists.
     pub(crate) is_taken: bool,
-    /// Whether one of another kind stands there, and is to be replaced.
+    /// Whether a file of another kind exists and is to be replaced.
     is_forced: bool,
 }
 
-/// Where `output` goes, if it may go there. `force` is `None` for commands without that flag.
+/// Checks that `output` may be written. `force` is `None` for commands without that flag.
 ///
 /// # Errors
-/// [`Failure::Refused`] for what must stay, which the table above tells; what the system reports.
+/// [`Failure::Refused`] by the table above; errors of the system.
 pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<Force>) -> Result<Place> {
     if is_open_file(output) {
         return Err(no_plain_file(&output.display().to_string()));
@@ -77,26 +77,26 @@ pub(crate) fn claim(output: &Path, kind: Kind, inputs: &[&Path], force: Option<F
     }
     match force {
         Some(Force { force: true }) if place.is_index()? => {
-            Err(kept(&place.shown, "an index", "remove it with its log first, or choose another name"))
+            Err(kept(&place.shown, "an index", "remove it and its log first, or choose another name"))
         }
         Some(Force { force: true }) => Ok(Place { is_taken: true, is_forced: true, ..place }),
         _ => {
             let hint = match force {
-                Some(_) => "choose another name, remove that file, or give --force",
-                None => "choose another place, or remove that file",
+                Some(_) => "choose another name, remove the file, or use --force",
+                None => "choose another place, or remove the file",
             };
-            Err(kept(&place.shown, &format!("{}, and it is not replaced", kind.denied()), hint))
+            Err(kept(&place.shown, &format!("{} and is not replaced", kind.denied()), hint))
         }
     }
 }
 
-/// Refuses a path that belongs to a store, or is the lock or a part of the log of an index, whether a file is there or not.
+/// Refuses a path that belongs to a store, or is the lock or a log segment of an index, whether the file exists or not.
 pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
     let place = Place::of(output)?;
     match is_store_file(&place.path) {
         Ok(true) => {
-            let what = "a file of the store in its folder, or would be taken for one";
-            return Err(kept(&place.shown, what, "choose another name, or a folder that is no store"));
+            let what = "in the folder of a store, under a name that the store uses";
+            return Err(kept(&place.shown, what, "choose another name, or a folder that is not a store"));
         }
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
         found => _ = found?,
@@ -107,32 +107,32 @@ pub(crate) fn refuse_reserved(output: &Path) -> Result<()> {
         && metadata(&place.folder.join(name)).is_some_and(|found| found.is_file())
         && (Place { path: place.folder.join(name), name: name.to_owned(), ..place.clone() }).is_index()?
     {
-        return Err(kept(&place.shown, "the lock or a part of the log of an index", "choose another name"));
+        return Err(kept(&place.shown, "the lock or a log segment of an index", "choose another name"));
     }
     Ok(())
 }
 
-/// Refuses an input that is the file which is written, by whatever name.
+/// Refuses an input that is the output file, under any name.
 pub(crate) fn refuse_same(output: &Path, input: &Path) -> Result<()> {
     Place::of(output)?.refuse_inputs(&[input])
 }
 
-/// A refusal of what stands there.
+/// A refusal to replace a file.
 fn kept(shown: &str, what: &str, hint: &str) -> Failure {
     Failure::refused(format!("{shown} is {what}"), hint)
 }
 
 fn no_plain_file(shown: &str) -> Failure {
-    kept(shown, "no plain file", "name a file; `ogive join` and `ogive db export` take - for standard output")
+    kept(shown, "not a regular file", "name a file; `ogive join` and `ogive db export` accept - for standard output")
 }
 
-/// Whether a path stands for an open file of this process: what is renamed there does not reach who reads from it.
+/// Whether a path stands for an open file of this process, which a rename would not reach.
 fn is_open_file(path: &Path) -> bool {
     let names = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
     names.iter().any(|name| path == Path::new(name)) || path.starts_with("/dev/fd") || path.starts_with("/proc")
 }
 
-/// What a path leads to; what cannot be seen is reported when it is used.
+/// Metadata of the file that a path leads to. Errors are reported when the file is used.
 fn metadata(path: &Path) -> Option<Metadata> {
     fs::metadata(path).ok()
 }
@@ -142,7 +142,7 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
 }
 
 impl Kind {
-    /// Whether a file is of this kind, damaged or not.
+    /// Whether a file is of this kind, even if damaged.
     fn is_that_of(self, path: &Path) -> bool {
         match self {
             Self::Table => !matches!(Table::open_path(path, &OpenOptions::default()), Err(Error::NotATable { .. })),
@@ -151,35 +151,35 @@ impl Kind {
         }
     }
 
-    /// What is said of a file of another kind.
+    /// Description of a file of another kind.
     fn denied(self) -> &'static str {
         match self {
-            Self::Table => "an existing file that is no Ogive table",
-            Self::Profile => "an existing file that is no storage profile",
+            Self::Table => "an existing file that is not an Ogive table",
+            Self::Profile => "an existing file that is not a storage profile",
             Self::Plain => "an existing file",
         }
     }
 }
 
 impl Place {
-    /// Where a path leads, links followed.
+    /// Resolves a path, following links.
     fn of(output: &Path) -> Result<Self> {
         LocalStorage::split_path(output)?;
         let is_link = fs::symlink_metadata(output).is_ok_and(|found| found.is_symlink());
         let path = match is_link.then(|| output.canonicalize()) {
             None => output.to_owned(),
             Some(Ok(path)) => path,
-            // What is no file in a folder, such as a pipe, has no path of its own.
+            // A pipe, for example, has no path of its own.
             Some(Err(_)) if metadata(output).is_some() => return Err(no_plain_file(&output.display().to_string())),
             Some(Err(_)) => {
-                return Err(kept(&output.display().to_string(), "a link that leads nowhere", "remove it first"));
+                return Err(kept(&output.display().to_string(), "a dangling symbolic link", "remove it first"));
             }
         };
         let (folder, name) = LocalStorage::split_path(&path)?;
         Ok(Self { path, folder, name, shown: output.display().to_string(), is_taken: false, is_forced: false })
     }
 
-    /// Refuses a place where one of the inputs is, by whatever name.
+    /// Refuses a place that is one of the inputs, under any name.
     ///
     /// # Errors
     /// [`Failure::Refused`].
@@ -189,12 +189,12 @@ impl Place {
         match inputs.iter().find(|input| is_input(input)) {
             None => Ok(()),
             Some(input) if input.as_os_str() == self.shown.as_str() => {
-                Err(kept(&self.shown, "an input of this command", "choose another name, and rename it afterwards"))
+                Err(kept(&self.shown, "an input of this command", "choose another name, then rename the file"))
             }
             Some(input) => Err(kept(
                 &self.shown,
                 &format!("the same file as {}, an input of this command", input.display()),
-                "choose another name, and rename it afterwards",
+                "choose another name, then rename the file",
             )),
         }
     }
@@ -202,7 +202,7 @@ impl Place {
     fn is_index(&self) -> Result<bool> {
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(&self.folder));
         match is_index(&storage, &self.name) {
-            // Whatever is wrong with it, it is one.
+            // Only an index fails in these ways.
             Err(Failure::Engine(Error::Damaged { .. } | Error::UnknownVersion { .. } | Error::InvalidArgument(_))) => {
                 Ok(true)
             }
@@ -210,13 +210,13 @@ impl Place {
         }
     }
 
-    /// The folder as storage, in which a file that is to be replaced does not stand in the way.
+    /// The folder as storage, in which a file that is to be replaced counts as absent.
     pub(crate) fn storage(&self, open: impl FnOnce(PathBuf) -> LocalStorage) -> Arc<dyn Storage> {
         let inner = open(self.folder.clone());
         if self.is_forced { Arc::new(Replacing { inner, name: self.name.clone() }) } else { Arc::new(inner) }
     }
 
-    /// Says of a failure that was no fault of the input what stands under the name now.
+    /// Adds to a failure that the input did not cause whether the old file is still there.
     pub(crate) fn left(&self, failure: Failure) -> Failure {
         let is_sudden = match &failure {
             Failure::Engine(Error::Interrupted) => true,
@@ -224,14 +224,14 @@ impl Place {
             _ => false,
         };
         match is_sudden {
-            true if self.is_taken => failure.but(format!("{} is as it was before", self.shown)),
-            true => failure.but(format!("nothing was left under {}", self.shown)),
+            true if self.is_taken => failure.but(format!("{} is unchanged", self.shown)),
+            true => failure.but(format!("{} was not created", self.shown)),
             false => failure,
         }
     }
 }
 
-/// A folder in which one name counts as free.
+/// A folder in which one name counts as absent.
 #[derive(Debug)]
 struct Replacing {
     inner: LocalStorage,

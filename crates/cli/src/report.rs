@@ -1,4 +1,4 @@
-//! Tables described: what they hold, how large their parts are, and what a look-up costs.
+//! Descriptions of tables: contents, sizes of their parts, and the cost of a lookup.
 
 use crate::failure::Result;
 use crate::output::Output;
@@ -7,11 +7,11 @@ use crate::table_text::plain_table;
 use ogive::io::Profile;
 use ogive::table::TableReport;
 
-/// Two lines on a table: its size, and the price of a look-up.
+/// Two lines on a table: its size, and the cost of a lookup.
 pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 2] {
     [
         format!(
-            "{name}: {} in {} of {}; data {}, index {} ({:.2} B a block)",
+            "{name}: {} in {} of {}; data {}, index {} ({:.2} B per block)",
             counted(report.records, "record"),
             counted(report.blocks, "block"),
             human_bytes(report.block_size_bytes),
@@ -19,7 +19,7 @@ pub(crate) fn summary(name: &str, report: &TableReport) -> [String; 2] {
             human_bytes(report.index_bytes),
             index_bytes_a_block(report),
         ),
-        format!("a look-up from cold, modelled: {}", modelled(report)),
+        format!("modelled cold lookup: {}", modelled(report)),
     ]
 }
 
@@ -31,13 +31,13 @@ pub(crate) fn index_bytes_a_block(report: &TableReport) -> f64 {
 /// The layers of the index, root first, in a few words.
 pub(crate) fn layers_in_words(report: &TableReport) -> String {
     if report.layers.is_empty() {
-        return "none; the data are read whole".into();
+        return "none; all data are read".into();
     }
     let layers = report.layers.iter().rev();
     layers.map(|layer| format!("{} of {}", layer.kind, human_bytes(layer.size_bytes))).collect::<Vec<_>>().join(", ")
 }
 
-/// The modelled time of a look-up on each named profile.
+/// The modelled time of a lookup on each named profile.
 fn modelled(report: &TableReport) -> String {
     let times: Vec<String> = times(report).map(|(name, time_us)| format!("{name} {}", human_us(time_us))).collect();
     times.join(", ")
@@ -48,7 +48,7 @@ fn times(report: &TableReport) -> impl Iterator<Item = (&'static str, f64)> {
     Profile::names().filter_map(|name| Some((name, *report.modelled_us.get(name)?)))
 }
 
-/// All that is known of a table without reading its data.
+/// Prints everything that is known of a table without reading its data.
 pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Result<()> {
     output.line(format_args!("{name}: {} with keys of type {}", counted(report.records, "record"), report.key_type))?;
     output.line("")?;
@@ -61,11 +61,11 @@ pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Re
         part("counts", report.count_bytes),
         part("filter", report.filter_bytes),
         part("metadata", report.metadata_bytes),
-        part("resident once open", report.resident_bytes),
+        part("resident when open", report.resident_bytes),
     ];
-    output.line(plain_table(&["part", "bytes", "a block"], parts))?;
+    output.line(plain_table(&["part", "bytes", "per block"], parts))?;
     output.line(format_args!(
-        "\n{} of {}; opening reads {}; the index is for {}",
+        "\n{} of {}; opening reads {}; the index is tuned for {}",
         counted(report.blocks, "block"),
         human_bytes(report.block_size_bytes),
         human_bytes(report.opening_bytes()),
@@ -75,7 +75,7 @@ pub(crate) fn print(name: &str, report: &TableReport, output: &mut Output) -> Re
     print_layers(report, output)?;
     output.line("")?;
     let times = times(report).map(|(profile, time_us)| vec![profile.to_owned(), human_us(time_us)]);
-    output.line(plain_table(&["storage", "a look-up from cold, modelled"], times))
+    output.line(plain_table(&["storage", "modelled cold lookup"], times))
 }
 
 fn print_layers(report: &TableReport, output: &mut Output) -> Result<()> {
@@ -95,8 +95,8 @@ fn print_layers(report: &TableReport, output: &mut Output) -> Result<()> {
     if last > 0 {
         output.line(plain_table(&["layer", "kind", "nodes", "bytes", "mean read", "largest read"], rows))?;
     } else {
-        output.line("no index: the data are read whole")?;
+        output.line("no index: a lookup reads all data")?;
     }
     let reads = &report.reads_per_get;
-    output.line(format_args!("a look-up takes {} from cold, {} once open", counted(reads.cold, "read"), reads.open))
+    output.line(format_args!("a lookup takes {} from cold, {} when open", counted(reads.cold, "read"), reads.open))
 }

@@ -1,4 +1,4 @@
-//! Samples of the keys, by which the size of data blocks is chosen.
+//! Samples of the keys, from which the size of data blocks is chosen.
 
 use crate::failure::Result;
 use crate::input::Input;
@@ -6,28 +6,28 @@ use crate::interrupt::Interrupt;
 use crate::progress::{Progress, Unit};
 use ogive::tune::Sample;
 
-/// Keys of one stretch of neighbours, where not all are kept.
+/// Keys per run of neighbours, where not all are kept.
 const STRETCH_KEYS: usize = 1 << 14;
-/// Bytes of a block that hold no record.
+/// Bytes of a block that hold no records.
 const BLOCK_OVERHEAD_BYTES: u64 = 8;
-/// Bytes that a record of varying width takes beside its key and value: its lengths, and where it starts.
+/// Overhead of a record of variable width, in bytes: its lengths and its offset.
 const VARIED_OVERHEAD_BYTES: f64 = 5.0;
 const KEY_BYTES: u64 = 8;
 const RECORDS_A_STEP: u64 = 1 << 13;
 
-/// Gathers keys in order: all of them while there is room, then stretches of neighbours, ever further apart but evenly
-/// taken from the whole.
+/// Collects keys in order: all of them while there is room, then evenly spaced runs of neighbours, further and further
+/// apart.
 #[derive(Debug)]
 struct Thinned {
     stretches: Vec<Vec<u64>>,
-    /// Of so many stretches, one is kept.
+    /// One in this many runs is kept.
     apart: u64,
     seen: u64,
     room: usize,
 }
 
 impl Thinned {
-    /// Room for `keys` keys, and for two stretches at least.
+    /// Room for `keys` keys, and for at least two runs.
     fn new(keys: usize) -> Self {
         Self { stretches: Vec::new(), apart: 1, seen: 0, room: (keys / STRETCH_KEYS).max(2) }
     }
@@ -53,7 +53,7 @@ impl Thinned {
         }
     }
 
-    /// Drops every second stretch.
+    /// Drops every second run.
     fn thin(&mut self) {
         let mut number = 0;
         self.stretches.retain(|_| {
@@ -63,14 +63,14 @@ impl Thinned {
         self.apart *= 2;
     }
 
-    /// The stretches; where all keys are there, they are one.
+    /// The runs; a single one if all keys were kept.
     fn finish(self) -> Vec<Vec<u64>> {
         if self.apart == 1 { vec![self.stretches.concat()] } else { self.stretches }
     }
 }
 
-/// Samples a sorted input by reading all of it: exactly all keys, where `memory_bytes` hold them. Nothing for keys that are
-/// no numbers, where the size of blocks is not chosen by the keys.
+/// Samples a sorted input by reading all of it: all keys if they fit in `memory_bytes`. `None` for keys that are not
+/// numbers, for which the block size does not depend on the keys.
 ///
 /// # Errors
 /// Those of the input.
@@ -79,7 +79,7 @@ pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interr
     if !facts.key_type.is_numeric() {
         return Ok(None);
     }
-    // Half of it, as joining the stretches takes them twice.
+    // Half of it, since joining the runs holds them twice.
     let mut keys = Thinned::new(usize::try_from(memory_bytes / 2 / KEY_BYTES).unwrap_or(usize::MAX));
     let mut progress = Progress::start("reading all keys", facts.length_bytes, Unit::Bytes);
     let mut value_bytes = 0;
@@ -99,7 +99,7 @@ pub(crate) fn exact(input: &mut dyn Input, memory_bytes: u64, interrupt: &Interr
     Ok(Some(sample(keys.finish(), records, mean_value_bytes, varied)))
 }
 
-/// A sample of these keys, which stand for `records` records.
+/// A sample of these keys, representing `records` records.
 pub(crate) fn sample(stretches: Vec<Vec<u64>>, records: u64, mean_value_bytes: f64, varied: bool) -> Sample {
     let overhead_bytes = if varied { VARIED_OVERHEAD_BYTES } else { 0.0 };
     let record_bytes = KEY_BYTES as f64 + mean_value_bytes + overhead_bytes;

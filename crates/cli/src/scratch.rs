@@ -1,18 +1,18 @@
-//! A folder for what lasts no longer than the command.
+//! A temporary folder for the duration of the command.
 
 use crate::failure::{Failure, Result};
 use ogive::io::LocalStorage;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A new folder among the system's temporary files, removed with all that is in it when dropped.
+/// A new folder among the system's temporary files, removed with its contents when dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// Makes the folder.
+    /// Creates the folder.
     pub(crate) fn create() -> Result<Self> {
         let name = format!("ogive-{}-{:016x}", std::process::id(), ogive::io::random_u64());
         let path = std::env::temp_dir().join(name);
@@ -35,7 +35,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Whatever cannot be removed is the system's to clean.
+        // The system cleans up its temporary folder.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }

@@ -1,10 +1,11 @@
-//! Sizes and counts as people write them and read them.
+//! Parsing and formatting of sizes, counts and times.
 
 use std::str::FromStr;
 
 /// A number of bytes as an argument: `4096`, `64k`, `256MiB`, `1.5GB`.
 ///
-/// As with the GNU tools, `k`, `M`, `G`, `T` and `KiB`, `MiB`, ... are powers of 1024, and `kB`, `MB`, ... powers of 1000.
+/// As with the GNU tools, `k`, `M`, `G`, `T` and `KiB`, `MiB`, ... are powers of 1024, and `kB`, `MB`, ... powers of
+/// 1000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteSize(pub(crate) u64);
 
@@ -12,7 +13,7 @@ impl FromStr for ByteSize {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no size; write a number of bytes, or one with a unit such as 64KiB or 1GB");
+        let wrong = || format!("'{text}' is not a size; use a number of bytes, or a unit as in 64KiB or 1GB");
         let unit_at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(unit_at);
         let factor = unit_bytes(unit.trim()).ok_or_else(wrong)?;
@@ -28,7 +29,7 @@ impl FromStr for ByteSize {
     }
 }
 
-/// The bytes in one unit, if it is a unit.
+/// The bytes in a unit, if it is one.
 fn unit_bytes(unit: &str) -> Option<u64> {
     let lower = unit.to_ascii_lowercase();
     let (power, rest) = match lower.as_bytes().first() {
@@ -46,7 +47,7 @@ fn unit_bytes(unit: &str) -> Option<u64> {
     }
 }
 
-/// A count with its thousands apart: 1,234,567.
+/// A count with thousands separators: 1,234,567.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -59,12 +60,12 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// A count and what is counted: `1 block`, `2 blocks`.
+/// A count with its noun: `1 block`, `2 blocks`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A size with three significant digits in powers of 1024; below 10 KiB to the byte.
+/// A size with three significant digits in powers of 1024; exact below 10 KiB.
 pub(crate) fn human_bytes(size_bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if size_bytes < 10 * 1024 {
@@ -86,7 +87,7 @@ pub(crate) fn human_bytes(size_bytes: u64) -> String {
     format!("{scaled:.decimals$} {}", UNITS[unit])
 }
 
-/// A time given in microseconds, in the unit that reads best: `541 us`, `101.1 ms`, `2.30 s`.
+/// A time in microseconds, shown in a suitable unit: `541 us`, `101.1 ms`, `2.30 s`.
 pub(crate) fn human_us(time_us: f64) -> String {
     if !time_us.is_finite() {
         "unknown".into()

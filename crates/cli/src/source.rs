@@ -1,4 +1,4 @@
-//! Records in order that can be read again and again.
+//! Sorted records that can be read repeatedly.
 
 use crate::failure::Result;
 use crate::input::{Input, InputOptions, TableInput, open_to_see};
@@ -10,17 +10,17 @@ use ogive::table::{KeyType, Table, WriteOptions};
 use ogive::tune::DesignRequest;
 use std::sync::Arc;
 
-/// Where they come from.
+/// Origin of the records.
 #[derive(Debug)]
 pub(crate) enum Source<'a> {
     /// The input itself, which is sorted.
     Sorted { input: &'a InputOptions, key_type: KeyType },
-    /// The input was not sorted: a temporary table of it.
+    /// A temporary table of an unsorted input.
     Table { scratch: Scratch, table: Table },
 }
 
 impl<'a> Source<'a> {
-    /// Reads an input once to see whether it is sorted, and sorts it if not.
+    /// Reads an input once, and sorts it if necessary.
     pub(crate) fn prepare(input: &'a InputOptions, memory_bytes: u64, interrupt: &Interrupt) -> Result<Self> {
         if input.is_rereadable() {
             let plan = examine(input, interrupt)?;
@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
         Ok(Self::Table { scratch, table })
     }
 
-    /// The records from the first on.
+    /// All records, from the first.
     pub(crate) fn open(&self) -> Result<Box<dyn Input>> {
         match self {
             Self::Sorted { input, key_type } => input.open(*key_type),

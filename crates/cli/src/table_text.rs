@@ -1,10 +1,10 @@
-//! Figures in columns.
+//! Text tables with aligned columns.
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, Table};
 
-/// Columns under headings, two spaces apart: the first one to the left, the others to the right. Nothing is drawn around
-/// them, so that other tools can take them apart.
+/// Columns with headings, two spaces apart: the first left-aligned, the others right-aligned. No borders, so that other
+/// tools can parse them.
 pub(crate) fn plain_table<H: ToString>(headings: &[H], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(NOTHING).set_header(headings.iter().map(ToString::to_string));

@@ -1,5 +1,5 @@
-//! Storage under watch: shows how much is written, and fails once somebody asked to stop, in the middle of work that the
-//! engine does in one go.
+//! A storage wrapper that shows how much is written and fails after an interrupt, even within a single call of the
+//! engine.
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
@@ -8,14 +8,14 @@ use ogive::{Error, Result};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Another storage, watched.
+/// A watched storage.
 #[derive(Debug)]
 pub(crate) struct Watched {
     inner: Arc<dyn Storage>,
     watch: Arc<Watch>,
 }
 
-/// What the files of a watched storage share.
+/// State shared by the files of a watched storage.
 struct Watch {
     interrupt: Interrupt,
     shown: Mutex<Shown>,
@@ -55,7 +55,7 @@ impl Watched {
         Arc::new(Self { inner, watch })
     }
 
-    /// From now on, shows the bytes written, counted from here.
+    /// Shows the bytes written from now on.
     pub(crate) fn show(&self, progress: Progress) {
         let mut shown = self.watch.shown.lock().unwrap_or_else(PoisonError::into_inner);
         *shown = Shown { done_bytes: 0, progress: Some(progress) };

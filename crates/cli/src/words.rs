@@ -1,26 +1,26 @@
-//! What the engine says, in the words of the command: who typed a command knows its options, and no methods or fields.
+//! Messages of the engine in terms of the command: its options instead of methods and fields of the library.
 
 use ogive::Error;
 
-/// What a program would do or set, and what is typed instead.
+/// What the engine advises a program to do, and the advice for the command line.
 const WORDS: [(&str, &str); 11] = [
     ("sort the input, or use the sorting writer", "sort the input first"),
-    ("insert into it, or make a new one", "leave out --sorted, or make a new one"),
-    ("drop old snapshots, or raise the limit of", "let that end first; the limit of the log is"),
+    ("insert into it, or make a new one", "leave out --sorted, or create a new one"),
+    ("drop old snapshots, or raise the limit of", "wait for those readers to finish; the limit of the log is"),
     ("`JoinOptions::memory_bytes`", "--memory"),
     ("`OpenOptions::budget_bytes`", "--memory"),
     ("`DbOptions::memory_bytes`", "--memory"),
     ("`DbOptions::open_files`", "--open-files"),
-    ("put that right, then call `resume`, or open the store again", "put that right, and run the command again"),
+    ("put that right, then call `resume`, or open the store again", "fix the cause, then run the command again"),
     (
         "check the path, or allow the store to be made",
-        "check the path; `ogive db put` and `ogive db import` make a store",
+        "check the path; `ogive db put` and `ogive db import` create a store",
     ),
     ("read it as a stream with `value_reader`, or raise the budget", "print it with --raw, or raise --memory"),
     ("remove its records with `remove_range(..)`", "remove its entries with `ogive db delete`"),
 ];
 
-/// The message of an error of the engine, in the words of the command.
+/// The message of an engine error, in terms of the command.
 pub(crate) fn of_command(error: &Error) -> String {
     let mut message = error.to_string();
     for (programs, commands) in WORDS {
@@ -35,7 +35,7 @@ pub(crate) fn of_command(error: &Error) -> String {
 mod tests {
     use super::*;
 
-    /// The errors whose messages name what a program calls or sets.
+    /// Errors whose messages name methods or fields of the library.
     fn errors() -> [Error; 8] {
         let path = || "store".into();
         [

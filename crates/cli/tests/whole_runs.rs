@@ -1,5 +1,5 @@
-//! The command as somebody at a terminal, or a script, meets it. Method: whole runs of the built program in folders of
-//! their own; what they print, how they exit, and which files they leave.
+//! Whole runs of the command. Method: the built program runs in temporary folders; its output, exit code and files are
+//! compared with expectations.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! How fast key sets are made and what they look like: the part of every other experiment's time that is not the engine's.
+//! Generation speed and properties of key sets, to separate their cost from that of the engine in other experiments.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use crate::keys::{generators, summarise};
 use crate::output::Record;
 
 pub(super) const GENERATORS: Experiment =
-    Experiment { name: "keys/generators", about: "keys made a second, and the figures of each set", run };
+    Experiment { name: "keys/generators", about: "keys generated per second, and properties of each set", run };
 
 fn run(context: &Context, output: &mut Output<'_>) -> anyhow::Result<()> {
     let names: Vec<&str> = generators().iter().map(|generator| generator.name).collect();

@@ -1,4 +1,4 @@
-//! What `ogive-bench run NAME` can run: one file for each experiment, and the list of them all.
+//! The experiments of `ogive-bench run NAME`, one file each, and their registry.
 
 mod airindex;
 mod aulid;

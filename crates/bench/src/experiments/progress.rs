@@ -1,28 +1,28 @@
-//! How far an experiment is.
+//! Progress of experiments.
 
 use std::fmt::Display;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error, invisible where nobody watches.
+/// A bar on standard error, hidden unless that is a terminal.
 pub(in crate::experiments) struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
-    /// Of so many steps.
+    /// For this number of steps.
     pub(in crate::experiments) fn new(steps: usize) -> Result<Self> {
         let style = ProgressStyle::with_template("{pos}/{len} {wide_msg} {eta} left")?;
         Ok(Self { bar: ProgressBar::new(steps as u64).with_style(style) })
     }
 
-    /// Says what is done now.
+    /// Sets the description of the current step.
     pub(in crate::experiments) fn on(&self, what: impl Display) {
         self.bar.set_message(what.to_string());
     }
 
-    /// One step is done.
+    /// Counts a finished step.
     pub(in crate::experiments) fn step(&self) {
         self.bar.inc(1);
     }

@@ -1,4 +1,4 @@
-//! The list of experiments, and what they are told.
+//! The registry of experiments, and their common options.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use crate::keys::{KeySet, open_with};
 use crate::output::Reporter;
 use crate::workload::{Mix, Requests};
 
-/// What all experiments can be told.
+/// Options of all experiments.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// Key sets by name or path; empty for those of the experiment.
     pub key_sets: Vec<String>,
-    /// Number of keys of generated sets whose names give none.
+    /// Number of keys of generated sets without a count.
     pub count: u64,
-    /// The same, where it was asked for: experiments that take long have a smaller number of their own.
+    /// The same if it was given. Long experiments have a smaller default.
     pub asked_count: Option<u64>,
     /// First seed.
     pub seed: u64,
-    /// Number of seeds: generated sets are made anew for each, and a figure is the median.
+    /// Number of seeds; generated sets differ by seed, and figures are medians.
     pub seeds: u64,
     /// Storage profiles by name or file; empty for those of the experiment.
     pub profiles: Vec<String>,
@@ -35,15 +35,15 @@ pub struct Context {
     pub phases: Vec<String>,
     /// Workloads of an index; empty for those of the experiment.
     pub workloads: Vec<Mix>,
-    /// Which keys an index is asked for; empty for those of the experiment.
+    /// Request distributions; empty for those of the experiment.
     pub requests: Vec<Requests>,
-    /// Number of look-ups, or operations, for each measurement; none for the experiment's own number.
+    /// Lookups or operations per measurement; `None` for the number of the experiment.
     pub lookups: Option<usize>,
     /// Bytes of each value, which are made from the key.
     pub payload_bytes: u32,
-    /// When a store learns, by name; empty for those of the experiment.
+    /// Learning policies of a store, by name; empty for those of the experiment.
     pub learning: Vec<String>,
-    /// Writes among a hundred operations; empty for those of the experiment.
+    /// Writes per 100 operations; empty for those of the experiment.
     pub write_percents: Vec<u64>,
     /// Methods of joining, by name; empty for those of the experiment.
     pub methods: Vec<String>,
@@ -55,30 +55,30 @@ pub struct Context {
     pub inline_values: bool,
     /// Whether the size of data blocks is chosen from all keys instead of a sample.
     pub exact: bool,
-    /// Folder on the device to measure on; none for the system's folder of temporary files.
+    /// Folder on the device to measure; `None` for the system's temporary folder.
     pub device: Option<PathBuf>,
-    /// Whether to leave out what is measured on the device.
+    /// Whether to skip measurements on the device.
     pub modelled_only: bool,
     /// Whether to run the long version of an experiment that has one.
     pub full: bool,
-    /// How memory is measured, where the program counts it.
+    /// The memory gauge, if the program has one.
     pub memory: Option<MemoryGauge>,
 }
 
-/// A counting allocator, as experiments see it.
+/// A counting allocator, for experiments.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryGauge {
     /// Starts a measurement and returns the bytes that are allocated now.
     pub start: fn() -> u64,
-    /// Most bytes that were allocated at a time since the start.
+    /// Peak of allocated bytes since the start.
     pub peak_bytes: fn() -> u64,
 }
 
-/// Number of keys of generated sets, unless said or unless the experiment has its own.
+/// Default number of keys of generated sets.
 pub const DEFAULT_COUNT: u64 = 10_000_000;
 
 impl Default for Context {
-    /// One seed of ten million keys without values; the experiment's own choice of everything else.
+    /// One seed of ten million keys without values; defaults of the experiment for everything else.
     fn default() -> Self {
         Self {
             key_sets: Vec::new(),
@@ -111,12 +111,12 @@ impl Default for Context {
 }
 
 impl Context {
-    /// The key sets that were asked for, or else `default`.
+    /// The requested key sets, else `default`.
     pub fn specs(&self, default: &[&str]) -> Vec<String> {
         if self.key_sets.is_empty() { default.iter().map(ToString::to_string).collect() } else { self.key_sets.clone() }
     }
 
-    /// The profiles that were asked for, or else `default`.
+    /// The requested profiles, else `default`.
     pub(super) fn profiles_or(&self, default: &[&str]) -> anyhow::Result<Vec<Profile>> {
         let open = |name: &str| Ok(Profile::by_name_or_file(name)?);
         match self.profiles.as_slice() {
@@ -125,7 +125,7 @@ impl Context {
         }
     }
 
-    /// A key set under one of the seeds; a seed in its name goes first.
+    /// A key set for one of the seeds. A seed in its name takes precedence.
     ///
     /// # Errors
     /// As for [`crate::keys::open`].
@@ -133,7 +133,7 @@ impl Context {
         open_with(spec, self.count, Some(seed))
     }
 
-    /// As [`Self::open`] for an experiment that has `own` keys where no number was asked for.
+    /// As [`Self::open`], with `own` keys by default.
     ///
     /// # Errors
     /// As for [`crate::keys::open`].
@@ -148,15 +148,15 @@ impl Context {
     }
 }
 
-/// Where experiments print.
+/// The printer of experiments.
 pub type Output<'a> = Reporter<&'a mut dyn Write>;
 
-/// Something that can be run by name.
+/// An experiment.
 #[derive(Debug)]
 pub struct Experiment {
     /// Its name.
     pub name: &'static str,
-    /// What it shows, in one line.
+    /// Its purpose, in one line.
     pub about: &'static str,
     /// Runs it and prints its records.
     pub run: fn(&Context, &mut Output<'_>) -> anyhow::Result<()>,

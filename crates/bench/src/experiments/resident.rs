@@ -1,14 +1,14 @@
-//! How much of an index stays in memory.
+//! The part of an index that stays in memory.
 
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::output::Figure;
 
-/// Bytes of inner nodes that stay in memory: upper levels first, whole pages.
+/// Limit on the inner nodes in memory: upper levels first, whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resident {
-    /// At most so many bytes.
+    /// At most this number of bytes.
     Bytes(u64),
     /// All inner nodes.
     All,
@@ -19,7 +19,7 @@ impl Resident {
     pub const LADDER: [Self; 5] =
         [Self::Bytes(0), Self::Bytes(4 << 10), Self::Bytes(16 << 10), Self::Bytes(64 << 10), Self::All];
 
-    /// How many pages that is.
+    /// The number of pages.
     pub fn pages(self, page_bytes: u64) -> usize {
         match self {
             Self::Bytes(bytes) => usize::try_from(bytes / page_bytes.max(1)).unwrap_or(usize::MAX),

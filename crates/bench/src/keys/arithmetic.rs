@@ -1,4 +1,4 @@
-//! Sets made by counting: steps, segments, staircases. Each starts at a fixed key and takes no memory.
+//! Arithmetic key sets: steps, segments, staircases. Each starts at a fixed key and takes no memory.
 
 use super::source::{Counted, Source};
 use super::spec::Plan;
@@ -87,8 +87,8 @@ pub(super) fn bit_reversed(plan: &Plan) -> Made {
 
 /// Every second integer, at random: `count` of the first `2 * count`, each choice as likely as any other.
 ///
-/// Selection sampling (Knuth, The Art of Computer Programming, Section 3.4.2, Algorithm S): an integer is taken with the
-/// probability of keys still wanted among integers still to come.
+/// Selection sampling (Knuth, The Art of Computer Programming, Section 3.4.2, Algorithm S): an integer is taken with
+/// the probability of keys still wanted among integers still to come.
 pub(super) fn dense(plan: &Plan) -> Made {
     if plan.count > 1 << 62 {
         return Err(plan.too_many("the keys would exceed 64 bits"));

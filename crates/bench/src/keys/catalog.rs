@@ -1,27 +1,27 @@
-//! The list of key sets that can be made by name.
+//! The catalogue of generated key sets.
 
 use super::source::Source;
 use super::spec::Plan;
 use super::{arithmetic, distributions, hardness, nasty, poison, zipf};
 use crate::error::Result;
 
-/// A key set that can be made by name.
+/// A generated key set.
 #[derive(Debug)]
 pub struct Generator {
     /// The name that specifications start with.
     pub name: &'static str,
-    /// What its keys are, in one line.
+    /// Description of its keys, in one line.
     pub about: &'static str,
     /// Whether all its keys differ.
     pub distinct: bool,
-    /// Most keys that there are of this kind.
+    /// Maximum number of keys.
     pub most_keys: u64,
     /// Options beyond count and seed, with their default values.
     pub options: &'static [(&'static str, f64)],
     pub(super) make: fn(&Plan) -> Result<Box<dyn Source>>,
 }
 
-/// Every key set that can be made by name.
+/// All generated key sets.
 pub fn generators() -> &'static [Generator] {
     GENERATORS
 }
@@ -48,11 +48,11 @@ const GENERATORS: &[Generator] = &[
     Generator {
         distinct: false,
         options: &[("skew", 1.0), ("repeats", 10.0)],
-        ..distinct("zipf", "repeated keys, their multiplicities by Zipf's law", zipf::zipf)
+        ..distinct("zipf", "repeated keys, with multiplicities by Zipf's law", zipf::zipf)
     },
     distinct("dense-runs", "runs of consecutive keys at 0, 2^32, 2^53, 2^63 and up to 2^64 - 1", nasty::dense_runs),
     Generator { most_keys: 64, ..distinct("powers", "powers of two", nasty::powers_of_two) },
-    distinct("nested-halves", "equally many keys in each of 64 nested halves", nasty::nested_halves),
+    distinct("nested-halves", "equal numbers of keys in each of 64 nested halves", nasty::nested_halves),
     distinct("far-runs", "two runs of consecutive keys, 2^63 apart", nasty::far_runs),
     distinct("clusters", "a thousand runs of consecutive keys, 2^43 apart", nasty::clusters),
     distinct("log-uniform", "uniform logarithms from 0 to 64 bits", distributions::log_uniform),

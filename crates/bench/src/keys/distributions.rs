@@ -1,4 +1,4 @@
-//! Sets drawn from a distribution: sorted uniform numbers through its quantile function.
+//! Key sets drawn from a distribution: sorted uniform numbers mapped by its quantile function.
 
 use super::source::{Counted, Distinct, Mapped, Source};
 use super::spec::Plan;
@@ -38,7 +38,7 @@ pub(super) fn lognormal(plan: &Plan) -> Made {
     drawn(plan, |fraction| (exp(2.0 * normal_quantile(fraction)) * 1e12) as u64)
 }
 
-/// N(2^55, 2^50), rounded down: a double still tells all these integers apart.
+/// N(2^55, 2^50), rounded down, within the range that a double resolves.
 pub(super) fn normal(plan: &Plan) -> Made {
     drawn(plan, |fraction| scaled_normal(fraction, 1 << 55, (1u64 << 50) as f64))
 }
@@ -100,7 +100,7 @@ impl Merged {
 }
 
 impl Source for Merged {
-    /// Every key up to the lowest end of a block is at hand: take them all and sort them.
+    /// All keys up to the lowest end of a block are loaded: take and sort them.
     fn fill(&mut self, block: &mut Vec<u64>) -> Result<()> {
         let Some(end) = self.streams.iter().filter_map(|(_, keys, _)| keys.last().copied()).min() else {
             return Ok(());

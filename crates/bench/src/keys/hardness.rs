@@ -1,8 +1,9 @@
-//! A set whose hardness is chosen: how many segments the optimal piecewise linear approximation needs, per million keys,
+//! Key sets of given hardness: the number of segments of the optimal piecewise linear approximation per million keys,
 //! at error 32 (local hardness) and at error 4096 (global hardness).
 //!
 //! The hardness of a key set is defined so in Wongkham et al., "Are Updatable Learned Indexes Ready?", VLDB 2022; AULID
-//! (Section 5.3) generates sets of 800 million keys with that of real ones. Here it is built in rather than searched for:
+//! (Section 5.3) generates sets of 800 million keys with that of real ones. Here it is built in rather than searched
+//! for:
 //!
 //! ```text
 //!  rank                      . ...     local piece: evenly spaced keys, spacing g, each moved by less than g
@@ -13,8 +14,8 @@
 //! ```
 //!
 //! A line that keeps within e ranks of a piece of m keys and width w rises by at least (m - 1 - 2 e) / w. To reach the
-//! next key it may rise by 2 e + 1 at most. So a jump wider than (2 e + 1) w / (m - 1 - 2 e) ends its segment; jumps here
-//! are twice as wide. An approximation by segments that start at a piece's first key then has exactly one a piece.
+//! next key it may rise by 2 e + 1 at most. So a jump wider than (2 e + 1) w / (m - 1 - 2 e) ends its segment; jumps
+//! here are twice as wide. An approximation by segments that start at a piece's first key then has exactly one a piece.
 
 use super::source::{Counted, Source};
 use super::spec::Plan;
@@ -74,7 +75,7 @@ pub(super) fn hardness(plan: &Plan) -> Result<Box<dyn Source>> {
     Ok(Counted::boxed(plan.count, move |index| walk.key(index)))
 }
 
-/// Where the generator stands.
+/// State of the generator.
 struct Walk {
     pieces: Pieces,
     random: Random,

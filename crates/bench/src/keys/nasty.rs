@@ -1,4 +1,5 @@
-//! Small sets of rules that have broken learned indexes: runs at the edges of number formats, powers, nested intervals.
+//! Adversarial key sets that have broken learned indexes: runs at the limits of number formats, powers, nested
+//! intervals.
 //!
 //! Most are a short list of [`Run`]s of evenly spaced keys.
 
@@ -85,8 +86,8 @@ pub(super) fn fibonacci(plan: &Plan) -> Made {
     }))
 }
 
-/// Nested halves: an interval is halved again and again, the outer half to the left and to the right by turns, and every
-/// outer half gets as many evenly spaced keys as any other, or as many as it has integers.
+/// Nested halves: an interval is halved again and again, the outer half to the left and to the right by turns, and
+/// every outer half gets as many evenly spaced keys as any other, or as many as it has integers.
 pub(super) fn nested_halves(plan: &Plan) -> Made {
     let (mut start, mut remaining) = (0u64, plan.count);
     let mut list = Vec::new();

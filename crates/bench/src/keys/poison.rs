@@ -1,9 +1,10 @@
 //! Keys chosen to mislead a linear regression: the greedy poisoning attack on learned indexes.
 //!
-//! Kornaropoulos et al., "The Price of Tailoring the Index to Your Data: Poisoning Attacks on Learned Index Structures",
-//! SIGMOD 2022, Algorithm 1: add, one by one, the key after whose insertion the least-squares line from key to rank has
-//! the largest error. Between two keys the error is convex in the place of the new one, so only the two ends of each gap
-//! need a look. The attack is made on every [`CHUNK_KEYS`] keys for itself, as on the models of an RMI's second layer.
+//! Kornaropoulos et al., "The Price of Tailoring the Index to Your Data: Poisoning Attacks on Learned Index
+//! Structures", SIGMOD 2022, Algorithm 1: add, one by one, the key after whose insertion the least-squares line from
+//! key to rank has the largest error. Between two keys the error is convex in the place of the new one, so only the two
+//! ends of each gap need a look. The attack is made on every [`CHUNK_KEYS`] keys for itself, as on the models of an
+//! RMI's second layer.
 
 use super::source::{Distinct, Source};
 use super::spec::Plan;
@@ -19,7 +20,7 @@ const POISON_KEYS: usize = CHUNK_KEYS / 10;
 /// Uniform keys, and among them one key in eleven placed by the attacker.
 pub(super) fn poison(plan: &Plan) -> Result<Box<dyn Source>> {
     let chunk = (CHUNK_KEYS + POISON_KEYS) as u64;
-    // What does not fill a chunk stays honest.
+    // An incomplete chunk is not poisoned.
     let chunks_left = plan.count / chunk;
     let honest = plan.count - chunks_left * POISON_KEYS as u64;
     let uniforms = SortedUniforms::new(honest, Random::new(plan.seed, "sorted uniforms"));

@@ -1,4 +1,4 @@
-//! A key set, wherever its keys come from.
+//! The key set, generated or read from a file.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,8 @@ enum Origin {
 /// in `.u64` or `_uint64` is in SOSD format, any other a text file with one key a line.
 ///
 /// # Errors
-/// [`Error::Spec`] for a name with wrong fields, [`Error::Io`], [`Error::SosdHeader`] and [`Error::SosdLength`] for files.
+/// [`Error::Spec`] for a name with wrong fields, [`Error::Io`], [`Error::SosdHeader`] and [`Error::SosdLength`] for
+/// files.
 pub fn open(spec: &str) -> Result<KeySet> {
     open_with(spec, DEFAULT_COUNT, None)
 }
@@ -61,7 +62,7 @@ fn open_file(spec: &str) -> Result<KeySet> {
     let path = PathBuf::from(spec);
     if !path.exists() {
         let names: Vec<&str> = generators().iter().map(|generator| generator.name).collect();
-        let detail = format!("neither a file nor a generated key set; there are {}", names.join(", "));
+        let detail = format!("neither a file nor a generated key set; generated key sets: {}", names.join(", "));
         return Err(Error::spec(spec, detail));
     }
     let name = path.file_name().map_or_else(|| spec.into(), |name| name.to_string_lossy().into_owned());
@@ -90,7 +91,8 @@ impl KeySet {
     /// The generated set of the same name, seed and options with another number of keys.
     ///
     /// # Errors
-    /// [`Error::KeyKind`] for a file, whose keys are what they are; [`Error::TooManyKeys`] where the generator cannot make as many.
+    /// [`Error::KeyKind`] for a file, whose keys are what they are; [`Error::TooManyKeys`] where the generator cannot
+    /// make as many.
     pub fn resized(&self, count: u64) -> Result<Self> {
         let Origin::Generated(generator, former) = &self.origin else {
             return Err(Error::KeyKind { name: self.name.clone(), holds: "a file's keys", needs: "a generated set" });

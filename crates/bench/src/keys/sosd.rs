@@ -1,4 +1,4 @@
-//! SOSD files: a little-endian u64 count, then that many ascending u64 keys, little-endian.
+//! Key sets in SOSD files: a little-endian u64 count, then ascending little-endian u64 keys.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -27,8 +27,8 @@ impl SosdReader {
     /// Opens a file and compares its length with its count.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::SosdHeader`] for less than 8 bytes; [`Error::SosdLength`] if the file is shorter or longer
-    /// than its count says.
+    /// [`Error::Io`]; [`Error::SosdHeader`] for less than 8 bytes; [`Error::SosdLength`] if the file is shorter or
+    /// longer than its count says.
     pub fn open(path: &Path) -> Result<Self> {
         let mut file = File::open(path).map_err(|source| Error::io("open", path, source))?;
         let found_bytes = file.metadata().map_err(|source| Error::io("read the length of", path, source))?.len();
@@ -77,10 +77,11 @@ impl Source for SosdReader {
 
 /// Writes the keys of `set` to a new SOSD file; the name appears only once the file is complete and synced.
 ///
-/// `progress` is told the number of keys written so far, every now and then.
+/// Calls `progress` from time to time with the number of keys written so far.
 ///
 /// # Errors
-/// [`Error::Exists`] if there is such a file and `replace` is not set; [`Error::Io`]; whatever the key set's stream yields.
+/// [`Error::Exists`] if there is such a file and `replace` is not set; [`Error::Io`]; whatever the key set's stream
+/// yields.
 pub fn write_sosd(set: &KeySet, path: &Path, replace: bool, progress: &mut dyn FnMut(u64)) -> Result<()> {
     if !replace && path.exists() {
         return Err(Error::Exists { path: path.into() });

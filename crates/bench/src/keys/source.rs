@@ -1,4 +1,4 @@
-//! What every key set is underneath: a source that hands out blocks of ascending keys.
+//! The source below every key set, which yields blocks of ascending keys.
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! How key sets are named: `NAME[:COUNT][:seed=S][:OPTION=VALUE]...`.
+//! Names of key sets: `NAME[:COUNT][:seed=S][:OPTION=VALUE]...`.
 //!
 //! - COUNT is a number of keys, `1000`, `1_000`, `10k`, `10M` or `1G` (powers of ten);
 //! - `seed` chooses among the sets of one name, from 0 to 2^64 - 1;
@@ -21,7 +21,7 @@ pub struct Fields {
     pub options: BTreeMap<String, f64>,
 }
 
-/// What a generator is asked to make.
+/// The request to a generator.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// The set's full name, for messages.
@@ -113,7 +113,7 @@ pub(super) fn plan(generator: &Generator, spec: &str, fields: Fields, default_co
     }
     let plan = Plan { name, count, seed, options };
     if count > generator.most_keys {
-        return Err(plan.too_many(format!("there are only {} such keys", generator.most_keys)));
+        return Err(plan.too_many(format!("this set has at most {} keys", generator.most_keys)));
     }
     Ok(plan)
 }

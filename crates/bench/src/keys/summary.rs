@@ -1,4 +1,4 @@
-//! What there is to say about a key set in one pass.
+//! A summary of a key set, computed in one pass.
 
 use crate::error::Result;
 
@@ -18,7 +18,7 @@ pub struct Summary<T> {
 /// Reads sorted keys to their end.
 ///
 /// # Errors
-/// Whatever the keys yield.
+/// Errors of the key stream.
 pub fn summarise<T: PartialEq + Clone>(keys: impl Iterator<Item = Result<T>>) -> Result<Summary<T>> {
     let mut summary = Summary { count: 0, distinct: 0, longest_repeat: 0, ends: None };
     let mut repeat = 0;

@@ -1,4 +1,4 @@
-//! Text files: one key a line, in ascending order of their bytes.
+//! Key sets in text files: one key per line, in ascending byte order.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -1,9 +1,9 @@
-//! Sorted uniform numbers without holding them.
+//! A streaming generator of sorted uniform numbers.
 //!
 //! To draw n independent uniform numbers of 64 bits in ascending order: toss n fair coins for their top bits. If h show
-//! heads, n - h numbers lie in the lower half of the space and h in the upper half; go on with the lower half, then with
-//! the upper. Where at most [`LEAF_KEYS`] numbers are left, draw their remaining bits and sort them. That is exactly the
-//! distribution of a sorted sample; it takes a stack of at most 64 entries and one small buffer.
+//! heads, n - h numbers lie in the lower half of the space and h in the upper half; go on with the lower half, then
+//! with the upper. Where at most [`LEAF_KEYS`] numbers are left, draw their remaining bits and sort them. That is
+//! exactly the distribution of a sorted sample; it takes a stack of at most 64 entries and one small buffer.
 
 use super::source::Source;
 use crate::error::Result;

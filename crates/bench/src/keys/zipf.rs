@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::math::power;
 use crate::random::{Permutation, Random};
 
-/// One key in `repeats` distinct, uniform keys; every key comes at least once, and the key of popularity rank r (from 1,
-/// scattered over the key space) gets a share of the rest that is proportional to r^-skew.
+/// One key in `repeats` distinct, uniform keys; every key comes at least once, and the key of popularity rank r (from
+/// 1, scattered over the key space) gets a share of the rest that is proportional to r^-skew.
 pub(super) fn zipf(plan: &Plan) -> Result<Box<dyn Source>> {
     let (skew, repeats) = (plan.option("skew"), plan.option("repeats"));
     if repeats < 1.0 {

@@ -1,11 +1,10 @@
-//! What a result was measured on.
+//! The machine of a measurement, as a record.
 
 use std::path::{Path, PathBuf};
 
 use super::record::Record;
 
-/// A record of the machine: processor, cores, memory, kernel, and the device under `folder`. What the system does not
-/// tell is left out.
+/// A record of the machine: processor, cores, memory, kernel, and the device of `folder`. Unknown facts are omitted.
 pub fn machine(folder: &Path) -> Record {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let mut record = Record::new("machine").figure("os", std::env::consts::OS).figure("arch", std::env::consts::ARCH);
@@ -43,8 +42,7 @@ struct Mount {
     source: String,
 }
 
-/// The mount that holds `folder`, of the lines of mountinfo (proc(5)): the longest mount point above it, and of equal
-/// ones the last.
+/// The mount of `folder` in the lines of mountinfo (proc(5)): the longest mount point above it, the last of equal ones.
 fn mount_of(mountinfo: &str, folder: &Path) -> Option<Mount> {
     let mounts = mountinfo.lines().filter_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
@@ -56,7 +54,7 @@ fn mount_of(mountinfo: &str, folder: &Path) -> Option<Mount> {
     mounts.max_by_key(|(depth, _)| *depth).map(|(_, mount)| mount)
 }
 
-/// A device with its model, where the system knows one.
+/// A device with its model, if known.
 fn device(source: &str) -> String {
     let name = source.trim_start_matches("/dev/");
     let models = [format!("/sys/class/block/{name}/device/model"), format!("/sys/class/block/{name}/../device/model")];

@@ -1,7 +1,8 @@
-//! Results: one record each, printed as a line of JSON or as a row of a table for people.
+//! Results of experiments, printed as lines of JSON or rows of a text table.
 //!
 //! A record starts with `experiment`, `keys`, `profile` and `design`; figures follow, named with their units last
-//! (`modelled_us`, `index_bytes`). A figure measured several times comes as its median, with `_min` and `_max` beside it.
+//! (`modelled_us`, `index_bytes`). A figure measured several times comes as its median, with `_min` and `_max` beside
+//! it.
 
 mod machine;
 mod record;

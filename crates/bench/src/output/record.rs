@@ -1,4 +1,4 @@
-//! One result of an experiment.
+//! The record: one result of an experiment.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -10,11 +10,11 @@ use super::spread::Spread;
 pub enum Figure {
     /// A count: exact.
     Count(u64),
-    /// A measured or computed number; what is not finite becomes `null` in JSON.
+    /// A measured or computed number; `null` in JSON if not finite.
     Number(f64),
-    /// A word.
+    /// Text.
     Text(String),
-    /// A fact that holds or does not.
+    /// A boolean.
     Flag(bool),
 }
 
@@ -49,7 +49,7 @@ impl From<bool> for Figure {
 }
 
 impl std::fmt::Display for Figure {
-    /// For people: counts and large numbers in groups of three digits, small numbers with four significant digits.
+    /// As text: counts and large numbers in groups of three digits, small numbers with four significant digits.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Count(count) => f.write_str(&grouped(*count)),
@@ -83,7 +83,7 @@ fn grouped(number: u64) -> String {
     out
 }
 
-/// One result: what was run on what, and its figures in the order in which they were added.
+/// A result: the experiment and its subject, and figures in order of insertion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     experiment: String,
@@ -96,7 +96,7 @@ impl Record {
         Self { experiment: experiment.into(), fields: Vec::new() }
     }
 
-    /// Which experiment it is of.
+    /// Sets the experiment.
     pub fn experiment(&self) -> &str {
         &self.experiment
     }

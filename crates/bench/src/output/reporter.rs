@@ -1,4 +1,4 @@
-//! Where records go: JSON at once, tables when their experiment is complete.
+//! The printer of records: JSON immediately, text tables when an experiment is complete.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use super::record::{Figure, Record};
 pub struct Reporter<W: Write> {
     out: W,
     json: bool,
-    /// Records of one experiment that wait for their table.
+    /// Records of the current experiment, collected for its table.
     rows: Vec<Record>,
 }
 
@@ -26,7 +26,7 @@ impl<W: Write> Reporter<W> {
         Self { out, json, rows: Vec::new() }
     }
 
-    /// Prints a record, or keeps it for the table of its experiment.
+    /// Prints a record, or collects it for the table of its experiment.
     ///
     /// # Errors
     /// Those of the stream.
@@ -43,7 +43,7 @@ impl<W: Write> Reporter<W> {
         Ok(())
     }
 
-    /// Prints the table of the records that wait for it.
+    /// Prints the table of the collected records.
     ///
     /// # Errors
     /// Those of the stream.
@@ -56,7 +56,7 @@ impl<W: Write> Reporter<W> {
     }
 }
 
-/// One row for each record, one column for each field that any of them has; a single record stands upright.
+/// A row per record and a column per field of any of them; a single record is printed vertically.
 fn table(rows: &[Record]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
@@ -90,7 +90,7 @@ fn table(rows: &[Record]) -> String {
     trimmed(&table)
 }
 
-/// The table without blanks at the ends of its lines.
+/// The table without trailing blanks.
 fn trimmed(table: &Table) -> String {
     table.lines().map(|line| line.trim_end().to_string()).collect::<Vec<_>>().join("\n")
 }
@@ -129,7 +129,8 @@ mod tests {
     #[test]
     fn people_get_one_aligned_table_an_experiment() -> io::Result<()> {
         let expected = "machine\n cpu  fast\n\n\
-                        a/b\n keys       index_bytes  build_s\n uniform          1,200\n lognormal            7   0.2500\n\n";
+                        a/b\n keys       index_bytes  build_s\n uniform          1,200\n \
+                        lognormal            7   0.2500\n\n";
         assert_eq!(printed(false, records())?, expected);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Several measurements of one thing.
+//! Median, minimum and maximum of repeated measurements.
 
 /// Median and extremes of some measurements.
 #[derive(Debug, Clone, Copy, PartialEq)]

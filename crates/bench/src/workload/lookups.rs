@@ -1,4 +1,4 @@
-//! From ranks to keys, in one pass over the key set.
+//! Conversion of ranks to keys, in one pass over the key set.
 
 use super::positions::Workload;
 use crate::error::{Error, Result};
@@ -6,11 +6,11 @@ use crate::keys::KeySet;
 use crate::random::Random;
 
 impl Workload {
-    /// `lookups` keys to look up in a set of integers, in the order of access. Memory: 24 bytes for each look-up.
+    /// `lookups` keys to look up in a set of integers, in the order of access. Memory: 24 bytes for each lookup.
     ///
     /// # Errors
-    /// [`Error::NoLookups`] for an empty set, and for absent keys where every integer is present; [`Error::KeyKind`] for a
-    /// set of strings; whatever reading the set or a trace yields.
+    /// [`Error::NoLookups`] for an empty set, and for absent keys where every integer is present; [`Error::KeyKind`]
+    /// for a set of strings; errors of reading the set or a trace.
     pub fn draw(&self, set: &KeySet, lookups: usize, seed: u64) -> Result<Vec<u64>> {
         let positions = self.positions_in(set, lookups, seed)?;
         if *self == Self::Absent {
@@ -45,7 +45,7 @@ impl Workload {
     }
 }
 
-/// The numbers of the look-ups, ordered by the positions that they ask for.
+/// The numbers of the lookups, ordered by the positions that they ask for.
 fn ascending(positions: &[u64]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..positions.len()).collect();
     order.sort_by_key(|lookup| positions[*lookup]);
@@ -70,7 +70,7 @@ fn present<T: Clone + Default>(items: impl Iterator<Item = Result<T>>, positions
 }
 
 /// An absent item for each position: from the gap behind the item there, or from the next gap after it, the one behind
-/// the last item included. With it, the look-ups that no gap follows.
+/// the last item included. With it, the lookups that no gap follows.
 ///
 /// `between` makes an item between two neighbours, or after the last item; none where nothing fits.
 fn absent<T: Clone + Default>(
@@ -95,7 +95,7 @@ fn absent<T: Clone + Default>(
     Ok((keys, order[served..].to_vec()))
 }
 
-/// As [`absent`] for integers; look-ups that no gap follows go to the widest gap of the set.
+/// As [`absent`] for integers; lookups that no gap follows go to the widest gap of the set.
 fn absent_integers(set: &KeySet, positions: &[u64], random: &mut Random) -> Result<Vec<u64>> {
     let (mut keys, left) = absent(set.stream()?, positions, |low, high| {
         let free = high.map_or(u64::MAX - low, |high| (high - low).saturating_sub(1));

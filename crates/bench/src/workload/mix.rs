@@ -27,17 +27,17 @@ pub enum Operation {
 /// A workload: how many operations in a hundred are of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mix {
-    /// W1: look-ups over the whole set.
+    /// W1: lookups over the whole set.
     LookupOnly,
     /// W2: scans of 100 over the whole set.
     ScanOnly,
     /// W3: inserts.
     WriteOnly,
-    /// W4: nine look-ups to one insert.
+    /// W4: nine lookups to one insert.
     ReadHeavy,
-    /// W5: as many look-ups as inserts.
+    /// W5: as many lookups as inserts.
     Balanced,
-    /// W6: nine inserts to one look-up.
+    /// W6: nine inserts to one lookup.
     WriteHeavy,
     /// Inserts in ascending order, behind all keys that are there.
     Append,
@@ -79,7 +79,7 @@ impl Mix {
         }
     }
 
-    /// Which keys are loaded and which come in: all of them are loaded where nothing is written, else a half.
+    /// The loaded and the inserted keys: all are loaded if nothing is written, else half.
     pub fn population(self, keys: Vec<u64>, seed: u64) -> Population {
         match self {
             Self::LookupOnly | Self::ScanOnly => Population::whole(keys),
@@ -88,8 +88,8 @@ impl Mix {
         }
     }
 
-    /// The operations in turn; fewer than `most` where the keys that come in run out. What came in is asked for once it is
-    /// committed, after each [`COMMIT_OPERATIONS`].
+    /// The operations in turn; fewer than `most` if the keys to insert run out. Inserted keys are requested once they
+    /// are committed, after each [`COMMIT_OPERATIONS`].
     ///
     /// # Errors
     /// As for [`Chooser::new`].

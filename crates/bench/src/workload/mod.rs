@@ -1,16 +1,15 @@
-//! Which keys are looked up: chosen by rank, then read off one pass over the key set, which is never held.
+//! Workloads: requested keys are drawn by rank, then collected in one pass over the key set, which is streamed.
 //!
-//! - `present`: every record is as likely as any other;
-//! - `absent`: a key from the gap behind a random record, so that every part of the table is asked as often;
-//! - `zipf:SKEW`: record of popularity rank r with a probability proportional to r^-SKEW, popular records scattered over
-//!   the key space (AirIndex, Figure 19: 0.5, 1.0 and 2.0);
-//! - a path that ends in `.u32`: the accesses of a recorded trace, whose distinct numbers are spread evenly and in order
-//!   over the records, so that what lay close together still does.
-
+//! - `present`: every record with equal probability;
+//! - `absent`: a key from the gap after a random record, so that all parts of the table are requested equally;
+//! - `zipf:SKEW`: record of popularity rank r with a probability proportional to r^-SKEW, popular records scattered
+//!   over the key space (AirIndex, Figure 19: 0.5, 1.0 and 2.0);
+//! - a path that ends in `.u32`: the accesses of a recorded trace, whose distinct numbers are spread evenly and in
+//!   order over the records, which preserves locality.
 //!
-//! What goes to an index that is updated in place is a [`Mix`] of operations over a [`Population`], which says what is
-//! bulk-loaded and what comes in later; [`Requests`] chooses among the keys that are there by then. A store has [`Records`], with
-//! keys and values as bytes, and a [`StoreMix`], YCSB's workloads among them.
+//! The workload of an updatable index is a [`Mix`] of operations over a [`Population`], which defines the bulk-loaded
+//! and the inserted keys; [`Requests`] draws from the keys present. A store has [`Records`], with keys and values as
+//! bytes, and a [`StoreMix`], which includes the YCSB workloads.
 
 mod lookups;
 mod mix;

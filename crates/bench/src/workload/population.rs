@@ -1,4 +1,4 @@
-//! The keys of a run: those that are bulk-loaded, and those that come in later, in their order.
+//! The keys of a run: bulk-loaded ones, and later inserts in their order.
 
 use crate::random::Random;
 
@@ -15,8 +15,8 @@ impl Population {
         Self { loaded: keys, coming: Vec::new() }
     }
 
-    /// A random half is bulk-loaded, the rest comes in random order (AULID, Section 5.1.3). Of repeated keys only one is
-    /// kept, so that what comes in is new.
+    /// A random half is bulk-loaded, the rest comes in random order (AULID, Section 5.1.3). Of repeated keys only one
+    /// is kept, so that what comes in is new.
     pub fn halves(keys: Vec<u64>, seed: u64) -> Self {
         Self::split(keys, 1, 2, seed)
     }

@@ -1,4 +1,4 @@
-//! Workloads by name, and the ranks of the records that they ask for.
+//! Workloads by name, and the ranks of the records that they request.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::zipf::ZipfRanks;
 use crate::error::{Error, Result};
 use crate::random::{Permutation, Random};
 
-/// A distribution of look-up keys.
+/// A distribution of lookup keys.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Workload {
     /// Uniform over the records.

@@ -1,4 +1,4 @@
-//! Keys and values of a store, as bytes.
+//! Records of a store: keys and values as bytes.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::keys::KeySet;
 use crate::random::{Random, mix};
 
-/// How an integer becomes the bytes of a key. All forms keep the order.
+/// Encoding of an integer as a key. All forms keep the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeyForm {
     /// 8 bytes, big-endian.
@@ -63,8 +63,8 @@ impl std::fmt::Display for KeyForm {
     }
 }
 
-/// The records of a key set, known by their places in ascending order. Values are made from place and version, so that they need
-/// not be held, and can be checked.
+/// The records of a key set, known by their places in ascending order. Values are made from place and version, so that
+/// they need not be held, and can be checked.
 #[derive(Debug)]
 pub struct Records {
     name: String,
@@ -79,8 +79,8 @@ enum Keys {
 }
 
 impl Records {
-    /// The distinct keys of a set: integers in one of the forms, strings as they are. Memory: 8 bytes an integer, a string and 8
-    /// bytes a string.
+    /// The distinct keys of a set: integers in one of the forms, strings as they are. Memory: 8 bytes an integer, a
+    /// string and 8 bytes a string.
     ///
     /// # Errors
     /// Those of reading the set; [`Error::NoLookups`] for an empty one.
@@ -99,7 +99,7 @@ impl Records {
         &self.name
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         match &self.keys {
             Keys::Integers { keys, .. } => keys.len(),
@@ -145,8 +145,8 @@ impl Records {
         }
     }
 
-    /// Puts a key into `out` that is not there: from the gap behind the one at a place, or from the next gap; behind all keys
-    /// where no gap follows.
+    /// Puts a key into `out` that is not there: from the gap behind the one at a place, or from the next gap; behind
+    /// all keys where no gap follows.
     pub fn absent_key(&self, place: u64, random: &mut Random, out: &mut Vec<u8>) {
         out.clear();
         match &self.keys {
@@ -166,7 +166,8 @@ impl Records {
         }
     }
 
-    /// Puts a value into `out`: the `version`-th of the record at a place. Its bytes are random, so that they do not compress.
+    /// Puts a value into `out`: the `version`-th of the record at a place. Its bytes are random, so that they do not
+    /// compress.
     pub fn value(&self, place: u64, version: u64, out: &mut Vec<u8>) {
         out.clear();
         let start = mix(place.wrapping_mul(2).wrapping_add(1)) ^ mix(version.wrapping_add(0x9e37_79b9_7f4a_7c15));
@@ -210,7 +211,7 @@ impl Keys {
     }
 }
 
-/// Keys in the order in which they are asked for, one after the other in memory: to fetch the next one costs nothing beside a look-up.
+/// Requested keys in order, contiguous in memory, so that fetching the next one costs little compared with a lookup.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     bytes: Vec<u8>,
@@ -234,7 +235,7 @@ impl Asked {
         asked
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

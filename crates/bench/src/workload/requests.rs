@@ -1,4 +1,4 @@
-//! Which of the keys that an index holds are asked for, while more keys come in.
+//! Request distributions over the keys of a growing index.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ const NEW_KEYS: f64 = 0.857_142_857;
 const NEW_REQUESTS: f64 = 0.95;
 /// All requests in a share of the keys is no exponential law.
 const MOST_NEW_REQUESTS: f64 = 0.999_999;
-/// Zipf's law is drawn up anew when the keys have grown by one part in so many.
+/// Zipf's law is recomputed when the number of keys has grown by 1/N.
 const REFRESH: u64 = 16;
 
 /// A distribution of requests over the keys that are present.
@@ -43,8 +43,8 @@ pub enum Requests {
         /// The exponent.
         skew: f64,
     },
-    /// An exponential law over age: the key that came in last is the most popular, and a share of the newest keys takes a
-    /// share of the requests (YCSB).
+    /// An exponential law over age: the key that came in last is the most popular, and a share of the newest keys takes
+    /// a share of the requests (YCSB).
     Exponential {
         /// Share of the keys, the newest ones, that
         keys: f64,
@@ -65,8 +65,8 @@ impl Requests {
 impl FromStr for Requests {
     type Err = Error;
 
-    /// Reads `uniform`, `sequential`, `zipf[:SKEW]`, `latest[:SKEW]`, `hotspot[:KEYS,REQUESTS]`, `exponential[:KEYS,REQUESTS]` or
-    /// the path of a `.u32` file.
+    /// Reads `uniform`, `sequential`, `zipf[:SKEW]`, `latest[:SKEW]`, `hotspot[:KEYS,REQUESTS]`,
+    /// `exponential[:KEYS,REQUESTS]` or the path of a `.u32` file.
     fn from_str(text: &str) -> Result<Self> {
         if text.ends_with(".u32") {
             return Ok(Self::Trace(text.into()));
@@ -140,7 +140,8 @@ impl<'p> Chooser<'p> {
     /// Draws from the keys of a population.
     ///
     /// # Errors
-    /// [`Error::Io`] and [`Error::Spec`] for a trace that cannot be read; [`Error::NoLookups`] where nothing is bulk-loaded.
+    /// [`Error::Io`] and [`Error::Spec`] for a trace that cannot be read; [`Error::NoLookups`] where nothing is
+    /// bulk-loaded.
     pub fn new(population: &'p Population, requests: &Requests, seed: u64) -> Result<Self> {
         let loaded = population.loaded().len() as u64;
         if loaded == 0 {
@@ -206,7 +207,7 @@ impl<'p> Chooser<'p> {
     /// How many of the keys that are present came in later: at most `keys` of them for a share `requests` of the draws.
     fn age(&mut self, keys: f64, requests: f64, present: u64) -> u64 {
         let mean = keys * present as f64 / -ln(1.0 - requests);
-        // What would be older than the oldest key is cut off.
+        // No key is older than the oldest.
         let oldest = exp(-(present as f64) / mean);
         let age = -ln(1.0 - self.random.unit() * (1.0 - oldest)) * mean;
         (age as u64).min(present - 1)

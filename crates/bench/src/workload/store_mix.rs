@@ -1,4 +1,4 @@
-//! The core workloads of YCSB, and mixes of look-ups and writes, as streams of operations on a store.
+//! The core workloads of YCSB, and mixes of lookups and writes, as streams of operations on a store.
 //!
 //! B. F. Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010, Table 2.
 
@@ -23,7 +23,7 @@ pub enum StoreOperation {
     Update(u64),
     /// Puts in a key that is not there.
     Insert(u64),
-    /// Reads so many entries from a key that is there.
+    /// Reads this number of entries from a present key.
     Scan(u64, u64),
     /// Looks up a key that is there, and overwrites its value.
     ReadModifyWrite(u64),
@@ -44,7 +44,7 @@ pub enum StoreMix {
     E,
     /// Half reads, half read-modify-writes.
     F,
-    /// Updates in so many operations of a hundred, else reads (Bourbon, Sections 3.2 and 5.4).
+    /// Updates with this percentage, else reads (Bourbon, Sections 3.2 and 5.4).
     Writes(u64),
 }
 
@@ -79,7 +79,8 @@ impl StoreMix {
         if matches!(self, Self::D | Self::E) { 100 - READ_HEAVY } else { 0 }
     }
 
-    /// The operations in turn, `inserted` of the keys to come being there already; fewer than `most` where those run out.
+    /// The operations in turn, `inserted` of the keys to come being there already; fewer than `most` where those run
+    /// out.
     ///
     /// # Errors
     /// As for [`Chooser::new`].

@@ -1,4 +1,4 @@
-//! Recorded traces: files of little-endian u32 numbers, one an access.
+//! Recorded traces: files of little-endian u32 numbers, one per access.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Random ranks by Zipf's law, each in constant time and memory.
+//! A generator of ranks by Zipf's law, in constant time and memory per draw.
 
 use crate::math::{ln, power};
 use crate::random::Random;

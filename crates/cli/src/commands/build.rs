@@ -1,4 +1,4 @@
-//! `ogive build`: makes a table of a file.
+//! `ogive build`: builds a table from a file.
 
 use crate::args::Outcome;
 use crate::beside::{RecordLayout, build_beside};
@@ -24,17 +24,17 @@ Examples:
   ogive build words.txt -o words.ogive                       each line is a key
   ogive build rows.csv -o rows.ogive --key id --value name   columns by name or number
   ogive build keys.u64 -o keys.ogive --payload 8 --for s3    SOSD keys, tuned for an object store
-  ogive build keys.u64 -o keys.ogive --beside                only an index; the data stay in keys.u64
-  ogive build logs.csv -o logs.ogive --memory 64MiB          sorts what is not sorted, within 64 MiB
+  ogive build keys.u64 -o keys.ogive --beside                an external index; the data stay in keys.u64
+  ogive build logs.csv -o logs.ogive --memory 64MiB          sort unsorted input within 64 MiB
 
-An existing Ogive table is replaced once the new one is complete, any other file only with --force. Never replaced are INPUT itself, by
-whatever name, files of a store or of an index, and what is no plain file.";
+Replaces an existing Ogive table once the new one is complete, and any other file only with --force. Never replaces
+INPUT itself, files of a store or an index, or anything that is not a regular file.";
 
-/// The level that zstd itself takes unless told otherwise.
+/// The default level of zstd.
 #[cfg(feature = "zstd")]
 const ZSTD_LEVEL: i32 = 3;
 
-/// Build a table from a file: sorted data, and an index tuned to them and to their storage
+/// Build a table: sorted records with an index tuned to the data and the storage
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -45,16 +45,16 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
 
-    /// Storage that the table will be read from: optane, nvme, ssd, hdd, nfs, s3, or a file made by `ogive profile`
+    /// Storage to tune the index for: optane, nvme, ssd, hdd, nfs, s3, or a file written by `ogive profile`
     #[arg(long = "for", value_name = "PROFILE", default_value = "nvme")]
     profile: String,
 
-    /// Index: tuned, coded, btree, pgm:EPS, radix-spline, radix-spline:EPS, rmi, none, or forced layers as in
+    /// Index design: tuned, coded, btree, pgm:EPS, radix-spline, radix-spline:EPS, rmi, none, or fixed layers such as
     /// layers=2,builder=gband,lambda=4096
     #[arg(long, value_name = "NAME", default_value = "tuned")]
     design: String,
 
-    /// Size of a data block: a power of two from 512 B to 1 MiB [default: tuned]
+    /// Size of data blocks: a power of two from 512 B to 1 MiB [default: tuned]
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
@@ -62,26 +62,27 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "256MiB")]
     memory: ByteSize,
 
-    /// Compress blocks
+    /// Compression of data blocks
     #[arg(long, value_enum, value_name = "HOW", default_value = "none")]
     compress: Compress,
 
-    /// Add a filter that tells most absent keys without reading data, with so many bits a key (10 let 1 % through)
+    /// Add a Bloom filter with this many bits per key, to skip data reads for absent keys (10 bits: 1 % false
+    /// positives)
     #[arg(long, value_name = "BITS")]
     filter: Option<u32>,
 
-    /// Most memory that the index may keep while the table is open
+    /// Limit on the memory that the index keeps while the table is open
     #[arg(long, value_name = "N")]
     resident: Option<ByteSize>,
 
-    /// Write only an index, for a sorted file of fixed-size records, or for a table; INPUT stays as it is, where it is
+    /// Write only an external index, for a sorted file of fixed-size records or for a table; INPUT stays unchanged
     #[arg(long, conflicts_with_all = ["exact", "payload", "key", "value", "compress"])]
     beside: bool,
 
     #[command(flatten)]
     layout: RecordLayout,
 
-    /// Choose the size of blocks from all keys rather than from a sample, which takes a second pass
+    /// Choose the block size from all keys instead of a sample, which takes a second pass
     #[arg(long)]
     exact: bool,
 
@@ -89,7 +90,7 @@ pub(crate) struct Arguments {
     force: Force,
 }
 
-/// How blocks are compressed.
+/// Compression of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Compress {
     None,
@@ -140,13 +141,12 @@ fn make(arguments: &Arguments, target: Target, interrupt: &Interrupt) -> Result<
     }
 }
 
-/// A word on an index that keeps more in memory than was asked for: where keys allow no smaller one.
+/// A warning about an index that keeps more in memory than requested, because the keys allow no smaller one.
 fn kept_too_much(arguments: &Arguments, report: &TableReport) -> Option<String> {
     let asked_bytes = arguments.resident?.0;
     let root_bytes = report.layers.last()?.size_bytes;
-    (root_bytes > asked_bytes).then(|| {
-        format!("the index keeps {} in memory, which is more than --resident asks for", human_bytes(root_bytes))
-    })
+    (root_bytes > asked_bytes)
+        .then(|| format!("the index keeps {} in memory, more than --resident allows", human_bytes(root_bytes)))
 }
 
 fn write_options(arguments: &Arguments) -> Result<WriteOptions> {
@@ -167,8 +167,8 @@ fn write_options(arguments: &Arguments) -> Result<WriteOptions> {
     })
 }
 
-/// The engine says which sizes there are; what no u32 holds is none of them.
+/// Converts a block size; the engine checks whether it is valid.
 pub(super) fn block_bytes(size: ByteSize) -> Result<u32> {
     u32::try_from(size.0)
-        .map_err(|_| Failure::usage(format!("blocks of {} bytes are too large", size.0), "the largest ones have 1 MiB"))
+        .map_err(|_| Failure::usage(format!("blocks of {} bytes are too large", size.0), "the maximum is 1 MiB"))
 }

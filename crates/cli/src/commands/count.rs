@@ -1,4 +1,4 @@
-//! `ogive count`: counts the records of a range.
+//! `ogive count`: counts the records in a range.
 
 use super::query::{RangeOptions, TableOptions};
 use crate::args::Outcome;
@@ -8,13 +8,13 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive count words.ogive                how many records there are
-  ogive count words.ogive a b            how many begin with 'a'
-  ogive count ids.ogive 1000 --explain   how many are 1000 or more, and what was read to know it
+  ogive count words.ogive                count all records
+  ogive count words.ogive a b            count the keys that begin with 'a'
+  ogive count ids.ogive 1000 --explain   count the keys from 1000 on, and show every read
 
-Counting reads the ends of the range, not what lies between them.";
+Reads only the two ends of the range.";
 
-/// Count the records of a range without reading them
+/// Count the records in a range without reading them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     range: RangeOptions,
 
-    /// Show what was read
+    /// Show every read
     #[arg(long)]
     explain: bool,
 }

@@ -1,4 +1,4 @@
-//! `ogive demo`: indexes the files of this machine and shows what that is good for.
+//! `ogive demo`: indexes the files of this machine and shows what lookups read.
 
 use crate::args::Outcome;
 use crate::demo::{Files, Found, Walk, make_all, print, to_json};
@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive demo                      the files of this machine
-  ogive demo /usr                 only those below /usr
-  ogive demo --dir /tmp/tables    put the tables there
+  ogive demo                      index the files of this machine
+  ogive demo /usr                 index the files below /usr
+  ogive demo --dir /tmp/tables    write the tables to /tmp/tables
 
-Walks the file system for ten seconds at most, never leaving the one it starts on, and builds four small tables: of paths
-and of modification times, each tuned for a local NVMe disk and for an object store. A run takes well under a minute.";
+Walks a single file system for at most ten seconds, and builds four small tables: of paths and of modification times,
+each tuned for a local NVMe disk and for an object store. Takes less than a minute.";
 
-/// Files between two looks at the clock.
+/// Files between two checks of the clock.
 const FILES_A_STEP: usize = 256;
 
-/// Index the files of this machine, look some up, and show what each look-up read
+/// Index the files of this machine, look some up, and show what each lookup reads
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Folder to start from
+    /// Folder to start in
     #[arg(value_name = "FROM", default_value = "/")]
     from: PathBuf,
 
@@ -35,11 +35,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 
-    /// Stop after so many files
+    /// Stop after N files
     #[arg(long, value_name = "N", default_value = "1000000")]
     files: usize,
 
-    /// Stop after so many seconds
+    /// Stop after N seconds
     #[arg(long, value_name = "N", default_value = "10")]
     seconds: u64,
 }
@@ -52,13 +52,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let (found, unreadable) = walk(arguments, &interrupt)?;
     if found.is_empty() {
         return Err(Failure::refused(
-            format!("there are no files to be seen below {}", arguments.from.display()),
-            "start from another folder: ogive demo FROM",
+            format!("found no files below {}", arguments.from.display()),
+            "start in another folder: ogive demo FROM",
         ));
     }
     if !output.is_json() {
         output.line(format_args!(
-            "{} files below {} in {:.1} s, without leaving its file system; {} entries could not be read",
+            "{} files below {} in {:.1} s, on its file system; {} entries could not be read",
             grouped(found.len() as u64),
             arguments.from.display(),
             started.elapsed().as_secs_f64(),
@@ -72,12 +72,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.json(&to_json(&files, &tables)?)?;
     } else {
         print(&files, &tables, output)?;
-        output.line(format_args!("\nAll of this took {:.1} s.", started.elapsed().as_secs_f64()))?;
+        output.line(format_args!("\nTotal time: {:.1} s.", started.elapsed().as_secs_f64()))?;
     }
     Ok(Outcome::Done)
 }
 
-/// Walks until there is nothing left, or time or room is up. Also tells how many entries could not be read.
+/// Walks to the end or to a limit. Also gives the number of entries that could not be read.
 fn walk(arguments: &Arguments, interrupt: &Interrupt) -> Result<(Vec<Found>, u64)> {
     let mut walk = Walk::new(&arguments.from).map_err(|source| Failure::File {
         action: "walk",
@@ -100,7 +100,7 @@ fn walk(arguments: &Arguments, interrupt: &Interrupt) -> Result<(Vec<Found>, u64
     Ok((found, walk.unreadable()))
 }
 
-/// The folder for the tables, made if need be: the one asked for, else one in the user's cache, else a temporary one.
+/// The folder for the tables, created if necessary: the given one, else one in the user's cache, else a temporary one.
 fn folder(arguments: &Arguments) -> Result<PathBuf> {
     if let Some(folder) = &arguments.dir {
         return match fs::create_dir_all(folder) {
@@ -120,5 +120,5 @@ fn folder(arguments: &Arguments) -> Result<PathBuf> {
             }
         }
     }
-    Err(failure.unwrap_or_else(|| Failure::refused("there is no folder for the tables", "name one with --dir")))
+    Err(failure.unwrap_or_else(|| Failure::refused("no folder for the tables", "choose one with --dir")))
 }

@@ -1,4 +1,4 @@
-//! `ogive explain`: tells what a table is made of and what a look-up costs.
+//! `ogive explain`: shows the parts of a table and the cost of a lookup.
 
 use super::query::TableOptions;
 use crate::args::Outcome;
@@ -8,12 +8,12 @@ use crate::report;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive explain words.ogive            sizes of all parts, layers of the index, modelled times
-  ogive explain words.ogive --json     the same for programs
+  ogive explain words.ogive            show sizes of all parts, index layers, and modelled times
+  ogive explain words.ogive --json     the same as JSON
 
-Only the end of the table is read, as for every opening.";
+Reads only the tail of the table, as opening it always does.";
 
-/// Tell what a table is made of, and what a look-up costs
+/// Show a table's parts and the cost of a lookup
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

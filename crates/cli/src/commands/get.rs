@@ -1,4 +1,4 @@
-//! `ogive get`: looks one key up.
+//! `ogive get`: looks up a key.
 
 use super::query::TableOptions;
 use crate::args::Outcome;
@@ -13,32 +13,32 @@ use std::io::Read;
 const EXAMPLES: &str = "\
 Examples:
   ogive get words.ogive apple              print the value of a key
-  ogive get ids.ogive 1234 --explain       and show every read that it took
+  ogive get ids.ogive 1234 --explain       also show every read
   ogive get rows.ogive 1234 --all          print the values of all records with this key
-  ogive get images.ogive cat --raw >cat    write the value byte by byte, however long it is
+  ogive get images.ogive cat --raw >cat    write a value of any length, unchanged
 
-A key that is not there is told on standard error, and the exit code is 1.";
+Prints 'not found' to standard error and exits with 1 if the key is absent.";
 
-/// Look a key up
+/// Look up a key
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     table: TableOptions,
 
-    /// Key to look up, as it was given when the table was built
+    /// Key to look up, written as in the input of the table
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// Print the values of all records with this key, not only of the first
+    /// Print the values of all records with this key, not only the first
     #[arg(long)]
     all: bool,
 
-    /// Write the value as it is, without a newline; values longer than --memory need it
+    /// Write the value unchanged and without a newline; required for values larger than --memory
     #[arg(long, conflicts_with_all = ["all", "json"])]
     raw: bool,
 
-    /// Show what was read
+    /// Show every read
     #[arg(long, conflicts_with = "raw")]
     explain: bool,
 }
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let lines: Vec<_> = values.iter().map(|value| open.shown_value(value)).collect();
     open.answer(output, object, lines.join("\n"), arguments.explain)?;
     if values.iter().all(Vec::is_empty) && !output.is_json() {
-        note("found; its value is empty");
+        note("found; the value is empty");
     }
     Ok(Outcome::Done)
 }

@@ -1,4 +1,4 @@
-//! One file for each sub-command: its arguments, what it does, and how it shows the result.
+//! Sub-commands, one file each: arguments, work, and output.
 
 pub(crate) mod build;
 pub(crate) mod count;

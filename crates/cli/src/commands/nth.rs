@@ -10,11 +10,11 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive nth words.ogive 0             the first record
-  ogive nth ids.ogive 500000          the record with 500,000 others before it
-  ogive nth ids.ogive 7 --explain     and what was read to find it
+  ogive nth words.ogive 0             print the first record
+  ogive nth ids.ogive 500000          print the record after the first 500,000
+  ogive nth ids.ogive 7 --explain     also show every read
 
-A position behind the last record is told on standard error, and the exit code is 1.";
+Exits with 1 if the position is past the last record.";
 
 /// Print the record at a position, counted from 0
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "I")]
     index: u64,
 
-    /// Show what was read
+    /// Show every read
     #[arg(long)]
     explain: bool,
 }
@@ -47,6 +47,6 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     }
     open.absent(output, object, arguments.explain)?;
     let records = grouped(open.table.len());
-    note(format_args!("nothing at position {}; the table has {records} records", arguments.index));
+    note(format_args!("no record at position {}; the table has {records} records", arguments.index));
     Ok(Outcome::Negative)
 }

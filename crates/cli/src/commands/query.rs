@@ -1,4 +1,4 @@
-//! What all commands that read a table share: which table, how it is opened, and the receipt of what was read.
+//! Options and output shared by all commands that read a table.
 
 use crate::failure::Result;
 use crate::key;
@@ -15,12 +15,12 @@ use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Property of a table whose values are no text: what they are.
+/// Table property with the type of values that are not text.
 pub(crate) const VALUE_TYPE: &str = "ogive.value-type";
-/// Its value where values are little-endian 64-bit integers.
+/// Its value for little-endian 64-bit integers.
 pub(crate) const U64_VALUES: &[u8] = b"u64";
 
-/// The table to read, and how.
+/// The table to read, and how to read it.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TableOptions {
     /// Table to read
@@ -31,7 +31,7 @@ pub(crate) struct TableOptions {
     #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Table")]
     memory: ByteSize,
 
-    /// Read past the page cache, where the file system allows it
+    /// Bypass the page cache if the file system supports it
     #[arg(long, help_heading = "Table")]
     direct: bool,
 }
@@ -51,7 +51,7 @@ impl TableOptions {
         let cold = self.direct.then(|| table.is_direct());
         if cold == Some(false) {
             note(format_args!(
-                "warning: the file system of {} refuses direct reads; these are cached ones",
+                "warning: the file system of {} does not support direct reads; using the page cache",
                 self.path.display()
             ));
         }
@@ -64,20 +64,20 @@ impl TableOptions {
 /// Two ends of a range of keys.
 pub(crate) type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-/// The records to look at.
+/// A range of keys.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RangeOptions {
-    /// First key [default: the first of the table]
+    /// First key of the range [default: the first of the table]
     #[arg(value_name = "FROM", allow_negative_numbers = true)]
     from: Option<OsString>,
 
-    /// Key to end before [default: behind the last of the table]
+    /// End of the range, exclusive [default: the end of the table]
     #[arg(value_name = "TO", allow_negative_numbers = true)]
     to: Option<OsString>,
 }
 
 impl RangeOptions {
-    /// The bounds for a table of this type; none where nothing can lie between them.
+    /// The bounds for a table of this type; `None` if the range is empty.
     pub(crate) fn bounds(&self, key_type: KeyType) -> Result<Option<Bounds>> {
         let parsed = |argument: &Option<OsString>| {
             argument.as_ref().map(|argument| key::from_argument(key_type, argument)).transpose()
@@ -92,19 +92,19 @@ impl RangeOptions {
     }
 }
 
-/// A table, open, and what was read from it so far.
+/// An open table with the trace of its reads so far.
 #[derive(Debug)]
 pub(crate) struct OpenTable {
     pub(crate) table: Table,
     pub(crate) receipt: Receipt,
-    /// Whether reads go past the page cache, where that was asked for.
+    /// Whether reads bypass the page cache, if requested.
     cold: Option<bool>,
     /// Whether values are numbers.
     numbers: bool,
 }
 
 impl OpenTable {
-    /// Prints an answer: the object, or the text, and what was read where that was asked for.
+    /// Prints an answer as an object or as text, and the reads if requested.
     pub(crate) fn answer(
         &self,
         output: &mut Output,
@@ -128,7 +128,7 @@ impl OpenTable {
         Ok(())
     }
 
-    /// Tells behind an answer of several lines what was read.
+    /// Prints the reads after an answer of several lines.
     pub(crate) fn explain(&self, output: &mut Output) -> Result<()> {
         if output.is_json() {
             return output.json(&serde_json::json!({ "reads": receipt::to_json(&self.receipt.reads) }));
@@ -136,7 +136,7 @@ impl OpenTable {
         self.print_reads(output)
     }
 
-    /// Tells that something is not there, before a note says what: the object, or what was read where that was asked for.
+    /// Prints a negative answer: the object, or the reads if requested. A note follows.
     pub(crate) fn absent(&self, output: &mut Output, object: Value, explain: bool) -> Result<()> {
         if output.is_json() {
             self.answer(output, object, "", explain)?;
@@ -146,12 +146,12 @@ impl OpenTable {
         output.flush()
     }
 
-    /// Shows every read so far.
+    /// Prints every read so far.
     pub(crate) fn print_reads(&self, output: &mut Output) -> Result<()> {
         receipt::lines(&self.receipt.reads).into_iter().try_for_each(|line| output.line(line))
     }
 
-    /// A value as a line shows it.
+    /// A value in text output.
     pub(crate) fn shown_value<'a>(&self, value: &'a [u8]) -> Cow<'a, str> {
         self.number(value).map_or_else(|| key::escaped(value), |number| Cow::Owned(number.to_string()))
     }

@@ -1,4 +1,4 @@
-//! `ogive rank`: counts the records before a key.
+//! `ogive rank`: counts the records below a key.
 
 use super::query::TableOptions;
 use crate::args::Outcome;
@@ -10,23 +10,23 @@ use std::ffi::OsString;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive rank words.ogive apple          how many records come before 'apple'
-  ogive rank ids.ogive 5000 --explain   and what was read to know it
+  ogive rank words.ogive apple          count the records before 'apple'
+  ogive rank ids.ogive 5000 --explain   also show every read
 
-The key need not be there: its rank is then where it would stand.";
+The rank of an absent key is the position at which it would be inserted.";
 
-/// Count the records whose key is smaller than a key
+/// Count the records with smaller keys
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     table: TableOptions,
 
-    /// Key to find the place of
+    /// Key to find the rank of
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// Show what was read
+    /// Show every read
     #[arg(long)]
     explain: bool,
 }

@@ -1,4 +1,4 @@
-//! `ogive scan`: prints records in the order of their keys.
+//! `ogive scan`: prints records in key order.
 
 use super::query::{RangeOptions, TableOptions};
 use crate::args::Outcome;
@@ -9,17 +9,17 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive scan words.ogive                    print everything
-  ogive scan words.ogive app apq            print the keys from 'app' up to, but without, 'apq'
+  ogive scan words.ogive                    print all records
+  ogive scan words.ogive app apq            print the keys from 'app' up to but not including 'apq'
   ogive scan times.ogive --reverse --limit 10
-                                            print the ten last records
-  ogive scan ids.ogive 1000 --json          print one JSON object a line
+                                            print the last ten records
+  ogive scan ids.ogive 1000 --json          print one JSON object per line
   ogive scan ids.ogive --limit 500 --explain
-                                            show what was read, too
+                                            also show every read
 
-Each line is a key, a tab, and its value. What would not fit on a line, or is no text, is escaped.";
+Each line is a key, a tab and a value. Control characters and bytes that are not UTF-8 are escaped.";
 
-/// Print records in order: key, tab, value
+/// Print records in key order: key, tab, value
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -33,11 +33,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Begin with the last record
+    /// Print the records in reverse order
     #[arg(long)]
     reverse: bool,
 
-    /// Show what was read, behind the records
+    /// Show every read, after the records
     #[arg(long)]
     explain: bool,
 }

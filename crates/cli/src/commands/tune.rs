@@ -1,4 +1,4 @@
-//! `ogive tune`: lays index designs side by side.
+//! `ogive tune`: compares index designs.
 
 use super::build::block_bytes;
 use crate::args::Outcome;
@@ -21,32 +21,32 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive tune keys.u64 --for s3                     ours beside the fixed designs, on an object store
-  ogive tune keys.u64 --for data.json              on storage that `ogive profile` measured
-  ogive tune rows.csv --key id --design pgm:32     one more design beside the others
+  ogive tune keys.u64 --for s3                     the tuned design and the fixed ones, on an object store
+  ogive tune keys.u64 --for data.json              on storage measured by `ogive profile`
+  ogive tune rows.csv --key id --design pgm:32     with an additional design
 
-Every design is built in full, with its data blocks, but nothing is kept. Times are modelled: a look-up of one key from
-cold, the opening read included.";
+Builds every design in full, including data blocks, and discards it. Times are modelled: a cold lookup of one key,
+including the read that opens the table.";
 
-/// Size of a block in designs that do not choose it.
+/// Block size of designs that do not choose it.
 const FIXED_BLOCK_BYTES: u32 = 4096;
 
-/// Compare index designs for an input on a storage
+/// Compare index designs for a data set and a storage
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     input: InputOptions,
 
-    /// Storage: optane, nvme, ssd, hdd, nfs, s3, or a file made by `ogive profile`
+    /// Storage: optane, nvme, ssd, hdd, nfs, s3, or a file written by `ogive profile`
     #[arg(long = "for", value_name = "PROFILE", default_value = "nvme")]
     profile: String,
 
-    /// A further design to compare, as `ogive build --design` takes it; may be given several times
+    /// Additional design, as in `ogive build --design`; may be repeated
     #[arg(long = "design", value_name = "NAME")]
     designs: Vec<String>,
 
-    /// Size of a data block in the fixed designs: a power of two from 512 B to 1 MiB
+    /// Size of data blocks in the fixed designs: a power of two from 512 B to 1 MiB
     #[arg(long, value_name = "N")]
     block_size: Option<ByteSize>,
 
@@ -55,16 +55,16 @@ pub(crate) struct Arguments {
     memory: ByteSize,
 }
 
-/// One design, built.
+/// A built design.
 #[derive(Debug)]
 pub(crate) struct Row {
-    /// Its name, as `--design` takes it.
+    /// Its name, as in `--design`.
     pub(crate) name: String,
-    /// What it came to.
+    /// The report on the table.
     pub(crate) report: TableReport,
 }
 
-/// Name of a design that such keys cannot have, and the reason.
+/// Name of a design that does not support the keys, and the reason.
 pub(crate) type Unfit = (String, String);
 
 /// Runs the command.
@@ -85,12 +85,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.json(&to_json(arguments, &profile, &rows, &unfit))?;
     } else {
         print(arguments, &profile, &rows, output)?;
-        unfit.iter().for_each(|(_, reason)| note(format_args!("left out: {reason}")));
+        unfit.iter().for_each(|(_, reason)| note(format_args!("skipped: {reason}")));
     }
     Ok(Outcome::Done)
 }
 
-/// Builds every design over the same records and keeps none. Designs that such keys cannot have are named with the reason.
+/// Builds every design over the same records and discards it. Also gives the designs that do not support the keys.
 pub(crate) fn compare<'a>(
     designs: &[(String, DesignRequest)],
     options: &WriteOptions,
@@ -108,7 +108,7 @@ pub(crate) fn compare<'a>(
         let target = Target { storage: Arc::new(Discard), name: name.clone(), options, memory_bytes: 0 };
         match pour(&mut *open()?, &target, false, &format!("building {name}"), interrupt) {
             Ok(report) => rows.push(Row { name: name.clone(), report }),
-            // Some designs work on numbers alone.
+            // Some designs support only numbers.
             Err(Failure::Engine(Error::InvalidArgument(reason))) if !rows.is_empty() => {
                 unfit.push((name.clone(), reason));
             }
@@ -141,7 +141,7 @@ fn to_json(arguments: &Arguments, profile: &Profile, rows: &[Row], unfit: &[Unfi
 fn print(arguments: &Arguments, profile: &Profile, rows: &[Row], output: &mut Output) -> Result<()> {
     let Some(first) = rows.first() else { return Ok(()) };
     output.line(format_args!(
-        "{}: {}; a look-up from cold on {}, modelled",
+        "{}: {}; modelled cold lookup on {}",
         arguments.input.path.display(),
         counted(first.report.records, "record"),
         profile.name()
@@ -157,7 +157,7 @@ fn print(arguments: &Arguments, profile: &Profile, rows: &[Row], output: &mut Ou
     Ok(())
 }
 
-/// Designs in rows: price on each storage, reads, sizes.
+/// A table of designs: cost on each storage, reads, sizes.
 pub(crate) fn design_table<'a>(profiles: &[Profile], rows: impl Iterator<Item = (&'a str, &'a TableReport)>) -> String {
     let rows = rows.map(|(name, report)| {
         let prices = profiles.iter().map(|profile| human_us(report.modelled_us(profile)));
@@ -172,7 +172,7 @@ pub(crate) fn design_table<'a>(profiles: &[Profile], rows: impl Iterator<Item = 
         std::iter::once(name.to_owned()).chain(prices).chain(sizes).collect()
     });
     let prices = profiles.iter().map(|profile| format!("on {}", profile.name()));
-    let sizes = ["reads", "first read", "block", "blocks", "index", "B a block"].map(str::to_owned);
+    let sizes = ["reads", "first read", "block", "blocks", "index", "B per block"].map(str::to_owned);
     let headings: Vec<String> = std::iter::once("design".to_owned()).chain(prices).chain(sizes).collect();
     plain_table(&headings, rows)
 }

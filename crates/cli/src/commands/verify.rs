@@ -1,4 +1,4 @@
-//! `ogive verify`: checks every byte and every promise of a table.
+//! `ogive verify`: checks every byte of a table and its index.
 
 use super::query::TableOptions;
 use crate::args::Outcome;
@@ -14,11 +14,11 @@ Examples:
   ogive verify words.ogive
   ogive verify words.ogive --json
 
-Checks every checksum, the order of the keys, and that the index leads every key to its place within the reads that
-the table promises. For an index beside a file, also that the file has not changed. Whatever is wrong is listed, and the
-exit code is 1.";
+Checks all checksums, the order of the keys, and that the index leads to every key within the reads that the table
+states. For an external index, also checks that the data file is unchanged. Lists all findings, and exits with 1 if
+there are any.";
 
-/// Findings that are shown to people: those after them rarely tell more.
+/// Findings shown in text output.
 const SHOWN_FINDINGS: usize = 20;
 
 /// Check every byte of a table, the order of its keys, and its index
@@ -52,17 +52,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     output.flush()?;
     let findings = report.findings.len() as u64 + report.further_findings;
     note(format_args!("error: {name} is damaged: {}", counted(findings, "finding")));
-    note("hint: restore it from a copy, or build it again");
+    note("hint: restore it from a backup, or build it again");
     Ok(Outcome::Negative)
 }
 
 fn print(name: &str, report: &VerifyReport, output: &mut Output) -> Result<()> {
     if report.is_sound() {
         return output.line(format_args!(
-            "{name}: sound; {} in {} and {} of the index, {} looked up",
+            "{name}: sound; {} in {} and {}, {} looked up",
             counted(report.records, "record"),
             counted(report.blocks, "block"),
-            counted(report.units, "unit"),
+            counted(report.units, "index page"),
             counted(report.routes, "key")
         ));
     }
@@ -71,6 +71,6 @@ fn print(name: &str, report: &VerifyReport, output: &mut Output) -> Result<()> {
     }
     match report.findings.len().saturating_sub(SHOWN_FINDINGS) as u64 + report.further_findings {
         0 => Ok(()),
-        more => output.line(format_args!("and {} more; --json lists more of them", grouped(more))),
+        more => output.line(format_args!("and {} more; --json lists more", grouped(more))),
     }
 }

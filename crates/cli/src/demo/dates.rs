@@ -1,4 +1,4 @@
-//! Times as people read them.
+//! Formatting of times as dates.
 
 /// A time in nanoseconds since 1970 as a date in UTC: `2026-11-21 12:33:01`.
 ///

@@ -1,4 +1,4 @@
-//! The files that were found, in the two orders in which tables are made of them.
+//! The found files in two orders: by path and by modification time.
 
 use super::dates::date;
 use super::walk::Found;
@@ -7,7 +7,7 @@ use crate::size::grouped;
 use ogive::table::KeyType;
 use std::path::PathBuf;
 
-/// What a walk found.
+/// The files that a walk found.
 #[derive(Debug)]
 pub(crate) struct Files {
     root: PathBuf,
@@ -17,7 +17,7 @@ pub(crate) struct Files {
     by_time: Vec<u32>,
 }
 
-/// One of the two orders.
+/// An order of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Path to size and date.
@@ -35,7 +35,7 @@ impl Files {
         Self { root, found, by_time }
     }
 
-    /// How many there are.
+    /// The number of files.
     pub(crate) fn len(&self) -> usize {
         self.found.len()
     }
@@ -56,7 +56,7 @@ impl Files {
         }
     }
 
-    /// A key that no file has, close behind the one of this file; none if it is taken.
+    /// An absent key just after that of this file; `None` if a file has it.
     pub(crate) fn absent_key(&self, order: Order, file: &Found) -> Option<Vec<u8>> {
         match order {
             Order::Path => {

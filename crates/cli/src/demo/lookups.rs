@@ -1,4 +1,4 @@
-//! Many look-ups, each from cold: what one reads, and how long it takes here.
+//! Cold lookups, with their reads and measured times.
 
 use super::files::{Files, Order};
 use crate::failure::{Failure, Result};
@@ -9,19 +9,19 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// No more look-ups are started after this, however slow the storage.
+/// Time after which no more lookups are started.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A table that is opened anew for each look-up, so that nothing of it is in memory.
+/// A table that is opened for each lookup, so that nothing is cached.
 #[derive(Debug)]
 pub(crate) struct Cold<'a> {
-    /// Reads past the page cache, where it can.
+    /// Storage that bypasses the page cache, if possible.
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) name: &'a str,
 }
 
 impl Cold<'_> {
-    /// Opens the table and looks one key up.
+    /// Opens the table and looks up a key.
     pub(crate) fn get(&self, key: &[u8]) -> Result<(Table, Option<Vec<u8>>, Receipt)> {
         let table = Table::open(Arc::clone(&self.storage), self.name, &OpenOptions::default())?;
         let mut receipt = Receipt { reads: vec![table.opening()] };
@@ -30,37 +30,37 @@ impl Cold<'_> {
     }
 }
 
-/// Sums over many look-ups, opening included.
+/// Totals of many lookups, including opening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct LookUps {
-    /// How many keys were looked up.
+    /// Number of keys looked up.
     pub(crate) keys: u64,
     /// Requests to storage.
     pub(crate) requests: u64,
     /// Bytes that they read.
     pub(crate) read_bytes: u64,
-    /// Median time of one, measured, in microseconds.
+    /// Measured median time of a lookup, in microseconds.
     pub(crate) median_us: f64,
-    /// Whether the reads went past the page cache.
+    /// Whether the reads bypassed the page cache.
     pub(crate) cold: bool,
 }
 
 impl LookUps {
-    /// Requests of one look-up, on average.
+    /// Mean requests per lookup.
     pub(crate) fn requests_each(&self) -> f64 {
         self.requests as f64 / self.keys.max(1) as f64
     }
 
-    /// Bytes read by one look-up, on average.
+    /// Mean bytes per lookup.
     pub(crate) fn bytes_each(&self) -> f64 {
         self.read_bytes as f64 / self.keys.max(1) as f64
     }
 }
 
-/// Looks up to `count` keys up, evenly taken from all: those of files, or such that no file has.
+/// Looks up at most `count` evenly spaced keys: present or absent ones.
 ///
 /// # Errors
-/// [`Failure::Refused`] when a look-up gives a wrong answer: the demonstration is also a test.
+/// [`Failure::Refused`] when a lookup gives a wrong answer: the demonstration is also a test.
 pub(crate) fn look_up(cold: &Cold<'_>, files: &Files, order: Order, present: bool, count: usize) -> Result<LookUps> {
     let mut sums = LookUps { cold: true, ..LookUps::default() };
     let mut times_us = Vec::new();
@@ -75,8 +75,8 @@ pub(crate) fn look_up(cold: &Cold<'_>, files: &Files, order: Order, present: boo
         times_us.push(started.elapsed().as_secs_f64() * 1e6);
         if value.is_some() != present {
             return Err(Failure::refused(
-                format!("'{}' was looked up and the answer is wrong", key::shown(table.key_type(), &key)),
-                "run `ogive verify` on the table, and report what it says",
+                format!("the lookup of '{}' gave a wrong answer", key::shown(table.key_type(), &key)),
+                "run `ogive verify` on the table, and report its output",
             ));
         }
         sums.keys += 1;

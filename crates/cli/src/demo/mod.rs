@@ -1,4 +1,4 @@
-//! Parts of `ogive demo`: real data that every machine has, the tables made of them, and the questions put to them.
+//! Parts of `ogive demo`: the files of the machine as data, tables built from them, and lookups.
 
 mod dates;
 mod files;

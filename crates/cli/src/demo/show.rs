@@ -1,4 +1,4 @@
-//! The demonstration as people, and as programs, are shown it.
+//! Output of the demonstration, as text and JSON.
 
 use super::dates::date;
 use super::files::{Files, Order};
@@ -39,14 +39,14 @@ fn print_designs(data: &Data, output: &mut Output) -> Result<()> {
         Order::Path => "Paths, with size and date as values",
         Order::Time => "Modification times in nanoseconds, with the size as value: records of 16 bytes",
     };
-    output.line(format_args!("\n{what}; a look-up from cold, modelled:\n"))?;
+    output.line(format_args!("\n{what}; modelled cold lookups:\n"))?;
     let tuned: Vec<_> =
         data.tables.iter().map(|made| (format!("tuned for {}", made.profile.name()), &made.report)).collect();
     let tuned = tuned.iter().map(|(name, report)| (name.as_str(), *report));
     let fixed = data.fixed.iter().map(|row| (row.name.as_str(), &row.report));
     output.line(design_table(&profiles()?, tuned.chain(fixed)))?;
     for made in &data.tables {
-        output.line(format_args!("  {} has layers, root first: {}", made.name, layers_in_words(&made.report)))?;
+        output.line(format_args!("  layers of {}, root first: {}", made.name, layers_in_words(&made.report)))?;
     }
     Ok(())
 }
@@ -54,8 +54,9 @@ fn print_designs(data: &Data, output: &mut Output) -> Result<()> {
 fn print_averages(all: &[Data], output: &mut Output) -> Result<()> {
     let tables = || all.iter().flat_map(|data| &data.tables);
     let cold = tables().all(|made| made.present.cold);
-    let how = if cold { "past the page cache" } else { "from the page cache, as direct reads are refused here" };
-    output.line(format_args!("\nLook-ups on this machine, each from cold and {how}; all answers were right:\n"))?;
+    let how =
+        if cold { "bypassing the page cache" } else { "through the page cache, without support for direct reads" };
+    output.line(format_args!("\nCold lookups on this machine, {how}; all answers were right:\n"))?;
     let rows = tables().flat_map(|made| {
         [("present", made.present), ("absent", made.absent)].map(|(what, sums)| {
             vec![
@@ -67,10 +68,10 @@ fn print_averages(all: &[Data], output: &mut Output) -> Result<()> {
             ]
         })
     });
-    output.line(plain_table(&["table", "keys", "reads each", "bytes each", "median, measured"], rows))
+    output.line(plain_table(&["table", "keys", "reads/lookup", "bytes/lookup", "measured median"], rows))
 }
 
-/// A key that is there and one that is not, with what was read for them.
+/// Lookups of a present and an absent key, with their reads.
 fn print_two_look_ups(order: Order, made: &Made, files: &Files, output: &mut Output) -> Result<()> {
     let Some(file) = files.at(order, files.len() / 2) else { return Ok(()) };
     let keys = [Some(Files::key(order, file)), files.absent_key(order, file)];
@@ -87,7 +88,7 @@ fn print_two_look_ups(order: Order, made: &Made, files: &Files, output: &mut Out
     Ok(())
 }
 
-/// Some records in order, and a count that reads none of them.
+/// A short scan, and a count, which reads no records.
 fn print_records(order: Order, made: &Made, output: &mut Output) -> Result<()> {
     let flags = if order == Order::Time { " --reverse" } else { "" };
     output.line(format_args!("\n$ ogive scan {}{flags} --limit {SHOWN}", made.name))?;
@@ -144,8 +145,8 @@ fn print_next(all: &[Data], files: &Files, output: &mut Output) -> Result<()> {
             }
         }
     }
-    output.line("  ogive profile . -o mine.json                          measure your own storage")?;
-    output.line("  ogive build words.txt -o words.ogive --for mine.json  index a file of your own for it")
+    output.line("  ogive profile . -o mine.json                          measure your storage")?;
+    output.line("  ogive build words.txt -o words.ogive --for mine.json  build a table for it")
 }
 
 /// The whole demonstration as an object.

@@ -1,4 +1,4 @@
-//! The tables of the demonstration: every order of the files, tuned for every storage.
+//! The tables of the demonstration: one per order of the files and storage.
 
 use super::files::{Files, Order};
 use super::lookups::{Cold, LookUps, look_up};
@@ -14,15 +14,15 @@ use ogive::table::{OpenOptions, Receipt, Table, TableReport, WriteOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// For these storages the tables are tuned.
+/// Storages that the tables are tuned for.
 const PROFILES: [&str; 2] = ["nvme", "s3"];
-/// These designs stand beside the tuned ones, with blocks of 4 KiB.
+/// Designs compared with the tuned ones, with blocks of 4 KiB.
 const FIXED_DESIGNS: [&str; 3] = ["coded", "btree", "pgm:64"];
 const FIXED_BLOCK_BYTES: u32 = 4096;
-/// Look-ups in each table, of present and of absent keys.
+/// Lookups per table, of present and of absent keys.
 const LOOK_UPS: usize = 1000;
 
-/// A table, built, opened, and asked.
+/// A table with the results of its lookups.
 #[derive(Debug)]
 pub(crate) struct Made {
     pub(crate) profile: Profile,
@@ -35,7 +35,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// One look-up from cold, through the page cache.
+    /// A cold lookup through the page cache.
     pub(crate) fn get(&self, key: &[u8]) -> Result<(Option<Vec<u8>>, Receipt)> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
         let cold = Cold { storage: Arc::new(LocalStorage::new(folder)), name: &self.name };
@@ -44,13 +44,13 @@ impl Made {
     }
 }
 
-/// What was made of the files in one order.
+/// The tables of one order of the files.
 #[derive(Debug)]
 pub(crate) struct Data {
     pub(crate) order: Order,
-    /// One table for each storage.
+    /// One table per storage.
     pub(crate) tables: Vec<Made>,
-    /// Other designs over the same records, not kept.
+    /// Other designs over the same records, discarded.
     pub(crate) fixed: Vec<Row>,
 }
 
@@ -59,10 +59,10 @@ pub(crate) fn profiles() -> Result<Vec<Profile>> {
     Ok(PROFILES.into_iter().map(Profile::named).collect::<ogive::Result<_>>()?)
 }
 
-/// Builds all tables in `folder`, replacing those of an earlier run, and looks keys up in them.
+/// Builds all tables in `folder`, replacing those of an earlier run, and runs lookups.
 ///
 /// # Errors
-/// Whatever the engine reports; a file of such a name that is no table is refused.
+/// Errors of the engine; a file of that name that is not a table is refused.
 pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> Result<Vec<Data>> {
     let mut all = Vec::new();
     for order in [Order::Path, Order::Time] {
@@ -70,7 +70,7 @@ pub(crate) fn make_all(files: &Files, folder: &Path, interrupt: &Interrupt) -> R
         for profile in profiles()? {
             tables.push(make(files, order, profile, folder, interrupt)?);
         }
-        // The tuned designs differ by storage, the fixed ones do not.
+        // Fixed designs do not depend on the storage.
         let designs: Vec<_> =
             FIXED_DESIGNS.into_iter().map(|name| Ok((name.to_owned(), name.parse()?))).collect::<ogive::Result<_>>()?;
         let open = || Ok(Box::new(files.input(order)) as Box<dyn Input>);

@@ -1,4 +1,4 @@
-//! The machine's own files as data: their paths, sizes and modification times.
+//! The walk over the machine's files: paths, sizes and modification times.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -6,19 +6,19 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// One file.
+/// A file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Its full path.
     pub(crate) path: Box<[u8]>,
     /// Its size in bytes.
     pub(crate) size_bytes: u64,
-    /// When it was last modified, in nanoseconds since 1970; 0 for times before that.
+    /// Modification time in nanoseconds since 1970; 0 for earlier times.
     pub(crate) modified_ns: u64,
 }
 
-/// A walk over the files below a directory, depth first. It follows no symbolic links, never leaves the file system on
-/// which it starts, and passes over what it may not read.
+/// A depth-first walk over the files below a directory. Follows no symbolic links, stays on one file system, and skips
+/// unreadable entries.
 #[derive(Debug)]
 pub(crate) struct Walk {
     device: u64,
@@ -31,7 +31,7 @@ impl Walk {
     /// Starts in the directory `root`.
     ///
     /// # Errors
-    /// When `root` cannot be examined or is no directory.
+    /// When `root` cannot be examined or is not a directory.
     pub(crate) fn new(root: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(root)?;
         if !metadata.is_dir() {
@@ -45,7 +45,7 @@ impl Walk {
         self.unreadable
     }
 
-    /// Goes on with the next directory; false at the end of the walk.
+    /// Continues with the next directory; false at the end of the walk.
     fn descend(&mut self) -> bool {
         while let Some(directory) = self.waiting.pop() {
             match fs::read_dir(&directory) {
@@ -60,7 +60,7 @@ impl Walk {
     }
 
     fn visit(&mut self, entry: &fs::DirEntry) -> Option<Found> {
-        // Of a symbolic link, this examines the link itself.
+        // Does not follow symbolic links.
         let Ok(metadata) = entry.metadata() else {
             self.unreadable += 1;
             return None;

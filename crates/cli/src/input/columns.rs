@@ -1,11 +1,11 @@
-//! Choosing columns by name or number.
+//! Selection of columns by name or number.
 
 use super::InputError;
 use std::convert::Infallible;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A column as somebody asked for it: its name, or its number counted from 1. A name wins over a number.
+/// A requested column: its name, or its number counted from 1. Names take precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Column(pub(crate) String);
 
@@ -20,7 +20,7 @@ impl FromStr for Column {
 /// Position of a column among `names`, counted from 0.
 ///
 /// # Errors
-/// [`InputError::NoSuchColumn`] with the names there are.
+/// [`InputError::NoSuchColumn`] with the existing names.
 pub(crate) fn find(path: &Path, names: &[String], column: &Column) -> Result<usize, InputError> {
     let by_number = || {
         let number = column.0.parse::<usize>().ok()?;

@@ -1,4 +1,4 @@
-//! Comma-separated values, and files like them with another delimiter.
+//! The reader of comma-separated values and of files with other delimiters.
 
 use super::InputError;
 use super::columns::{Column, find};
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Which columns to take, and how the file is laid out.
+/// Layout of a file and its columns to read.
 #[derive(Clone, Debug)]
 pub(crate) struct CsvLayout {
-    /// Byte between two fields.
+    /// Byte between fields.
     pub(crate) delimiter: u8,
     /// Whether the first record names the columns.
     pub(crate) has_header: bool,
-    /// The column of the keys; the first one unless said.
+    /// The column of the keys; by default the first.
     pub(crate) key: Option<Column>,
-    /// The column of the values; none unless said.
+    /// The column of the values; by default none.
     pub(crate) value: Option<Column>,
     /// Whether the type of the keys was guessed.
     pub(crate) key_type_guessed: bool,
@@ -31,7 +31,7 @@ pub(crate) struct CsvLayout {
     pub(crate) record_limit_bytes: u64,
 }
 
-/// Reads one record for each row.
+/// Reads one record per row.
 #[derive(Debug)]
 pub(crate) struct CsvInput {
     reader: csv::Reader<Watched<File>>,
@@ -48,7 +48,7 @@ impl CsvInput {
     /// Opens a file and finds its columns.
     ///
     /// # Errors
-    /// [`InputError::NoSuchColumn`] when one of them is not there, [`InputError::Empty`] when there is no row at all.
+    /// [`InputError::NoSuchColumn`] for a missing column, [`InputError::Empty`] without any row.
     pub(crate) fn open(path: &Path, key_type: KeyType, layout: &CsvLayout) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let file = File::open(path).map_err(refused)?;
@@ -106,10 +106,10 @@ impl CsvInput {
         Ok(())
     }
 
-    /// Whether a record is the mark behind the last one.
+    /// Whether a record is the mark after the last one.
     ///
     /// # Errors
-    /// [`InputError::Malformed`] where a quote that was not closed took the mark into a field.
+    /// [`InputError::Malformed`] when the mark became part of a field because a quote was not closed.
     fn is_end(&self, row: &csv::ByteRecord) -> Result<bool, InputError> {
         let behind = self.reader.position().byte().saturating_sub(self.watch.read_bytes.load(Ordering::Relaxed));
         if behind < END_MARK.len() as u64 || !self.watch.ended.load(Ordering::Relaxed) {
@@ -119,7 +119,7 @@ impl CsvInput {
             return Ok(true);
         }
         let line = row.position().map_or(1, csv::Position::line);
-        let detail = format!("a quote is opened in the row that starts in line {line}, and not closed");
+        let detail = format!("the row that starts in line {line} has an unclosed quote");
         Err(InputError::Malformed { path: self.facts.path.clone(), detail })
     }
 
@@ -135,7 +135,7 @@ impl CsvInput {
             csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
                 let line = pos.map_or(0, |position| position.line());
                 let detail = format!(
-                    "the row in line {line} has {}, the rows ahead of it {expected_len}",
+                    "the row in line {line} has {}, the rows before it have {expected_len}",
                     counted(len, "field")
                 );
                 InputError::Malformed { path, detail }
@@ -153,7 +153,7 @@ impl Input for CsvInput {
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError> {
         self.watch.since_record.store(0, Ordering::Relaxed);
         let outcome = self.reader.read_byte_record(&mut self.row);
-        // The mark has one field, whatever the others have.
+        // The mark has one field, so it may differ from the rows in length.
         if matches!(outcome, Ok(true) | Err(_)) && self.is_end(&self.row)? {
             return Ok(None);
         }
@@ -172,29 +172,29 @@ impl Input for CsvInput {
     }
 }
 
-/// Follows the last byte of the input. Behind a closed row this is a row of its own, inside a quote a part of a field:
-/// `csv` itself takes the end of the input for the end of a quote.
+/// A mark appended to the input, to detect unclosed quotes: after a complete row it is a row of its own, within a quote
+/// it is part of a field. The crate `csv` itself closes quotes at the end of the input.
 const END_MARK: &[u8; 2] = b"\nx";
 
-/// What was read, as far as the reader of records needs to know.
+/// Counters of what was read, shared with the reader of records.
 #[derive(Debug, Default)]
 struct Watch {
     /// Bytes of the input so far.
     read_bytes: AtomicU64,
-    /// Bytes since the last record was asked for.
+    /// Bytes since the start of the current record.
     since_record: AtomicU64,
-    /// Whether these were all.
+    /// Whether the end was reached.
     ended: AtomicBool,
 }
 
-/// Fails when too much was read since the last record: a quote that never closes would otherwise pull the whole file
+/// A reader that fails when a record exceeds the limit, since an unclosed quote would otherwise pull the whole file
 /// into memory. Appends [`END_MARK`].
 #[derive(Debug)]
 struct Watched<R> {
     inner: R,
     watch: Arc<Watch>,
     limit_bytes: u64,
-    /// Bytes of the mark that were handed out.
+    /// Bytes of the mark already returned.
     marked: usize,
 }
 

@@ -1,59 +1,59 @@
-//! What can be wrong with an input file.
+//! Errors of input files.
 
 use crate::size::{grouped, human_bytes};
 use std::io;
 use std::path::PathBuf;
 
-/// An input that cannot be used: which file, where in it, and why.
+/// An unusable input: the file, the place in it, and the reason.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
-    /// The system refused.
+    /// An error of the system.
     #[error("cannot read {}: {source}", path.display())]
     Io {
         /// The input file.
         path: PathBuf,
-        /// The system's own word.
+        /// The error of the system.
         source: io::Error,
     },
-    /// There is no record in it.
-    #[error("{} holds no records", path.display())]
+    /// An input without records.
+    #[error("{} contains no records", path.display())]
     Empty {
         /// The input file.
         path: PathBuf,
     },
-    /// The length of a SOSD file is not what its count asks for.
+    /// A SOSD file whose length does not match its count.
     #[error("{} is not a SOSD file of {key_bytes}-byte keys: {detail}", path.display())]
     NotSosd {
         /// The input file.
         path: PathBuf,
-        /// Bytes of a key, by the file's name.
+        /// Bytes per key, from the file's name.
         key_bytes: u64,
-        /// What does not fit.
+        /// The mismatch.
         detail: String,
     },
-    /// The column asked for is not there.
+    /// A missing column.
     #[error("{} has no column '{column}'", path.display())]
     NoSuchColumn {
         /// The input file.
         path: PathBuf,
-        /// The column that was asked for.
+        /// The requested column.
         column: String,
-        /// The columns there are.
+        /// The existing columns.
         available: Vec<String>,
     },
-    /// A key is not of the type asked for.
-    #[error("key '{key}' in record {} of {} is not one of type {wanted}", grouped(*record), path.display())]
+    /// A key of another type.
+    #[error("key '{key}' in record {} of {} is not of type {wanted}", grouped(*record), path.display())]
     WrongKeyType {
         /// The input file.
         path: PathBuf,
-        /// Number of the record, counted from 1, headers not counted.
+        /// Number of the record, counted from 1 without the header.
         record: u64,
-        /// The key as it stands there.
+        /// The key as written.
         key: String,
-        /// The type asked for.
+        /// The requested type.
         wanted: String,
     },
-    /// A record, or a line, is longer than what is held in memory at once.
+    /// A record or line that exceeds the limit on memory.
     #[error("record {} of {} is longer than {}", grouped(*record), path.display(), human_bytes(*limit_bytes))]
     RecordTooLong {
         /// The input file.
@@ -63,18 +63,18 @@ pub(crate) enum InputError {
         /// The limit, in bytes.
         limit_bytes: u64,
     },
-    /// The file breaks the rules of its format.
+    /// A violation of the file's format.
     #[error("{}: {detail}", path.display())]
     Malformed {
         /// The input file.
         path: PathBuf,
-        /// Where, and which rule.
+        /// The place and the rule.
         detail: String,
     },
 }
 
 impl InputError {
-    /// What to do about it.
+    /// Advice for the user.
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Io { source, .. } => match source.kind() {
@@ -84,17 +84,19 @@ impl InputError {
                 _ => return None,
             },
             Self::Empty { .. } => "a table needs at least one record; check that this is the right file".into(),
-            Self::NotSosd { .. } => "such a file is a little-endian u64 count, then that many little-endian keys; \
-                 if it is another kind of file, say so with --format"
-                .into(),
+            Self::NotSosd { .. } => {
+                "a SOSD file is a little-endian u64 count followed by that number of little-endian \
+                 keys; for another kind of file, use --format"
+                    .into()
+            }
             Self::NoSuchColumn { available, .. } => format!(
-                "its columns are {}; columns also go by number, from 1 to {}",
+                "its columns are {}; or use a number from 1 to {}",
                 available.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", "),
                 available.len()
             ),
-            Self::WrongKeyType { .. } => "choose another type with --key-type; `--key-type text` takes any line".into(),
+            Self::WrongKeyType { .. } => "choose another type with --key-type; `--key-type text` fits any line".into(),
             Self::RecordTooLong { .. } => {
-                "if this is not a file of lines or of comma-separated values, say what it is with --format".into()
+                "if this file does not consist of lines or comma-separated values, set --format".into()
             }
             Self::Malformed { .. } => return None,
         })

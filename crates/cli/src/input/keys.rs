@@ -1,24 +1,24 @@
-//! Keys written in text inputs: turning them into ordered bytes, and guessing what they are.
+//! Keys in text inputs: conversion to ordered bytes, and guessing of their type.
 
 use super::InputError;
 use crate::key;
 use ogive::table::KeyType;
 use std::path::{Path, PathBuf};
 
-/// Turns the written keys of one input into bytes that compare as the keys do.
+/// Converts the keys of one input to bytes that order like the keys.
 #[derive(Debug)]
 pub(crate) struct KeyReader {
     path: PathBuf,
     key_type: KeyType,
-    /// Whether a key must print back as it is written.
+    /// Whether a key must be in canonical form.
     exact: bool,
     records: u64,
     key: Vec<u8>,
 }
 
 impl KeyReader {
-    /// For keys of `key_type` in the file at `path`. With a type that was only guessed, a number must stand in the very
-    /// form in which it would be printed: `007` is not 7.
+    /// For keys of `key_type` in the file at `path`. With a guessed type, numbers must be in canonical form: `007` is
+    /// not 7.
     pub(crate) fn new(path: &Path, key_type: KeyType, guessed: bool) -> Self {
         Self { path: path.to_owned(), key_type, exact: guessed, records: 0, key: Vec::new() }
     }
@@ -28,10 +28,10 @@ impl KeyReader {
         self.records
     }
 
-    /// The bytes of one written key.
+    /// The bytes of a key.
     ///
     /// # Errors
-    /// [`InputError::WrongKeyType`] when it is none of the type.
+    /// [`InputError::WrongKeyType`] for a key of another type.
     pub(crate) fn read<'a>(&'a mut self, written: &'a [u8]) -> Result<&'a [u8], InputError> {
         self.records += 1;
         match self.key_type {
@@ -40,7 +40,7 @@ impl KeyReader {
             KeyType::Text => return Err(self.refuse(written)),
             _ => {}
         }
-        // Spreadsheets like to pad numbers.
+        // Spreadsheets often pad numbers.
         let number = if self.exact { written } else { written.trim_ascii() };
         match key::from_input(self.key_type, number) {
             Some(key) if !self.exact || self.key_type.display(&key).as_bytes() == written => self.key = key,
@@ -59,9 +59,9 @@ impl KeyReader {
     }
 }
 
-/// The narrowest type that fits all written keys seen: unsigned, else signed integers in plain decimal, else text or bytes.
+/// The narrowest type that fits all keys seen: unsigned, else signed integers in plain decimal, else text or bytes.
 ///
-/// Numbers must stand in the very form in which they would be printed, so that `007` stays text.
+/// Numbers must be in canonical form, so `007` is text.
 #[derive(Debug)]
 pub(crate) struct KeyGuess {
     keys: u64,
@@ -76,7 +76,7 @@ impl KeyGuess {
         Self { keys: 0, unsigned: true, signed: true, text: true }
     }
 
-    /// Takes one more key into account.
+    /// Adds a key.
     pub(crate) fn see(&mut self, written: &[u8]) {
         self.keys += 1;
         let text = std::str::from_utf8(written).ok();
@@ -86,7 +86,7 @@ impl KeyGuess {
         self.signed = self.signed && number.parse::<i64>().is_ok_and(|parsed| parsed.to_string() == number);
     }
 
-    /// The narrowest type for what was seen.
+    /// The narrowest type for the keys seen.
     pub(crate) fn key_type(&self) -> KeyType {
         match self {
             Self { keys: 0, .. } => KeyType::Text,
@@ -98,7 +98,7 @@ impl KeyGuess {
     }
 }
 
-/// Enough of a key to recognise it.
+/// A key, shortened for messages.
 fn shortened(written: &[u8]) -> String {
     let shown = key::escaped(written);
     match shown.char_indices().nth(40) {

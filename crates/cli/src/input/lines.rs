@@ -1,4 +1,4 @@
-//! Lines of text: every line is a key without a value.
+//! The reader of lines of text: each line is a key without a value.
 
 use super::InputError;
 use super::keys::KeyReader;
@@ -9,10 +9,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 const BUFFER_BYTES: usize = 1 << 20;
-/// A table takes keys of up to 64 KiB; two more bytes for the end of the line.
+/// Longest line: a key of 64 KiB and two bytes for the end of the line.
 const LINE_LIMIT_BYTES: u64 = (1 << 16) + 2;
 
-/// Reads one key a line. A line ends with a newline, or with a carriage return and a newline; the last one may do without.
+/// Reads one key per line. Lines end with LF or CR LF, which is optional for the last line.
 #[derive(Debug)]
 pub(crate) struct LinesInput {
     reader: BufReader<File>,

@@ -1,7 +1,7 @@
-//! Inputs of `build` and `tune`: SOSD files, lines of text, comma-separated values, and Parquet behind a feature.
+//! Readers of input files: SOSD files, lines of text, comma-separated values, and Parquet behind a feature.
 //!
-//! All arrive as one stream of [`Record`]s whose keys are bytes that compare as the keys do; [`InputOptions::open`]
-//! tells the formats apart.
+//! All give a stream of [`Record`]s whose keys are bytes that order like the keys. [`InputOptions::open`] chooses the
+//! reader.
 
 mod columns;
 mod csv;

@@ -1,4 +1,4 @@
-//! The options with which inputs are read, and the choice of a reader.
+//! Options of inputs, and the choice of a reader.
 
 use super::columns::Column;
 use super::csv::{CsvInput, CsvLayout};
@@ -16,13 +16,13 @@ use ogive::tune::Sample;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Keys that are looked at before their type is guessed.
+/// Keys that are sampled to guess their type.
 const SAMPLE_KEYS: usize = 1000;
-/// Longest row of a CSV file that is held in memory, unless the memory budget asks for less.
+/// Longest row of a CSV file that is held in memory, unless the memory budget is smaller.
 const ROW_LIMIT_BYTES: u64 = 64 << 20;
 
-/// What kind of file an input is: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
-/// tab-separated values, or Parquet where it was built in.
+/// Format of an input: a u64 count and sorted little-endian integers, lines that are keys, comma-separated or
+/// tab-separated values, or Parquet if built in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
     Sosd,
@@ -32,42 +32,42 @@ pub(crate) enum Format {
     Parquet,
 }
 
-/// Where the records come from. Shared by all commands that read an input.
+/// The input of a command. Shared by all commands that read one.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct InputOptions {
     /// File to read: SOSD (.u64, _uint64), lines of text, CSV, TSV, or Parquet; - for standard input
     #[arg(value_name = "INPUT", value_parser = OsStringValueParser::new().map(input_path))]
     pub(crate) path: PathBuf,
 
-    /// What kind of file INPUT is [default: by its name, else lines]
+    /// Format of INPUT [default: by its name, else lines]
     #[arg(long, value_enum, help_heading = "Input")]
     pub(crate) format: Option<Format>,
 
-    /// Column of the keys, by name or by number from 1 [default: the first]
+    /// Column of the keys, by name or number from 1 [default: the first]
     #[arg(long, value_name = "COL", help_heading = "Input")]
     pub(crate) key: Option<Column>,
 
-    /// Column of the values, by name or by number from 1 [default: no values]
+    /// Column of the values, by name or number from 1 [default: no values]
     #[arg(long, value_name = "COL", help_heading = "Input")]
     pub(crate) value: Option<Column>,
 
-    /// The first row of a CSV or TSV file is a record, not the names of the columns
+    /// Treat the first row of a CSV or TSV file as a record, not as column names
     #[arg(long, help_heading = "Input")]
     pub(crate) no_header: bool,
 
-    /// What the keys are: u64, u128, i64, f64, text or bytes [default: whole numbers if all are, else text; of a
-    /// pipe, text]
+    /// Type of the keys: u64, u128, i64, f64, text or bytes [default: integers if all keys are integers, else text;
+    /// text for a pipe]
     #[arg(long, value_name = "TYPE", help_heading = "Input")]
     pub(crate) key_type: Option<KeyType>,
 
-    /// Give each record a value of N bytes made from its key, for measuring
+    /// Give each record a value of N bytes derived from its key, for measurements
     #[arg(long, value_name = "N", conflicts_with = "value", help_heading = "Input",
           value_parser = clap::value_parser!(u32).range(..=1 << 20))]
     pub(crate) payload: Option<u32>,
 }
 
 impl InputOptions {
-    /// What kind of file this is, by word or by name.
+    /// The format, as given or by the file's name.
     pub(crate) fn format(&self) -> Format {
         self.format.unwrap_or_else(|| match sosd_key_bytes(&self.path) {
             Some(_) => Format::Sosd,
@@ -80,10 +80,10 @@ impl InputOptions {
         })
     }
 
-    /// Refuses a table as an input: read as text it would be nonsense, and nobody would notice.
+    /// Refuses a table as an input, which would otherwise be read as text.
     ///
     /// # Errors
-    /// [`Failure::Refused`] for an Ogive table, sound or not, unless somebody said what else it is.
+    /// [`Failure::Refused`] for an Ogive table, even a damaged one, unless `--format` is given.
     pub(crate) fn refuse_table(&self) -> Result<()> {
         if self.format.is_some() || !self.path.is_file() {
             return Ok(());
@@ -98,15 +98,15 @@ impl InputOptions {
             ) => {
                 let path = self.path.display();
                 Err(Failure::refused(
-                    format!("{path} is an Ogive table, and no input for another one"),
-                    "`ogive scan` prints its records, `ogive build --beside` gives it a second index; --format reads it as it is",
+                    format!("{path} is an Ogive table, not an input file"),
+                    "use `ogive scan` to print its records, or `ogive build --beside` to add a second index",
                 ))
             }
             Err(_) => Ok(()),
         }
     }
 
-    /// Whether the file itself says what its keys are.
+    /// Whether the file itself states the type of its keys.
     pub(crate) fn has_typed_keys(&self) -> bool {
         matches!(self.format(), Format::Sosd | Format::Parquet)
     }
@@ -116,7 +116,7 @@ impl InputOptions {
         std::fs::metadata(&self.path).map_or(true, |metadata| metadata.is_file())
     }
 
-    /// The type to try first: the one asked for, else a guess from the first keys.
+    /// The type to try first: the given one, else a guess from the first keys.
     pub(crate) fn first_key_type(&self) -> Result<KeyType> {
         match (self.key_type, self.format()) {
             (Some(key_type), _) => Ok(key_type),
@@ -133,7 +133,7 @@ impl InputOptions {
     /// Opens the input with keys of `key_type`.
     ///
     /// # Errors
-    /// [`Failure::Usage`] for options that this kind of file has no use for; [`InputError`] for what is wrong with the file.
+    /// [`Failure::Usage`] for options that do not apply to this format; [`InputError`] for a bad file.
     pub(crate) fn open(&self, key_type: KeyType) -> Result<Box<dyn Input>> {
         self.check(key_type)?;
         let input: Box<dyn Input> = match self.format() {
@@ -152,7 +152,7 @@ impl InputOptions {
         })
     }
 
-    /// A sample of the keys, where it can be had without reading the whole file.
+    /// A sample of the keys, if available without reading the whole file.
     pub(crate) fn quick_sample(&self) -> Result<Option<Sample>> {
         if self.format() != Format::Sosd {
             return Ok(None);
@@ -192,16 +192,16 @@ impl InputOptions {
         if matches!(format, Format::Sosd | Format::Lines) && (self.key.is_some() || self.value.is_some()) {
             return Err(Failure::usage(
                 format!("{} is read as {}, which has no columns", self.path.display(), name(format)),
-                "leave out --key and --value, or name the kind of file with --format csv",
+                "remove --key and --value, or set --format csv",
             ));
         }
         if format == Format::Sosd && key_type != KeyType::U64 {
-            return Err(Failure::usage("keys of a SOSD file are u64", "leave out --key-type"));
+            return Err(Failure::usage("the keys of a SOSD file are u64", "remove --key-type"));
         }
         Ok(())
     }
 
-    /// Guesses what the keys are from the first of them.
+    /// Guesses the key type from the first keys.
     fn guess(&self) -> Result<KeyType> {
         let mut input = self.open(KeyType::Bytes)?;
         let mut guess = KeyGuess::new();
@@ -215,12 +215,12 @@ impl InputOptions {
     }
 }
 
-/// The path that an argument stands for.
+/// The path of an argument; `-` is standard input.
 fn input_path(argument: OsString) -> PathBuf {
     if argument == "-" { PathBuf::from("/dev/stdin") } else { PathBuf::from(argument) }
 }
 
-/// Bytes of a key in a SOSD file, if the name is one of such a file.
+/// Bytes per key in a SOSD file, if the name is that of one.
 fn sosd_key_bytes(path: &Path) -> Option<u64> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     if name.ends_with(".u64") || name.ends_with("_uint64") {
@@ -250,6 +250,6 @@ fn name(format: Format) -> &'static str {
 fn no_parquet() -> Failure {
     Failure::usage(
         "this ogive was built without Parquet",
-        "build it with `--features parquet`, or convert the file to CSV",
+        "build ogive with `--features parquet`, or convert the file to CSV",
     )
 }

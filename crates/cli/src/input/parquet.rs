@@ -1,4 +1,4 @@
-//! Parquet files: one column for the keys, one for the values.
+//! The reader of Parquet files: one column of keys, one of values.
 
 use super::InputError;
 use super::columns::{Column, find};
@@ -17,12 +17,12 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads one record for each row. Columns hold integers, floats, text or bytes; nested and null values are refused.
+/// Reads one record per row. Columns hold integers, floats, text or bytes; nested and null values are refused.
 pub(crate) struct ParquetInput {
     rows: RowIter<'static>,
     facts: Facts,
     keys: KeyReader,
-    /// Position of the value column within the projection, where the key may stand after it.
+    /// Position of the value column within the projection, in which the key may come second.
     key_index: usize,
     value_index: Option<usize>,
     key: Vec<u8>,
@@ -42,7 +42,7 @@ impl fmt::Debug for ParquetInput {
 }
 
 impl ParquetInput {
-    /// Opens a file; without a key type asked for, the column's own type decides.
+    /// Opens a file; without a given key type, the type of the column decides.
     pub(crate) fn open(
         path: &Path,
         key_type: Option<KeyType>,
@@ -102,9 +102,7 @@ impl ParquetInput {
         let record = self.done + 1;
         let unfit = |name: &str, field: &Field| InputError::Malformed {
             path: self.facts.path.clone(),
-            detail: format!(
-                "column '{name}' holds {field} in record {record}, which is neither number, text nor bytes"
-            ),
+            detail: format!("column '{name}' holds {field} in record {record}, which is not a number, text or bytes"),
         };
         for (index, bytes) in [(Some(self.key_index), &mut self.key), (self.value_index, &mut self.value)] {
             if let Some((name, field)) = index.and_then(field) {
@@ -138,12 +136,12 @@ impl Input for ParquetInput {
     }
 }
 
-/// The type of keys that a column calls for.
+/// The key type for a column.
 fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
     let unfit = |what: String| InputError::Malformed {
         path: path.to_owned(),
         detail: format!(
-            "column '{}' is {what}; keys are numbers, text or bytes: choose another column with --key",
+            "column '{}' is {what}, but keys are numbers, text or bytes; choose another column with --key",
             field.name()
         ),
     };
@@ -166,7 +164,7 @@ fn natural_type(path: &Path, field: &Type) -> Result<KeyType, InputError> {
     }
 }
 
-/// Writes a field as it would stand in a text file; nothing for what has no such form.
+/// Writes a field as in a text file; `None` for values without such a form.
 fn write_field(field: &Field, bytes: &mut Vec<u8>) -> Option<()> {
     match field {
         Field::Str(text) => bytes.extend_from_slice(text.as_bytes()),

@@ -1,9 +1,9 @@
-//! Values made up from the keys, for measuring tables with wider records than the input has.
+//! Synthetic values derived from the keys, for measurements with wider records than the input has.
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
 
-/// Gives every record of another input a value of fixed width that follows from its key alone.
+/// An input whose records get values of fixed width that depend on their keys only.
 #[derive(Debug)]
 pub(crate) struct WithPayload {
     inner: Box<dyn Input>,
@@ -12,7 +12,7 @@ pub(crate) struct WithPayload {
 }
 
 impl WithPayload {
-    /// Values of `width_bytes`, instead of those that `inner` has.
+    /// Replaces the values of `inner` by values of `width_bytes`.
     pub(crate) fn new(inner: Box<dyn Input>, width_bytes: u32) -> Self {
         let facts = Facts { value_width: Some(width_bytes), ..inner.facts().clone() };
         Self { inner, facts, value: vec![0; width_bytes as usize] }
@@ -35,8 +35,8 @@ impl Input for WithPayload {
     }
 }
 
-/// The payload of a key: a stream of SplitMix64 (Steele, Lea, Flood 2014), seeded with a fold of the key. Noise, so that
-/// compression finds nothing that real payloads would not have.
+/// The payload of a key: a stream of SplitMix64 (Steele, Lea, Flood 2014), seeded with a fold of the key. Noise, so it
+/// does not compress.
 pub(crate) fn fill(key: &[u8], value: &mut [u8]) {
     let mut state = key.chunks(8).fold(key.len() as u64, |seed, chunk| {
         let mut word = [0; 8];

@@ -1,27 +1,27 @@
-//! The one shape in which all inputs arrive.
+//! Input records: the common form of all input formats.
 
 use super::InputError;
 use ogive::table::KeyType;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
-/// One record, borrowed from the reader until the next one is asked for.
+/// A record, borrowed from the reader until the next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
-    /// The key, in bytes that compare as the keys do.
+    /// The key, as bytes that order like the keys.
     pub(crate) key: &'a [u8],
     /// The value.
     pub(crate) value: &'a [u8],
 }
 
-/// What is known about an input before it is read.
+/// Facts about an input that are known before it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// Where they come from, for messages.
+    /// The file, for messages.
     pub(crate) path: PathBuf,
-    /// What its keys are.
+    /// Type of the keys.
     pub(crate) key_type: KeyType,
-    /// Bytes of every value, if they are all of one width.
+    /// Bytes per value, if all values have one width.
     pub(crate) value_width: Option<u32>,
     /// Number of records, if known.
     pub(crate) records: Option<u64>,
@@ -29,12 +29,12 @@ pub(crate) struct Facts {
     pub(crate) length_bytes: Option<u64>,
 }
 
-/// Records of fixed width lie densely in blocks of any size when this many fit into the smallest one.
+/// Records of fixed width are packed densely into blocks of any size if this number fits into the smallest one.
 const LEAST_DENSE_RECORDS: usize = 4;
 const SMALLEST_BLOCK_BYTES: usize = 512;
 
 impl Facts {
-    /// The width of values that lie densely in blocks; nothing where records are too wide for that, or of several widths.
+    /// The width of values in dense blocks; `None` if records are too wide for that, or of variable width.
     pub(crate) fn dense_value_width(&self) -> Option<u32> {
         let key_width = self.key_type.width()?;
         let fits = |width: &u32| (key_width + *width as usize) * LEAST_DENSE_RECORDS <= SMALLEST_BLOCK_BYTES;
@@ -42,17 +42,17 @@ impl Facts {
     }
 }
 
-/// A stream of records from a file.
+/// A stream of input records.
 pub(crate) trait Input: Debug + Send {
-    /// What is known beforehand.
+    /// The facts known beforehand.
     fn facts(&self) -> &Facts;
 
-    /// The next record, or nothing at the end.
+    /// The next record, or `None` at the end.
     ///
     /// # Errors
-    /// [`InputError`] for whatever the file does not allow; the stream is of no use afterwards.
+    /// [`InputError`] for a bad file; the stream must not be used afterwards.
     fn next(&mut self) -> Result<Option<Record<'_>>, InputError>;
 
-    /// Bytes of the file that were read so far, for showing progress.
+    /// Bytes of the file read so far, for progress.
     fn position_bytes(&self) -> u64;
 }

@@ -1,4 +1,4 @@
-//! SOSD files: a little-endian u64 count, then that many sorted little-endian integers.
+//! The reader of SOSD files: a little-endian u64 count, then sorted little-endian integers.
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes ahead of the first key.
+/// Bytes before the first key.
 pub(crate) const HEADER_BYTES: u64 = 8;
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -27,21 +27,21 @@ impl SosdInput {
     /// Opens a file and checks its count against its length.
     ///
     /// # Errors
-    /// [`InputError::NotSosd`] when they do not fit.
+    /// [`InputError::NotSosd`] when they do not match.
     pub(crate) fn open(path: &Path, key_bytes: u64) -> Result<Self, InputError> {
         let refused = |source| InputError::Io { path: path.to_owned(), source };
         let not_sosd = |detail| InputError::NotSosd { path: path.to_owned(), key_bytes, detail };
         let mut file = File::open(path).map_err(refused)?;
         let length_bytes = file.metadata().map_err(refused)?.len();
         if length_bytes < HEADER_BYTES {
-            return Err(not_sosd(format!("its {length_bytes} bytes do not even hold the count")));
+            return Err(not_sosd(format!("its {length_bytes} bytes are too few for the count")));
         }
         let mut count = [0; 8];
         file.read_exact(&mut count).map_err(refused)?;
         let records = u64::from_le_bytes(count);
         let asked = records.checked_mul(key_bytes).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
         if asked != Some(length_bytes) {
-            return Err(not_sosd(format!("it states {records} keys, which do not take its {length_bytes} bytes")));
+            return Err(not_sosd(format!("its count of {records} keys does not match its {length_bytes} bytes")));
         }
         let facts = Facts {
             path: path.to_owned(),
@@ -56,8 +56,8 @@ impl SosdInput {
 }
 
 impl SosdInput {
-    /// Stretches of neighbouring keys, evenly taken from the file; all keys in one stretch where they are few. To be called
-    /// ahead of reading, which starts anew afterwards.
+    /// Runs of neighbouring keys, evenly spaced over the file; a single run of all keys if they are few. Rewinds the
+    /// file, so call it before reading.
     ///
     /// # Errors
     /// [`InputError::Io`] when the file cannot be read.

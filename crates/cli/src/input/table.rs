@@ -1,4 +1,4 @@
-//! A table as an input for another one.
+//! A table as an input.
 
 use super::InputError;
 use super::record::{Facts, Input, Record};
@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens a table to find out what it is, in as much memory as that takes.
+/// Opens a table to examine it, with as much memory as that takes.
 ///
 /// # Errors
 /// As [`Table::open`].
@@ -33,7 +33,7 @@ pub(crate) struct TableInput {
 }
 
 impl TableInput {
-    /// All records of `table`, which stands at `path`.
+    /// All records of `table`, at `path`.
     pub(crate) fn new(path: &Path, table: &Table) -> Self {
         let records = table.len();
         let facts = Facts {

@@ -1,4 +1,4 @@
-//! Every kind of input gives the records that stand in it, or says what is wrong and where. Method: small files, written
+//! Tests of input readers: records in order, and errors with their position. Method: small files, written
 //! by hand, and hostile ones.
 
 use super::*;
@@ -7,7 +7,7 @@ use clap::Parser;
 use ogive::table::KeyType;
 use std::path::PathBuf;
 
-/// What a command line with nothing but the input's options holds.
+/// A command line with only the options of inputs.
 #[derive(Parser)]
 struct OnlyInput {
     #[command(flatten)]
@@ -197,7 +197,7 @@ fn a_quote_that_never_closes_is_an_error_wherever_it_opens() {
     ] {
         for flags in [&["--key-type", "text"][..], &["--key-type", "text", "--no-header"]] {
             let failure = folder.failure("rows.csv", content, flags).to_string();
-            let expected = format!("a quote is opened in the row that starts in line {line}, and not closed");
+            let expected = format!("the row that starts in line {line} has an unclosed quote");
             assert!(failure.contains(&expected), "{content:?}: {failure}");
         }
     }

@@ -1,5 +1,5 @@
-//! An index beside data that stay as they are: every answer is right, and a change of the data is noticed. Method: SOSD
-//! files, wider records, and tables, with indexes built in the same folder.
+//! External indexes: every answer is right, and a change of the data is noticed. Method: SOSD files, wider records, and
+//! tables, with indexes built in the same folder.
 
 use super::run::{Folder, sosd, uneven_keys};
 

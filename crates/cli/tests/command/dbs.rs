@@ -1,5 +1,5 @@
-//! What is put into a store comes out again, through every command on it; and a process that is killed in the middle of an import, again and
-//! again, loses nothing that it had told. Method: whole runs; damage done to the files by hand.
+//! Round trips through every command on stores; a process killed repeatedly during an import loses no reported row.
+//! Method: whole runs, and files damaged by hand.
 
 use super::run::{Folder, Run, sosd, uneven_keys};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn rows(range: std::ops::Range<u32>) -> String {
 #[test]
 fn entries_go_in_and_come_out_by_every_command() {
     let folder = Folder::new();
-    db(&folder, &["put", "s", "apple", "red"]).exits_with(0).prints("apple: put in\n");
+    db(&folder, &["put", "s", "apple", "red"]).exits_with(0).prints("apple: written\n");
     db(&folder, &["put", "s", "banana", "yellow"]).exits_with(0);
     db(&folder, &["put", "s", "apple", "green"]).exits_with(0);
     db(&folder, &["get", "s", "apple"]).exits_with(0).prints("green\n");

@@ -1,5 +1,5 @@
-//! The demonstration and the profile work on any machine. Method: a small tree of files instead of the whole machine, and a
-//! short measurement.
+//! The demonstration and the measurement of a profile. Method: a small tree of files instead of the whole machine, and
+//! a short measurement.
 
 use super::run::Folder;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! What is put into an index comes out again, through every command on it, for every kind of index. Method: whole runs; and a
-//! process that is killed in the middle of its work, again and again, must lose nothing that it had told.
+//! Round trips through every command on indexes, for every kind. Method: whole runs; a process that is killed
+//! repeatedly must lose nothing that it has reported.
 
 use super::run::{Folder, sosd, uneven_keys};
 use serde_json::json;
@@ -39,7 +39,7 @@ fn every_kind_of_index_is_made_filled_asked_and_checked() {
         let (first, last) = (keys[0].to_string(), keys[2999].to_string());
         let found = index(&folder, &["get", "i.ogx", &first, "--values", "hex"]).exits_with(0);
         assert_eq!(found.stdout.trim_end().len(), 16, "{kind}: {}", found.stdout);
-        index(&folder, &["put", "i.ogx", "17", "hello"]).exits_with(0).prints("17: put in\n");
+        index(&folder, &["put", "i.ogx", "17", "hello"]).exits_with(0).prints("17: inserted\n");
         index(&folder, &["put", "i.ogx", "17", "again"]).exits_with(0).prints("17: overwritten\n");
         index(&folder, &["get", "i.ogx", "17"]).exits_with(0).prints("again\n");
         index(&folder, &["delete", "i.ogx", &last]).exits_with(0).prints(&format!("{last}: 1 entry removed\n"));

@@ -1,5 +1,4 @@
-//! Every kind of input becomes a table, in any order; what cannot is refused with a word about where, and leaves nothing
-//! behind.
+//! Tables from every kind of input, in any order; bad inputs are refused with their position and leave nothing behind.
 
 use super::run::{Folder, sosd, uneven_keys};
 use serde_json::json;

@@ -1,5 +1,5 @@
-//! Two relations are joined as a person would by hand, whatever they are and by whatever method; and what goes wrong leaves nothing behind.
-//! Method: whole runs over small tables, indexes, stores and files; text on standard output is compared line by line.
+//! Joins of all kinds of inputs by all methods, compared with expected rows; failures leave no files behind. Method:
+//! whole runs over small tables, indexes, stores and files, with text on standard output compared line by line.
 
 use super::run::{Folder, Run, sosd, uneven_keys};
 use serde_json::json;
@@ -165,7 +165,7 @@ fn rows_in_json_come_before_the_report() {
 fn an_explanation_shows_the_choice_the_alternatives_and_what_it_took() {
     let folder = fruit();
     let run = join(&folder, &["colours.ogive", "prices.ogive", "-o", "both.ogive", "--explain"]).exits_with(0);
-    for word in ["chosen:", "inlj:btree", "inlj:index cannot:", "predicted", "took", "left: ", "right: "] {
+    for word in ["chosen:", "inlj:btree", "inlj:index is not possible:", "predicted", "took", "left: ", "right: "] {
         assert!(run.stdout.contains(word), "{word}: {}", run.stdout);
     }
     let lines = join(&folder, &["colours.ogive", "prices.ogive", "-o", "b.ogive", "--explain", "--json"]);
@@ -183,7 +183,7 @@ fn what_cannot_be_joined_is_refused_with_a_hint() {
     let folder = fruit();
     folder.write("keys.u64", sosd(&[1, 2, 3]));
     folder.build("keys.u64", "keys.ogive", &[]);
-    join(&folder, &["keys.ogive", "colours.ogive", "-o", "x.ogive"]).exits_with(1).complains_of("of one type");
+    join(&folder, &["keys.ogive", "colours.ogive", "-o", "x.ogive"]).exits_with(1).complains_of("must have one type");
     let named = ["colours.ogive", "prices.ogive", "-o", "x.ogive"];
     let with = |flags: &[&str]| join(&folder, &[&named[..], flags].concat());
     with(&["--method", "inlj:index"]).exits_with(2).complains_of("no open index");
@@ -219,7 +219,7 @@ fn a_damaged_side_leaves_no_output() {
 }
 
 #[test]
-fn whoever_closes_the_pipe_ends_the_join() {
+fn a_closed_pipe_ends_the_join() {
     let folder = Folder::new();
     folder.write("keys.u64", sosd(&uneven_keys(200_000)));
     folder.build("keys.u64", "t.ogive", &[]);

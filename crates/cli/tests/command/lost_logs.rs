@@ -1,5 +1,5 @@
-//! An index whose log is lost has a way out that is taken knowingly: it keeps what its last checkpoint left. Method: the files of an index are
-//! copied while it is open, as a crash leaves them, and its log is lost, emptied or damaged.
+//! Repair of indexes whose log is lost, which keeps the last checkpoint and needs consent. Method: the files of an open
+//! index are copied, as a crash leaves them, and its log is removed, emptied or damaged.
 
 use super::run::Folder;
 use ogive::index::{Index, IndexOptions, OpenOptions};
@@ -9,7 +9,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// An index of 1,000 entries that a checkpoint has, and 500 that only its log has, as a crash leaves it; and the segments of its log.
+/// An index as a crash leaves it, with 1,000 entries in its last checkpoint and 500 only in its log; and its log
+/// segments.
 fn crashed(folder: &Folder) -> Vec<PathBuf> {
     let elsewhere = Folder::new();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(elsewhere.path("")));
@@ -54,7 +55,7 @@ fn an_index_without_its_log_keeps_its_last_checkpoint_once_the_loss_is_accepted(
             folder.run(&[&["index"], command].concat()).exits_with(1).complains_of("`ogive index repair`");
         }
         let said = folder.run(&["index", "repair", "ids"]).exits_with(1).complains_of("--accept-loss");
-        assert!(said.stdout.contains("kept: 1,000 entries") && said.stdout.contains("not known"), "{}", said.stdout);
+        assert!(said.stdout.contains("kept: 1,000 entries") && said.stdout.contains("unknown"), "{}", said.stdout);
         let said = folder.run(&["index", "repair", "ids", "--json"]).exits_with(1).json();
         assert_eq!((&said["repaired"], &said["entries"]), (&json!(false), &json!(1000)));
         assert_eq!(fs::read(folder.path("ids")).unwrap(), before, "nothing was changed");

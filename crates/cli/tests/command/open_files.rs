@@ -11,8 +11,8 @@ fn with_handles(folder: &Folder, handles: u32, arguments: &[&str]) -> Run {
     Run::new(arguments, command.output().unwrap())
 }
 
-/// A store has more tables than the process may have files open; or its limit is higher than that of the process, so that the system
-/// refuses, and files are closed then.
+/// A store has more tables than the process may have open files; or its limit exceeds that of the process, so the
+/// system refuses, and files are closed then.
 #[test]
 fn a_store_of_more_tables_than_handles_works() {
     let folder = Folder::new();

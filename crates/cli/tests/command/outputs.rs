@@ -1,6 +1,6 @@
-//! No command destroys what is not of the kind that it writes, what is in use, or what it reads: one rule for all that write a file or a folder.
-//! Method: each command is told to write to each kind of thing that must stay, under its own name and under links to it, with --force and
-//! without; everything is as it was afterwards, and what may be replaced is.
+//! The rule for replacing files: no command overwrites a file of another kind, a file in use, or its input. Method:
+//! each command writes to each kind of protected file, by its name and through links, with and without `--force`;
+//! protected files stay unchanged, and replaceable ones are replaced.
 
 use super::run::{Folder, Run, sosd};
 use std::fs;
@@ -132,11 +132,11 @@ fn inputs_files_in_use_and_what_is_no_file_are_replaced_by_no_command_and_no_fla
     let table = live_table(&folder);
     for (writer, at) in WRITERS.iter().zip(0..) {
         let mut victims: Vec<(PathBuf, &str)> = vec![
-            (table.clone(), "a file of the store"),
+            (table.clone(), "in the folder of a store"),
             (folder.path("i.ogx"), "an index"),
-            (PathBuf::from("/dev/null"), "no plain file"),
+            (PathBuf::from("/dev/null"), "not a regular file"),
             (folder.path("s"), "a folder"),
-            (folder.path("nowhere"), "leads nowhere"),
+            (folder.path("nowhere"), "a dangling symbolic link"),
         ];
         victims.extend(writer.inputs.iter().map(|input| (folder.path(input), "an input of this command")));
         for ((victim, reason), number) in victims.iter().zip(0..) {
@@ -217,8 +217,8 @@ fn names_that_a_store_or_the_log_of_an_index_may_take_are_no_outputs() {
         folder.run(&["index", "create", name]).exits_with(1).complains_of("the store");
     }
     for name in ["i.ogx.log-1", "i.ogx.log-77", "i.ogx.lock"] {
-        folder.run(&["build", "rows.csv", "-o", name, "--force"]).exits_with(1).complains_of("log of an index");
-        folder.run(&["index", "create", name]).exits_with(1).complains_of("log of an index");
+        folder.run(&["build", "rows.csv", "-o", name, "--force"]).exits_with(1).complains_of("log segment of an index");
+        folder.run(&["index", "create", name]).exits_with(1).complains_of("log segment of an index");
     }
     folder.run(&["index", "create", "i.ogx"]).exits_with(1);
     folder.run(&["index", "load", "i.ogx", "i.ogx", "--format", "lines"]).exits_with(1).complains_of("an input");
@@ -236,14 +236,14 @@ fn tables_of_a_store_are_not_moved_into_another_one() {
     let table = live_table(&folder);
     let name = table.to_str().unwrap();
     let run = folder.run(&["db", "ingest", "other", name, "--move"]).exits_with(1);
-    run.complains_of("a file of a store");
+    run.complains_of("belongs to another store");
     assert!(table.exists() && !folder.path("other").exists());
     symlink(folder.path("s"), folder.path("way")).unwrap();
     let through = folder.path("way").join(table.file_name().unwrap());
     folder
         .run(&["db", "ingest", "s", through.to_str().unwrap(), "--move"])
         .exits_with(1)
-        .complains_of("a file of a store");
+        .complains_of("belongs to another store");
     assert!(table.exists());
     folder.run(&["db", "verify", "s"]).exits_with(0);
 }

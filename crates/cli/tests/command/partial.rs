@@ -1,5 +1,5 @@
-//! Whoever is told that a command failed is told, too, what of its work stays, and it is true. Method: commands are ended early by a bad record, a
-//! file that may not grow, and an interrupt; what they said is held against what is there.
+//! Messages of commands that end early, which state the part of the work that remains. Method: commands are ended by a
+//! bad record, a limit on the file size, and an interrupt; their messages are compared with the files.
 
 use super::run::Folder;
 use std::io::{BufRead, BufReader, Read};
@@ -21,7 +21,7 @@ fn held(folder: &Folder, arguments: &[&str]) -> u64 {
     folder.run(arguments).exits_with(0).stdout.lines().count() as u64
 }
 
-const LIES: [&str; 2] = ["nothing was left", "half-made"];
+const LIES: [&str; 2] = ["was not created", "half-made"];
 
 #[test]
 fn an_import_that_fails_says_how_many_rows_are_durable() {
@@ -94,11 +94,11 @@ fn a_load_that_fails_says_what_is_in_the_index() {
         let index = format!("{number}.ogx");
         folder.run(&["index", "create", &index, "--value-bytes", "16"]).exits_with(0);
         let bulk = ["index", "load", &index, "rows.csv", "--value", "value", "--sorted"];
-        folder.run(&bulk).exits_with(1).complains_of("no record of it is in the index");
+        folder.run(&bulk).exits_with(1).complains_of("no records were loaded");
         assert_eq!(held(&folder, &["index", "scan", &index]), 0);
         let load = ["index", "load", &index, "rows.csv", "--value", "value", "--random", "--batch", "100"];
         let run = folder.run(&[&load[..], &["--durability", durability]].concat()).exits_with(1);
-        run.complains_of("the first 700 records are in the index, durably");
+        run.complains_of("the first 700 records are durable in the index");
         assert_eq!(held(&folder, &["index", "scan", &index]), 700, "{durability}");
     }
 }
@@ -110,9 +110,7 @@ fn an_interrupted_build_leaves_what_was_there_and_says_so() {
     folder.build("words.txt", "there.ogive", &[]);
     let lines: String = (0..600_000_u64).map(|at| format!("{}\n", at * 7919 % 600_011)).collect();
     folder.write("many.txt", lines);
-    for (output, said) in
-        [("new.ogive", "nothing was left under new.ogive"), ("there.ogive", "there.ogive is as it was before")]
-    {
+    for (output, said) in [("new.ogive", "new.ogive was not created"), ("there.ogive", "there.ogive is unchanged")] {
         let arguments = ["build", "many.txt", "-o", output, "--memory", "1MiB"];
         let child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(300));
@@ -138,13 +136,13 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
     let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
-    // It waits for somebody to read on: far more is to come than a pipe holds.
+    // The command blocks on the pipe, which holds less than the output.
     interrupt(&child);
     let read = lines.count() as u64;
     let mut told = String::new();
     child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
-    assert!(told.contains("interrupted; of the entries, the first ") && read < 100_000, "{told}");
+    assert!(told.contains("interrupted; at most the first ") && read < 100_000, "{told}");
     assert!(read <= first(&told), "{read} rows came: {told}");
     for name in ["out.csv", "out.ogive"] {
         let child = folder.command(&["db", "export", "s", name]).stderr(Stdio::piped()).spawn().unwrap();
@@ -154,7 +152,7 @@ fn an_interrupted_export_says_what_was_written_and_leaves_no_file() {
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
         // A fast machine is done before, and one that had not begun yet ends as the system has it.
         if ended.status.code() == Some(1) {
-            assert!(told.contains(&format!("interrupted; nothing was left under {name}")), "{told}");
+            assert!(told.contains(&format!("interrupted; {name} was not created")), "{told}");
             assert!(folder.names().iter().all(|found| !found.starts_with("out.")), "{:?}", folder.names());
         }
     }

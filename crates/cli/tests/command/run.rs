@@ -1,4 +1,4 @@
-//! Runs the built command and looks at what it printed.
+//! A runner of the built command that captures its output.
 
 use serde_json::Value;
 use std::path::PathBuf;

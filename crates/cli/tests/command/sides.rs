@@ -1,4 +1,4 @@
-//! What a join takes its sides for, and what it says where it cannot go on. Method: whole runs over small stores and files.
+//! Detection of the inputs of a join, and its error messages. Method: whole runs over small stores and files.
 
 use super::run::{Folder, Run, sosd, uneven_keys};
 use serde_json::json;
@@ -31,7 +31,7 @@ fn keys_of_a_store_that_are_numbers_stay_numbers() {
     let shown = folder.run(&["scan", "left.ogive", "--json"]).exits_with(0).json_lines();
     let found: Vec<String> = shown.iter().map(|row| row["key"].to_string()).collect();
     assert_eq!(found, expected);
-    // A key that was put in as bytes is none of the numbers that somebody says are there.
+    // A key written as bytes is not a number, whatever `--keys` says.
     folder.run(&["db", "put", "bytes", "five5", "1"]).exits_with(0);
     folder.run(&["db", "put", "bytes", "eight888", "1"]).exits_with(0);
     join(&folder, &["bytes", "some.ogive", "-o", "-", "--key-type", "u64"]).exits_with(1).complains_of("u64");
@@ -79,10 +79,10 @@ fn standard_output_by_its_name_is_refused_with_a_hint_that_is_true() {
     folder.run(&["db", "put", "s", "a", "1"]).exits_with(0);
     for name in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         let run = join(&folder, &["rows.csv", "rows.csv", "-o", name]).exits_with(1);
-        let run = run.complains_of("no plain file").complains_of("- for standard output");
+        let run = run.complains_of("not a regular file").complains_of("- for standard output");
         assert!(run.stdout.is_empty() && !run.stderr.contains("remove it"), "{}", run.stderr);
     }
-    let run = folder.run(&["build", "rows.csv", "-o", "/dev/stdout"]).exits_with(1).complains_of("no plain file");
+    let run = folder.run(&["build", "rows.csv", "-o", "/dev/stdout"]).exits_with(1).complains_of("not a regular file");
     assert!(run.stdout.is_empty());
 }
 

@@ -1,5 +1,5 @@
-//! What is done to stores that are damaged, full of small tables, or not made in the end, and what is said of it. Method: whole runs; files are
-//! removed, copied and damaged by hand.
+//! Repair and compaction of damaged and fragmented stores, cleanup after failed creation, and the messages. Method:
+//! whole runs; files are removed, copied and damaged by hand.
 
 use super::run::{Folder, Run, sosd, uneven_keys};
 use serde_json::{Value, json};
@@ -37,23 +37,23 @@ fn store() -> Folder {
 }
 
 #[test]
-fn a_repair_says_what_is_lost_and_what_nobody_can_know() {
+fn a_repair_reports_known_and_unknown_losses() {
     let folder = store();
     let table = files(&folder.path("s"), ".table").pop().unwrap();
     let mut bytes = fs::read(&table).unwrap();
     bytes[1000] ^= 4;
     fs::write(&table, bytes).unwrap();
     let said = db(&folder, &["repair", "s"]).exits_with(0);
-    assert!(said.stdout.contains(" lost\n") && !said.stderr.contains("not known"), "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains(" lost\n") && !said.stderr.contains("unknown"), "{}{}", said.stdout, said.stderr);
     lose_manifest(&folder.path("s"));
-    let said = db(&folder, &["repair", "s"]).exits_with(0).complains_of("not known without the manifest");
+    let said = db(&folder, &["repair", "s"]).exits_with(0).complains_of("unknown without the manifest");
     assert!(
-        said.stdout.contains("how many are lost is not known") && !said.stdout.contains("known to be lost"),
+        said.stdout.contains("the number of lost entries is unknown") && !said.stdout.contains("known to be lost"),
         "{}",
         said.stdout
     );
     assert!(
-        said.stdout.contains("*.manifest: damaged or missing\n") && !said.stderr.contains("log held"),
+        said.stdout.contains("*.manifest: damaged or missing\n") && !said.stderr.contains("damaged log"),
         "{}",
         said.stdout
     );
@@ -84,7 +84,7 @@ fn a_repair_names_and_sets_aside_value_files_of_a_copy() {
     fs::copy(&stolen, folder.path("s").join(name)).unwrap();
     lose_manifest(&folder.path("s"));
     let said = db(&folder, &["repair", "s"]).exits_with(0);
-    assert!(said.stdout.contains(&format!("{name}: another store's or a copy's")), "{}", said.stdout);
+    assert!(said.stdout.contains(&format!("{name}: appears to belong to another store or a copy")), "{}", said.stdout);
     assert!(folder.path("s").join(format!("{name}.foreign")).exists());
     let shown = db(&folder, &["scan", "s"]).exits_with(0).stdout;
     assert!(shown.contains("first\tx") && !shown.contains('y'), "{}", shown.len());
@@ -126,12 +126,12 @@ fn a_table_of_a_store_whose_manifest_is_lost_is_no_output() {
     for output in [name.as_str(), "s/000900.table", "s/000900.values"] {
         for force in [&[][..], &["--force"]] {
             let run = folder.run(&[&["build", "rows.csv", "-o", output], force].concat()).exits_with(1);
-            run.complains_of("file of the store");
+            run.complains_of("in the folder of a store");
         }
     }
     assert_eq!(fs::read(&table).unwrap(), before);
     assert!(!folder.path("s/000900.table").exists());
-    // A table that somebody named like that is an output as any other.
+    // A table of such a name outside a store is an ordinary output.
     folder.build("rows.csv", "000001.table", &[]);
     folder.build("rows.csv", "000001.table", &["--value", "value"]);
 }
@@ -210,7 +210,7 @@ fn types_of_keys_are_found_again_where_the_names_of_keyspaces_are_lost() {
 }
 
 #[test]
-fn the_keyspace_of_types_is_nobodys() {
+fn the_keyspace_of_types_is_reserved() {
     let folder = Folder::new();
     db(&folder, &["put", "s", "1", "a", "--keys", "u64"]).exits_with(0);
     for arguments in [
@@ -218,7 +218,7 @@ fn the_keyspace_of_types_is_nobodys() {
         &["delete", "s", "--from", "", "--keyspace", "ogive"],
         &["scan", "s", "--keyspace", "ogive"],
     ] {
-        db(&folder, arguments).exits_with(1).complains_of("the command's own");
+        db(&folder, arguments).exits_with(1).complains_of("reserved for key types");
     }
     db(&folder, &["get", "s", "1"]).exits_with(0);
 }
@@ -228,7 +228,7 @@ fn a_key_of_a_type_that_the_keys_are_not_is_an_error_and_not_absent() {
     let folder = store();
     for command in ["get", "delete"] {
         let said = db(&folder, &[command, "s", "1", "--keys", "u128"]).exits_with(1);
-        said.complains_of("has keys that are no u128");
+        said.complains_of("has keys that are not u128");
     }
     db(&folder, &["get", "s", "key00001", "--keys", "text"]).exits_with(0);
 }

@@ -1,5 +1,5 @@
-//! The tour of the README runs as it is printed. Method: each line of it is given to a shell in an empty folder, with the built command in its path;
-//! measuring the device is cut short.
+//! The tour of the README runs as printed. Method: each line is run by a shell in an empty folder, with the built
+//! command in its path; the measurement of the device is shortened.
 
 use super::run::Folder;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! What is typed wrongly is refused with exit code 2 and a word about what would be right; help is always at hand.
-//! Method: run the command.
+//! Usage errors, which exit with 2 and a hint, and help texts. Method: whole runs.
 
 use super::run::{Folder, sosd};
 

@@ -1,4 +1,4 @@
-//! Figures 17 and 18: where the time goes, by layer and by operation, from the first look-up to a warm cache.
+//! Figures 17 and 18: time by layer and operation, from the first lookup to a warm cache.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::workload::Workload;
 
 pub(in crate::experiments) const BREAKDOWN: Experiment = Experiment {
     name: "airindex/breakdown",
-    about: "time by layer, and of reads beside the processor's, over warmness (AirIndex, Figures 17 and 18)",
+    about: "time by layer, and of reads and the processor, over warmness (AirIndex, Figures 17 and 18)",
     run,
 };
 
@@ -34,11 +34,11 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
 #[derive(Default)]
 struct Sums {
     lookups: usize,
-    /// Modelled time of reads, by what they were for.
+    /// Modelled time of reads, by purpose.
     reads_us: BTreeMap<Purpose, f64>,
-    /// Time that opening took over memory.
+    /// Time of opening, in memory.
     open_cpu_us: f64,
-    /// Time of each look-up over memory; its median is not disturbed by whatever else the machine does.
+    /// Time of each lookup over memory, whose median is robust against other work on the machine.
     get_cpu_us: Vec<f64>,
 }
 
@@ -72,7 +72,7 @@ fn table(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
 }
 
 impl Sums {
-    /// Means over the look-ups since the last record.
+    /// Means over the lookups since the last record.
     fn fill(&self, record: Record, layers_below_root: usize) -> Record {
         let count = self.lookups.max(1) as f64;
         let of = |purpose: Purpose| self.reads_us.get(&purpose).copied().unwrap_or(0.0) / count;

@@ -1,4 +1,4 @@
-//! Figure 15: the time of writing tables, and how much of it goes into tuning and the index.
+//! Figure 15: the time of writing tables, and the shares of tuning and of the index.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,21 +17,21 @@ use crate::output::{Record, Spread};
 
 pub(in crate::experiments) const BUILD: Experiment = Experiment {
     name: "airindex/build",
-    about: "time and memory of writing a table with and without index, syncs included (AirIndex, Figure 15)",
+    about: "time and memory of writing a table with and without an index, including syncs (AirIndex, Figure 15)",
     run,
 };
 
 const PROFILES: [&str; 1] = ["ssd"];
 const DESIGNS: [&str; 4] = ["none", "btree", "coded", "tuned"];
-/// The set is cut to its count divided by each of these.
+/// Divisors of the count of the set.
 const FRACTIONS: [u64; 3] = [100, 10, 1];
-/// Rounds over all designs, in turn: a figure is the median.
+/// Rounds over all designs in turn; figures are medians.
 const ROUNDS: u64 = 3;
 
-/// Larger sets come after smaller ones, and are not written for nothing.
+/// Tries smaller sets first, so that larger ones are not written for nothing.
 const WARM_UP_KEYS: u64 = 1_000_000;
 
-/// What one design took, a value for each round.
+/// Figures of a design, one value per round.
 struct Runs {
     design: DesignRequest,
     build_s: Vec<f64>,
@@ -88,7 +88,7 @@ fn measure(context: &Context, folder: &Path, set: &KeySet, profile: &Profile, ou
     Ok(())
 }
 
-/// Writes a small table whose time nobody takes: the first file of a folder costs the file system more than the next.
+/// Writes a small unmeasured table, since the first file of a folder costs the file system more than later ones.
 fn warm_up(context: &Context, folder: &Path, set: &KeySet, profile: &Profile) -> Result<()> {
     if set.len() <= WARM_UP_KEYS {
         write(folder, set, options(context, set, profile, &DesignRequest::Coded), context.payload_bytes)?;
@@ -136,7 +136,7 @@ fn options(context: &Context, set: &KeySet, profile: &Profile, design: &DesignRe
     }
 }
 
-/// Writes the set while it is made or read; the clock runs while the writer works, and only then.
+/// Writes the set while it is generated or read; the clock runs only while the writer works.
 fn write(folder: &Path, set: &KeySet, options: WriteOptions, payload_bytes: u32) -> Result<(TableReport, f64)> {
     let mut build_s = 0.0;
     let timer = Timer::start();

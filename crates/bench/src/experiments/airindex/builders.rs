@@ -1,4 +1,4 @@
-//! The builder set (Figure 3, Section 7.3): what each kind of node is worth.
+//! The builder set (Figure 3, Section 7.3): the contribution of each kind of node.
 
 use anyhow::Result;
 use ogive::tune::{BuilderKind, Options};
@@ -11,7 +11,7 @@ use crate::output::Record;
 
 pub(in crate::experiments) const BUILDERS: Experiment = Experiment {
     name: "airindex/builders",
-    about: "the tuned design from fewer kinds of nodes: steps, bands, the paper's, and coded ones (AirIndex, Figure 3)",
+    about: "the tuned design with fewer kinds of nodes: steps, bands, the paper's, and coded ones (AirIndex, Figure 3)",
     run,
 };
 

@@ -1,4 +1,4 @@
-//! The tables that an experiment measures one after another: each design tuned for each profile.
+//! The tables of an experiment: each design tuned for each profile.
 
 use anyhow::Result;
 use ogive::io::Profile;
@@ -20,7 +20,7 @@ pub(super) struct Case<'c> {
 }
 
 impl Case<'_> {
-    /// How the table is to be written.
+    /// Options of the table.
     pub(super) fn recipe(&self) -> Recipe<'_> {
         Recipe::new(self.context, self.design, self.profile)
     }
@@ -31,8 +31,8 @@ impl Case<'_> {
     }
 }
 
-/// Measures a table of each design for each profile, over each key set that was asked for or else the first of
-/// [`KEY_SETS`]; designs and profiles, too, are those given where none were asked for.
+/// Measures a table of each design for each profile, over each requested key set, else the first of [`KEY_SETS`]. The
+/// given designs and profiles are defaults, too.
 pub(super) fn each_table(
     context: &Context,
     default_profiles: &[&str],

@@ -1,4 +1,4 @@
-//! Figures 9 and 11: every design on every key set and profile, as the model prices it and as its look-ups are metered.
+//! Figures 9 and 11: every design on every key set and profile, with modelled and metered costs.
 
 use std::sync::Arc;
 
@@ -18,25 +18,25 @@ use crate::workload::Workload;
 
 pub(in crate::experiments) const DESIGNS: Experiment = Experiment {
     name: "airindex/designs",
-    about: "each index design on each storage, modelled, metered, and cold on this device (AirIndex, Figures 9 and 11)",
+    about: "each index design on each storage: modelled, metered, and cold on this device (AirIndex, Figures 9 and 11)",
     run,
 };
 
-/// The designs of which there is one for each key set, whatever the storage.
+/// The designs that do not depend on the storage.
 const FIXED: [&str; 5] = ["btree", "pgm:64", "pgm:128", "coded", "none"];
-/// Those that tables of byte strings can have.
+/// The designs for tables of byte strings.
 const FIXED_FOR_TEXT: [&str; 2] = ["coded", "none"];
 const PROFILES: [&str; 6] = ["optane", "nvme", "ssd", "hdd", "nfs", "s3"];
-/// The tuned design whose block size is chosen from all keys, not from a sample of them.
+/// The tuned design with the block size chosen from all keys instead of a sample.
 const TUNED_EXACTLY: &str = "tuned exactly";
 const LOOKUPS: usize = 10_000;
-/// Look-ups of a table without index end when they have read so many bytes: each reads the whole table.
+/// Limit on the bytes read by lookups in a table without an index, each of which reads the whole table.
 const MOST_BYTES: u64 = 1 << 30;
-/// A reader that may hold a small table several times reads it whole; a large one is always searched block by block, and its look-ups
-/// cost less than the model says.
+/// A reader with memory for several copies of a table reads it whole; larger tables are searched block by block, and
+/// their lookups cost less than modelled.
 const WHOLE_TABLES: u64 = 4;
 
-/// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold look-up.
+/// AirIndex's own figures for 10 million records of 8 bytes: key set, profile, microseconds of a cold lookup.
 const PAPER: [(&str, &str, f64); 6] = [
     ("lognormal", "ssd", 573.0),
     ("lognormal", "nfs", 101_100.0),
@@ -85,20 +85,20 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The name of a set without its seed, where results of several seeds are summed up.
+/// The name of a set without its seed, for results over several seeds.
 fn without_seed(name: &str, seeds: u64) -> String {
     let kept = name.split(':').filter(|field| seeds == 1 || !field.starts_with("seed="));
     kept.collect::<Vec<_>>().join(":")
 }
 
-/// A design of the comparison under the name that records give it.
+/// A compared design, under its name in records.
 struct Entry {
     name: String,
     request: DesignRequest,
     exact: bool,
 }
 
-/// Tuned designs come twice where a sample can be told from the whole: with the block size chosen by either.
+/// Tuned designs are built twice if the sample is not the whole set: with the block size chosen from either.
 fn chosen(context: &Context, keys: &Keys) -> Result<Vec<Entry>> {
     let mut names: Vec<String> = vec!["tuned".into()];
     match keys {
@@ -141,7 +141,7 @@ fn run_tables(
     let tables: usize = entries.iter().map(|entry| if is_tuned(entry) { profiles.len() } else { 1 }).sum();
     let progress = Progress::new(tables)?;
     for entry in &entries {
-        // A fixed design is one table for all profiles, a tuned one has a table for each.
+        // A fixed design has one table for all profiles, a tuned one has a table per profile.
         let groups: Vec<&[Profile]> = if is_tuned(entry) { profiles.chunks(1).collect() } else { vec![profiles] };
         for group in groups {
             progress.on(format!("{} for {}", entry.name, group[0].name()));
@@ -164,7 +164,7 @@ fn run_table(
     let storage = Arc::new(MemoryStorage::new());
     let written = write_table(storage.clone(), keys, recipe)?;
     let bench = Bench::new(storage, profiles);
-    // Without index the whole table is one read, which the reader makes only where its memory holds it.
+    // Without an index the whole table is one read, which the reader makes only if it fits in memory.
     let limits = match written.report.layers.is_empty() {
         true => Limits {
             budget_bytes: COLD_BUDGET_BYTES.max(WHOLE_TABLES * written.report.file_bytes),

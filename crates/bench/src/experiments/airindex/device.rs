@@ -1,4 +1,4 @@
-//! Cold look-ups on the device at hand, with direct reads, beside raw reads of 4 KiB.
+//! Cold lookups on this device with direct reads, compared with raw reads of 4 KiB.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const DESIGNS_FOR_TEXT: [&str; 2] = ["tuned", "coded"];
 const PROFILE: &str = "this device";
 const EXPERIMENT: &str = "airindex/designs";
 const RAW_READ_BYTES: usize = 4096;
-/// Look-ups of each table: at some 100 us for each read, a fraction of a second.
+/// Lookups per table: with about 100 us per read, a fraction of a second.
 const LOOKUPS: usize = 1_000;
 const BUDGET_BYTES: u64 = 1 << 20;
 const MEASURE: MeasureOptions = MeasureOptions { file_bytes: 64 << 20, budget_s: 4.0 };
@@ -40,10 +40,10 @@ pub(super) struct Device {
 struct Times {
     raw_us: Vec<f64>,
     open_us: Vec<f64>,
-    /// The first look-up of a table that was just opened.
+    /// The first lookup after opening.
     get_us: Vec<f64>,
     cold_us: Vec<f64>,
-    /// A look-up of a table that stays open, without a cache.
+    /// A lookup of a table that stays open, without a cache.
     later_get_us: Vec<f64>,
 }
 
@@ -87,7 +87,7 @@ impl Device {
         }
         let progress = Progress::new(chosen.len())?;
         for (design, kept_open) in &chosen {
-            let label = format!("{design}{}", if *kept_open { " for look-ups after opening" } else { "" });
+            let label = format!("{design}{}", if *kept_open { " for lookups after opening" } else { "" });
             progress.on(format!("{label} on this device"));
             let recipe = Recipe { kept_open: *kept_open, ..Recipe::new(context, design, &profile) };
             let written = write_table(Arc::new(LocalStorage::new(folder.path())), keys, &recipe)?;
@@ -121,7 +121,7 @@ impl Device {
     }
 }
 
-/// Raw reads, openings and look-ups in turn, so that a change of the device's mood meets all of them.
+/// Raw reads, openings and lookups in turn, so that changes of the device affect all of them.
 fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_bytes: u32) -> Result<(Times, bool)> {
     let file = storage.open(NAME)?;
     let options = OpenOptions { budget_bytes: BUDGET_BYTES, ..OpenOptions::default() };
@@ -147,7 +147,7 @@ fn time_lookups(storage: Arc<dyn Storage>, keys: &Keys, asked: &[u64], payload_b
     Ok((times, file.is_direct()))
 }
 
-/// Time of one aligned read of 4 KiB at a random place; none of a file that has no such place.
+/// Time of an aligned read of 4 KiB at a random place; `None` for a file that is too short.
 fn raw_read_us(file: &dyn ReadableFile, random: &mut Random) -> Result<Option<f64>> {
     let places = file.len() / RAW_READ_BYTES as u64;
     if places == 0 {

@@ -1,11 +1,11 @@
-//! Keys as a table takes them, held in memory so that many tables can be written from them.
+//! Keys in memory, from which several tables are written.
 
 use crate::keys::KeySet;
 use crate::random::mix;
 use ogive::table::KeyType;
 use ogive::tune::Sample;
 
-/// Bytes at the end of a data block that hold no record.
+/// Bytes of the trailer of a data block.
 pub(super) const BLOCK_TRAILER_BYTES: u64 = 8;
 
 /// The keys of a set.
@@ -45,7 +45,7 @@ impl Keys {
         }
     }
 
-    /// What the size of blocks is chosen by: stretches from all of a set of integers, or all of it; none for byte strings.
+    /// The sample for choosing the block size: runs from a set of integers, or all of it; `None` for byte strings.
     pub(super) fn sample(&self, payload_bytes: u32, exact: bool) -> Option<Sample> {
         let Self::Integers(keys) = self else { return None };
         let stretches = if exact || keys.len() <= Sample::STRETCHES * Sample::STRETCH_RECORDS {

@@ -1,4 +1,4 @@
-//! Figures 11 and 12: what the best setting of each knob of a fixed design reaches, beside the tuned design.
+//! Figures 11 and 12: the best setting of each knob of fixed designs, compared with the tuned design.
 
 use anyhow::Result;
 use ogive::io::Profile;
@@ -12,21 +12,21 @@ use crate::output::Record;
 
 pub(in crate::experiments) const KNOBS: Experiment = Experiment {
     name: "airindex/knobs",
-    about: "page size, error, layers and granularity of fixed designs beside the tuned one (AirIndex, Figures 11 and 12)",
+    about: "page size, error, layers and granularity of fixed designs against the tuned one (AirIndex, Figures 11, 12)",
     run,
 };
 
 const PROFILES: [&str; 2] = ["nfs", "ssd"];
-/// Pages and granularities of all fixed designs lie between these powers of two.
+/// Range of the pages and granularities of fixed designs, as powers of two.
 const BYTES_LOG2: std::ops::RangeInclusive<u32> = 9..=20;
 const ERRORS_LOG2: std::ops::RangeInclusive<u32> = 3..=12;
 const MOST_LAYERS: usize = 4;
-/// More layers than a tree of the smallest pages needs over any set.
+/// Maximum number of layers, more than a tree of the smallest pages needs.
 const TREE_LAYERS: usize = 32;
 const BLOCK_BYTES: u32 = 4096;
 const BUILDERS: [&str; 4] = ["gstep", "gband", "eband", "coded"];
 
-/// One setting of one knob.
+/// A setting of a knob.
 struct Setting {
     design: String,
     knob: &'static str,

@@ -1,4 +1,4 @@
-//! Look-ups that are metered: what they read, and how long that would take on storage of several profiles at once.
+//! Metered lookups: their reads, and modelled times for several profiles at once.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::tables::NAME;
 use crate::random::mix;
 use crate::workload::Workload;
 
-/// Memory of a table that is opened for one look-up, in bytes: nothing is looked up in its cache.
+/// Memory of a table that is opened for one lookup, in bytes; its cache is never used.
 pub(super) const COLD_BUDGET_BYTES: u64 = 1 << 20;
 
-/// Clocks of several profiles in one storage, over one meter: each look-up is made once and priced by all.
+/// A storage with the clocks of several profiles over one meter: each lookup is made once and priced by all.
 pub(super) struct Bench {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) meter: Meter,
@@ -45,35 +45,35 @@ impl Bench {
     }
 }
 
-/// Means over look-ups each of which opened the table anew.
+/// Means over lookups that each reopened the table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cold {
-    /// Opening and look-up, in microseconds, by each clock.
+    /// Opening and lookup, in microseconds, by each clock.
     pub(super) mean_us: Vec<f64>,
-    /// Blocks of 4 KiB that the look-up touches, opening left out.
+    /// Blocks of 4 KiB of the lookup, without opening.
     pub(super) blocks_per_get: f64,
-    /// The same for keys that are not there.
+    /// The same for absent keys.
     pub(super) blocks_per_absent_get: f64,
-    /// The same with the opening.
+    /// The same, including opening.
     pub(super) blocks_per_cold_get: f64,
-    /// Requests of the look-up, opening left out.
+    /// Requests of the lookup, without opening.
     pub(super) requests_per_get: f64,
-    /// Bytes read by the look-up, opening left out.
+    /// Bytes read by the lookup, without opening.
     pub(super) bytes_per_get: f64,
-    /// Look-ups made.
+    /// Lookups made.
     pub(super) lookups: usize,
 }
 
-/// What cold look-ups may use.
+/// Options of cold lookups.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Memory of each opened table.
     pub(super) budget_bytes: u64,
-    /// Look-ups end when they have read so much.
+    /// Limit on the bytes read by all lookups.
     pub(super) most_bytes: u64,
 }
 
-/// Opens the table and looks up a key, for each of `positions`; then an absent key behind each.
+/// Opens the table and looks up a key, for each of `positions`, then an absent key after each.
 pub(super) fn look_up_cold(
     bench: &Bench,
     keys: &Keys,
@@ -87,7 +87,7 @@ pub(super) fn look_up_cold(
         let table = bench.open(limits.budget_bytes)?;
         bench.meter.reset();
         let found = table.get(&key)?;
-        ensure!(found.is_none(), "a look-up of {key:?}, which is absent, found {found:?}");
+        ensure!(found.is_none(), "a lookup of {key:?}, which is absent, found {found:?}");
         blocks += bench.meter.reset().reads.blocks;
         absent += 1;
     }
@@ -95,7 +95,7 @@ pub(super) fn look_up_cold(
     Ok(cold)
 }
 
-/// A key in the first gap at or behind a position; none where no gap follows.
+/// A key in the first gap at or after a position; `None` if no gap follows.
 fn absent_key(keys: &Keys, position: usize) -> Option<Vec<u8>> {
     match keys {
         Keys::Integers(all) => all[position..].windows(2).find(|pair| pair[1] - pair[0] > 1).map(|pair| {
@@ -109,7 +109,7 @@ fn absent_key(keys: &Keys, position: usize) -> Option<Vec<u8>> {
     }
 }
 
-/// Opens the table and looks up a key, for each of `positions`, until as many bytes are read as the limits allow.
+/// Opens the table and looks up a key, for each of `positions`, up to the limit on bytes.
 fn look_up_present(bench: &Bench, keys: &Keys, positions: &[u64], payload_bytes: u32, limits: Limits) -> Result<Cold> {
     let mut cold = Cold { mean_us: vec![0.0; bench.clocks.len()], ..Cold::default() };
     let mut bytes = 0;
@@ -138,12 +138,12 @@ fn look_up_present(bench: &Bench, keys: &Keys, positions: &[u64], payload_bytes:
     Ok(cold)
 }
 
-/// Looks up a key that is there and compares the value.
+/// Looks up a present key and compares the value.
 pub(super) fn check(table: &Table, key: &[u8], payload_bytes: u32) -> Result<()> {
     let mut expected = vec![0; payload_bytes as usize];
     fill_value(key, &mut expected);
     let found = table.get(key)?;
-    ensure!(found.as_deref() == Some(&expected), "a look-up of {key:?} found {found:?} instead of {expected:?}");
+    ensure!(found.as_deref() == Some(&expected), "a lookup of {key:?} found {found:?} instead of {expected:?}");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Figure 14: a design tuned for one storage on another, beside the design tuned for that other one.
+//! Figure 14: a design on a storage other than it was tuned for, compared with the design tuned for it.
 
 use anyhow::Result;
 use ogive::io::Profile;
@@ -11,14 +11,14 @@ use crate::output::Record;
 
 pub(in crate::experiments) const MISMATCH: Experiment = Experiment {
     name: "airindex/mismatch",
-    about: "slowdown of a design on storage other than it was tuned for (AirIndex, Figure 14; --full for the whole grid)",
+    about: "slowdown of a design on a storage other than it was tuned for (AirIndex, Figure 14; --full: whole grid)",
     run,
 };
 
 const PROFILES: [&str; 2] = ["nfs", "ssd"];
-/// Powers of ten by which latency and bandwidth are off.
+/// Powers of ten by which latency and bandwidth differ.
 const FACTORS_LOG10: std::ops::RangeInclusive<i32> = -3..=3;
-/// Bytes at which a profile is asked for its bandwidth: so many that the latency does not show.
+/// Size of a read that shows the bandwidth of a profile: large enough to hide the latency.
 const MANY_BYTES: u64 = 1 << 40;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

@@ -1,12 +1,11 @@
-//! The experiments of AirIndex (SIGMOD 2024, Section 7 and Appendix C), one file for each.
+//! The experiments of AirIndex (SIGMOD 2024, Section 7 and Appendix C), one file each.
 //!
-//! - on real tables, whose look-ups are metered ([`tables`], [`lookups`]): `designs` (Figures 9 and 11), `warm` (10), `build` (15),
-//!   `skew` (19), `breakdown` (17 and 18);
-//! - on rows of data blocks alone, without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20),
-//!   `builders` (the builder set, Figure 3).
+//! - on real tables with metered lookups ([`tables`], [`lookups`]): `designs` (Figures 9 and 11), `warm` (10), `build`
+//!   (15), `skew` (19), `breakdown` (17 and 18);
+//! - on level inputs without files ([`rows`]): `knobs` (12), `spectrum` (13), `mismatch` (14), `topk` (20), `builders`
+//!   (the builder set, Figure 3).
 //!
-//! Modelled times add T(n) of the storage profile for each read that was made or is expected; they contain no work of the
-//! processor.
+//! Modelled times add T(n) of the storage profile for each actual or expected read, without processor time.
 
 mod breakdown;
 mod build;

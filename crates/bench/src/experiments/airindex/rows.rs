@@ -1,4 +1,4 @@
-//! Rows of data blocks without files: what a design is tuned over.
+//! Level inputs of data blocks without files, for tuning alone.
 
 use anyhow::{Result, bail};
 use ogive::io::Profile;
@@ -9,16 +9,16 @@ use ogive_model::coded::{Effort, EvenCuts, MAX_GROUP, fit_flexible};
 
 use super::keys::{BLOCK_TRAILER_BYTES, Keys};
 
-/// Bytes that the opening read of a table brings beside the root: metadata and footer.
+/// Bytes of the opening read of a table in addition to the root: metadata and footer.
 const BESIDE_ROOT_BYTES: u64 = 128;
 
-/// Integer keys of one width, from which rows are cut.
+/// Integer keys of one width, from which level inputs are made.
 pub(super) struct Records {
     sample: Sample,
     record_bytes: u64,
 }
 
-/// A row of data blocks.
+/// A level input of data blocks.
 pub(super) struct Blocks {
     pub(super) row: Row,
     pub(super) keys_per_block: f64,
@@ -47,7 +47,7 @@ impl Records {
         self.sample.stretches.first().map_or(&[], Vec::as_slice)
     }
 
-    /// Records that a block of this size holds.
+    /// Records per block of this size.
     fn capacity(&self, block_bytes: u32) -> usize {
         ((u64::from(block_bytes) - BLOCK_TRAILER_BYTES) / self.record_bytes).max(1) as usize
     }
@@ -109,7 +109,7 @@ impl Blocks {
         request.build(&self.row, &problem(profile, self.keys_per_block, options))
     }
 
-    /// Modelled time of a cold look-up under another profile than the one that a design was made for, in microseconds.
+    /// Modelled time of a cold lookup under a profile other than that of the design, in microseconds.
     pub(super) fn cost_us(&self, design: &Design, profile: &Profile, options: &Options) -> f64 {
         design.cost_under(profile, &problem(profile, self.keys_per_block, options)).total_us
     }
@@ -119,12 +119,12 @@ fn opening_of(root_bytes: u64) -> u64 {
     opening_bytes(root_bytes + BESIDE_ROOT_BYTES)
 }
 
-/// The least mean latency of a cold look-up.
+/// The least mean latency of a cold lookup.
 fn problem<'a>(profile: &'a Profile, keys_per_child: f64, options: &Options) -> Problem<'a> {
     Problem { open_bytes: &opening_of, keys_per_child, options: options.clone(), ..Problem::new(profile) }
 }
 
-/// Bytes that a cold look-up reads: the root and the expected reads of all rows below it.
+/// Bytes read by a cold lookup: the root and the expected reads of all levels below it.
 pub(super) fn read_bytes(design: &Design) -> f64 {
     let reads: f64 = design.reads.iter().map(|reads| reads.mean_bytes()).sum();
     design.root_bytes() as f64 + reads

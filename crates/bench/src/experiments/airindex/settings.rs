@@ -1,4 +1,4 @@
-//! What all of these experiments choose alike: key sets, profiles, designs, threads.
+//! Settings shared by these experiments: key sets, profiles, designs, threads.
 
 use anyhow::Result;
 use ogive::io::{Profile, available_threads};
@@ -7,15 +7,15 @@ use ogive::tune::{DesignRequest, Options};
 use super::super::Context;
 pub(super) use super::super::progress::Progress;
 
-/// The key sets of which AirIndex's own figures are known.
+/// The key sets with known figures of AirIndex.
 pub(super) const KEY_SETS: [&str; 3] = ["lognormal", "uniform", "step"];
 
-/// The profiles that were asked for, or else `default`.
+/// The requested profiles, else `default`.
 pub(super) fn profiles(context: &Context, default: &[&str]) -> Result<Vec<Profile>> {
     context.profiles_or(default)
 }
 
-/// The designs that were asked for, or else `default`.
+/// The requested designs, else `default`.
 pub(super) fn designs(context: &Context, default: &[&str]) -> Result<Vec<DesignRequest>> {
     let parse = |name: &str| Ok(name.parse::<DesignRequest>()?);
     match context.designs.as_slice() {
@@ -24,7 +24,7 @@ pub(super) fn designs(context: &Context, default: &[&str]) -> Result<Vec<DesignR
     }
 }
 
-/// The search as it is by default, on all processors.
+/// The default search, on all processors.
 pub(super) fn search() -> Options {
     Options { threads: available_threads(), ..Options::default() }
 }

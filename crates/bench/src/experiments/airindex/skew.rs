@@ -1,4 +1,4 @@
-//! Figure 19: the first and the hundredth look-up when some keys are asked for more often than the index was tuned for.
+//! Figure 19: the first and the hundredth lookup under a skewed workload that the index was not tuned for.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::workload::Workload;
 
 pub(in crate::experiments) const SKEW: Experiment = Experiment {
     name: "airindex/skew",
-    about: "the first and the hundredth look-up under Zipf's law (AirIndex, Figure 19)",
+    about: "first and hundredth lookup under Zipf's law (AirIndex, Figure 19)",
     run,
 };
 
 const PROFILES: [&str; 2] = ["nfs", "ssd"];
 const DESIGNS: [&str; 4] = ["tuned", "btree", "pgm:64", "coded"];
 const SKEWS: [f64; 4] = [0.0, 0.5, 1.0, 2.0];
-/// Look-ups of one run, from a table that was just opened.
+/// Lookups per run, from a newly opened table.
 const RUN: usize = 100;
-/// Runs that a figure is the mean of.
+/// Runs per figure, which is their mean.
 const RUNS: usize = 100;
 const BUDGET_BYTES: u64 = 64 << 20;
 

@@ -1,4 +1,4 @@
-//! Writing the tables whose look-ups are measured.
+//! Writers of the tables that are measured.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use super::super::Context;
 use super::keys::{Keys, fill_value};
 use super::settings::search;
 
-/// Name of the one table of a storage.
+/// Name of the table in a storage.
 pub(super) const NAME: &str = "table";
-/// Size of the data blocks of every design that is not tuned, in bytes.
+/// Block size of the designs that are not tuned, in bytes.
 pub(super) const FIXED_BLOCK_BYTES: u32 = 4096;
 
 /// A table to be written.
@@ -22,9 +22,9 @@ pub(super) struct Recipe<'a> {
     pub(super) design: &'a DesignRequest,
     pub(super) profile: &'a Profile,
     pub(super) payload_bytes: u32,
-    /// Whether the size of blocks of a tuned table is chosen from all keys.
+    /// Whether the block size of a tuned table is chosen from all keys.
     pub(super) exact: bool,
-    /// Whether a tuned table is tuned for look-ups that find it open.
+    /// Whether a tuned table is tuned for lookups in an open table.
     pub(super) kept_open: bool,
 }
 
@@ -34,11 +34,11 @@ impl<'a> Recipe<'a> {
     }
 }
 
-/// A table that was written.
+/// A written table.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) report: TableReport,
-    /// Time of writing it, syncs included, in seconds.
+    /// Time of writing it, including syncs, in seconds.
     pub(super) build_s: f64,
 }
 

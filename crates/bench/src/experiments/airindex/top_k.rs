@@ -1,4 +1,4 @@
-//! Figure 20: how many candidates the search follows, its time, and the cost of what it finds.
+//! Figure 20: time of the search and cost of its result by the number of candidates followed.
 
 use anyhow::Result;
 use ogive::io::Timer;
@@ -12,7 +12,7 @@ use crate::output::Record;
 
 pub(in crate::experiments) const TOP_K: Experiment = Experiment {
     name: "airindex/topk",
-    about: "time of the search and cost of its design, by the number of candidates followed (AirIndex, Figure 20)",
+    about: "time of the search and cost of its design by the number of candidates followed (AirIndex, Figure 20)",
     run,
 };
 

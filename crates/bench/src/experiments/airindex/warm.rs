@@ -1,4 +1,4 @@
-//! Figure 10: the mean time of the first x look-ups, while a cache fills.
+//! Figure 10: the mean time of the first x lookups while a cache fills.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::workload::Workload;
 
 pub(in crate::experiments) const WARM: Experiment = Experiment {
     name: "airindex/warm",
-    about: "mean time of the first 1 to a million look-ups through a cache (AirIndex, Figure 10)",
+    about: "mean time of the first 1 to 1,000,000 lookups through a cache (AirIndex, Figure 10)",
     run,
 };
 
@@ -27,7 +27,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each_table(context, &PROFILES, &DESIGNS, |case| curve(case, output))
 }
 
-/// The curve of one table: points at 1, 2, 5, 10, 20, 50, ... look-ups.
+/// The curve of one table: points at 1, 2, 5, 10, 20, 50, ... lookups.
 fn curve(case: &Case<'_>, output: &mut Output<'_>) -> Result<()> {
     let asked = positions(case.keys, &Workload::Present, case.context.lookups.unwrap_or(LOOKUPS), case.context.seed)?;
     let storage = Arc::new(MemoryStorage::new());

@@ -10,16 +10,16 @@ use crate::workload::{Mix, Requests};
 
 pub(in crate::experiments) const ADJUST: Experiment = Experiment {
     name: "aulid/adjust",
-    about: "modelled operations a second of W3 to W6 by alpha and beta, and without adjusting (AULID, Figure 16)",
+    about: "modelled throughput of W3 to W6 by alpha and beta, and without adjustment (AULID, Figure 16)",
     run,
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// As hard as the set of the paper's figure: the conflict degree of OpenStreetMap's node ids.
+/// A set as hard as that of the paper's figure: the conflict degree of OpenStreetMap's node ids.
 const KEY_SETS: [&str; 1] = ["hardness:5900,28"];
 const MIXES: [Mix; 4] = [Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
 const OPERATIONS: usize = 500_000;
-/// What one parameter is while the other changes: small, so that its own condition holds.
+/// The value of one parameter while the other varies: small, so that its own condition holds.
 const SMALL_ALPHA: f64 = 0.0025;
 const SMALL_BETA: f64 = 1.07;
 const ALPHAS: [f64; 5] = [SMALL_ALPHA, 0.005, 0.01, 0.05, 0.1];

@@ -1,4 +1,4 @@
-//! Blocks for each operation, by resident bytes, after a bulk load and after growth by random inserts.
+//! Blocks per operation by resident bytes, after a bulk load and after growth by random inserts.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::workload::{Population, Workload};
 
 pub(in crate::experiments) const BLOCKS: Experiment = Experiment {
     name: "aulid/blocks",
-    about: "blocks of look-ups, scans and inserts, the log and the file, by resident bytes (AULID, Figures 1c, 5, 6)",
+    about: "blocks of lookups, scans and inserts, log and file by resident bytes (AULID, Figures 1c, 5, 6)",
     run,
 };
 
-/// Look-ups of each kind, scans, and inserts after a bulk load, unless said.
+/// Default number of lookups of each kind, scans, and inserts after a bulk load.
 const LOOKUPS: usize = 100_000;
-/// Scans for each so many look-ups.
+/// Lookups per scan.
 const LOOKUPS_A_SCAN: usize = 5;
-/// Of the transactions by which an index grows one in so many is watched page by page.
+/// One in this many transactions of the growth is observed page by page.
 const WATCHED_TRANSACTIONS: usize = 10;
 
 /// Before or after an index has grown.
@@ -34,19 +34,19 @@ const WATCHED_TRANSACTIONS: usize = 10;
 enum Phase {
     /// The whole set is bulk-loaded.
     Bulk,
-    /// A random half is bulk-loaded, the rest inserted in random order; generated sets are twice as large, so that they grow *from* their
-    /// count.
+    /// A random half is bulk-loaded, the rest inserted in random order; generated sets are twice as large, so that they
+    /// grow *from* their count.
     Grown,
 }
 
-/// What is asked of each structure in one phase.
+/// The work on each structure in one phase.
 struct Questions {
     set: String,
     phase: Phase,
     population: Population,
     present: Vec<u64>,
     absent: Vec<u64>,
-    /// Keys to put in while blocks are counted.
+    /// Keys to insert while blocks are counted.
     inserts: Vec<u64>,
     limits: Vec<Resident>,
 }
@@ -81,7 +81,7 @@ impl Phase {
     }
 }
 
-/// Present keys, absent keys, and new keys to put in.
+/// Present keys, absent keys, and new keys to insert.
 fn drawn(context: &Context, set: &KeySet, keys: &[u64]) -> Result<(Vec<u64>, Vec<u64>, Vec<u64>)> {
     let lookups = context.lookups.unwrap_or(LOOKUPS).max(1);
     let mut random = Random::new(context.seed, "present keys");
@@ -148,7 +148,7 @@ impl Questions {
     }
 }
 
-/// What one structure showed.
+/// Figures of a structure.
 struct Answers {
     gets: Touches,
     absent: Touches,
@@ -160,7 +160,7 @@ struct Answers {
 
 impl Answers {
     fn fill(&self, record: Record, limit: Resident, page_bytes: u64) -> Record {
-        // Look-ups of random keys have asked for every upper node: what they find resident, the other reads do.
+        // Lookups of random keys visit every upper node, so their resident set serves the other reads, too.
         let resident = self.gets.resident(limit, page_bytes);
         let statistics = &self.statistics;
         record

@@ -1,4 +1,4 @@
-//! Figures 8 and 12: time of a bulk load and the file that it makes, beside the B+-tree's; and the file after growth.
+//! Figures 8 and 12: time and file size of a bulk load, and file size after growth, compared with the B+-tree.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::output::{Record, Spread};
 
 pub(in crate::experiments) const BULK_LOAD: Experiment = Experiment {
     name: "aulid/bulk-load",
-    about: "time, memory and file of a bulk load, syncs included, over the B+-tree's (AULID, Figures 8 and 12)",
+    about: "time, memory and file of a bulk load, including syncs, over the B+-tree's (AULID, Figures 8 and 12)",
     run,
 };
 
-/// Rounds over all structures, in turn: a figure is the median.
+/// Rounds over all structures in turn; figures are medians.
 const ROUNDS: u64 = 3;
-/// Memory of the pool; a bulk load goes past it.
+/// Memory of the pool, which a bulk load bypasses.
 const BUDGET_BYTES: u64 = 8 << 20;
 
-/// What one structure took, a value for each round.
+/// Figures of a structure, one value per round.
 struct Loads<'s> {
     subject: &'s Subject,
     load_s: Vec<f64>,
@@ -65,7 +65,7 @@ fn load(context: &Context, set: &KeySet, loads: &mut Loads<'_>) -> Result<()> {
     let mut options = loads.subject.options.clone();
     options.pages = pages(options.pages.page_bytes, BUDGET_BYTES);
     let mut last = None;
-    // Made or read while the index is loaded, so that the memory is the load's; every structure pays the same for it.
+    // Keys are streamed during the load, so that memory is that of the load; the cost is equal for every structure.
     let keys = set.stream()?.filter(|key| key.as_ref().map_or(true, |key| last.replace(*key) != Some(*key)));
     let memory = context.memory.map(|gauge| (gauge, (gauge.start)()));
     let storage = Arc::new(LocalStorage::new(folder.path()));

@@ -1,4 +1,4 @@
-//! Long runs of look-ups, inserts and removals: neither height, nor blocks, nor the file may drift.
+//! Long runs of lookups, inserts and removals, over which height, blocks and file must not drift.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::workload::{COMMIT_OPERATIONS, Population};
 
 pub(in crate::experiments) const ENDURANCE: Experiment = Experiment {
     name: "aulid/endurance",
-    about: "height, blocks and file over rounds of look-ups, inserts and removals, and after half of the keys went and came again",
+    about: "height, blocks and file over rounds of lookups, inserts and removals, and after replacing half of the keys",
     run,
 };
 
@@ -42,7 +42,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// An index, and which keys are in it: those of the first `present` places.
+/// An index that contains the first `present` keys.
 struct Wear {
     store: Store,
     record: Record,
@@ -85,7 +85,7 @@ impl Wear {
         Ok(())
     }
 
-    /// So many operations, with so many inserts and removals in a hundred; the rest are look-ups.
+    /// Runs operations with the given percentages of inserts and removals; the rest are lookups.
     fn work(&mut self, operations: usize, inserts: u64, removals: u64) -> Result<()> {
         let mut left = operations;
         while left > 0 {
@@ -115,7 +115,7 @@ impl Wear {
         Ok(())
     }
 
-    /// What the index looks like now, with nothing resident.
+    /// Figures of the index now, with nothing resident.
     fn probed(&mut self, stage: &str, round: usize) -> Result<Record> {
         let file_bytes = self.store.file_bytes()?;
         let statistics = self.store.index.statistics()?;

@@ -1,4 +1,4 @@
-//! Figures 1d and 13 to 15: what an insert spends on search, insert, structure modifications and statistics.
+//! Figures 1d and 13 to 15: time of inserts by search, insert, structure modification and statistics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::workload::{Mix, Population};
 
 pub(in crate::experiments) const INSERT: Experiment = Experiment {
     name: "aulid/insert",
-    about: "inserts and appends by search, insert, structure modification, statistics; SMO counts (AULID, Figures 1d, 13 to 15)",
+    about: "inserts and appends by search, insert, structure modification, statistics (AULID, Figures 1d, 13 to 15)",
     run,
 };
 
@@ -57,7 +57,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Loads the first keys and puts in the others, and adds up what the transactions tell.
+/// Loads the first keys, inserts the others, and sums the statistics of the transactions.
 fn tallied(context: &Context, subject: &Subject, population: &Population) -> Result<(usize, Tally)> {
     let mut options = subject.options.clone();
     options.pages = pages(options.pages.page_bytes, LOAD_BUDGET_BYTES);

@@ -1,7 +1,7 @@
-//! The experiments of AULID (WWW 2024, Section 5), one file for each or for a few that differ in what they compare.
+//! The experiments of AULID (WWW 2024, Section 5), one file each or one for several similar ones.
 //!
-//! Counts are those of one operation with nothing cached but what is stated as resident. Modelled times price every read and
-//! every synced write by a storage profile, and contain no work of the processor; measured ones read past the system's cache.
+//! Counts are per operation, with nothing cached except what is stated as resident. Modelled times price every read and
+//! synced write by a storage profile, without processor time; measured ones bypass the page cache.
 
 mod adjust;
 mod blocks;

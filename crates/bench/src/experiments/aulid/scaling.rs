@@ -1,4 +1,5 @@
-//! Figures 11 and 12: large sets, beside the B+-tree; look-ups and scans over all keys, writes over three quarters of them.
+//! Figures 11 and 12: large sets, compared with the B+-tree: lookups and scans over all keys, writes over three
+//! quarters.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,18 +16,18 @@ use crate::workload::{Mix, Population, Requests};
 
 pub(in crate::experiments) const SCALING: Experiment = Experiment {
     name: "aulid/scaling",
-    about: "load, memory, file and throughput of large sets over the B+-tree's; say -n 200M (AULID, Figures 11 and 12)",
+    about: "load, memory, file and throughput of large sets over the B+-tree's; use -n 200M (AULID, Figures 11 and 12)",
     run,
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// As hard as the paper's: four times the segments of its sets for 200 million keys.
+/// A set as hard as the paper's: four times the segments of its sets for 200 million keys.
 const KEY_SETS: [&str; 2] = ["hardness:815,18", "lognormal"];
 const STRUCTURES: [Kind; 3] = [Kind::BTREE, ogive_papers::AULID, Kind::OGIVE];
 const MIXES: [Mix; 6] =
     [Mix::LookupOnly, Mix::ScanOnly, Mix::WriteOnly, Mix::ReadHeavy, Mix::Balanced, Mix::WriteHeavy];
 const OPERATIONS: usize = 800_000;
-/// Of the keys of workloads that write, so many in four are loaded.
+/// Quarters of the keys that are loaded for workloads that write.
 const LOADED_IN_FOUR: u64 = 3;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -58,7 +59,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The run, whether its reads were direct, and the most memory beyond the keys.
+/// The run, whether its reads were direct, and the peak memory in excess of the keys.
 type Measured = (Outcome, bool, Option<u64>);
 
 fn record(set: &str, mix: Mix, subject: &Subject) -> Record {
@@ -85,7 +86,7 @@ fn plan<'a>(
     }
 }
 
-/// Runs on the device, whose reads are direct unless only modelled times are wanted.
+/// Runs on the device, with direct reads unless only modelled times are requested.
 fn measure(context: &Context, device: &Path, plan: &Plan<'_>) -> Result<Measured> {
     let folder =
         tempfile::tempdir_in(device).with_context(|| format!("no folder can be made under {}", device.display()))?;

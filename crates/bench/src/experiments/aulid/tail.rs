@@ -1,4 +1,4 @@
-//! Figure 10: the slowest of a hundred operations, and how far operations lie apart.
+//! Figure 10: 99th percentile and deviation of the time of operations.
 
 use anyhow::Result;
 use ogive::index::Kind;
@@ -13,7 +13,7 @@ use crate::workload::{Mix, Requests};
 
 pub(in crate::experiments) const TAIL: Experiment = Experiment {
     name: "aulid/tail",
-    about: "99th percentile and deviation of the time of look-ups and inserts (AULID, Figure 10; slides, Q4)",
+    about: "99th percentile and deviation of the time of lookups and inserts (AULID, Figure 10; slides, Q4)",
     run,
 };
 

@@ -1,4 +1,4 @@
-//! W1 to W6 and appends: operations a second, modelled and measured, beside their blocks, the log and the file.
+//! W1 to W6 and appends: modelled and measured throughput, with blocks, log and file.
 
 use std::path::PathBuf;
 
@@ -18,24 +18,24 @@ use crate::workload::{Mix, Population, Requests};
 
 pub(in crate::experiments) const THROUGHPUT: Experiment = Experiment {
     name: "aulid/throughput",
-    about: "operations a second of W1 to W6 and appends, modelled and with direct reads (AULID, Figures 1, 5 to 7, 9)",
+    about: "throughput of W1 to W6 and appends, modelled and with direct reads (AULID, Figures 1, 5 to 7, 9)",
     run,
 };
 
 pub(in crate::experiments) const REQUESTS: Experiment = Experiment {
     name: "aulid/requests",
-    about: "operations a second of W1, W4 and W5 under uniform, Zipf, hot and latest requests, and a trace",
+    about: "throughput of W1, W4 and W5 under uniform, Zipf, hotspot and latest requests, and a trace",
     run: run_requests,
 };
 
 pub(in crate::experiments) const LIPP_BTREE: Experiment = Experiment {
     name: "aulid/lipp-btree",
-    about: "AULID beside LIPP over B+-tree leaves: look-ups, inserts, appends (AULID, Tables 2, 5 and 6)",
+    about: "AULID against LIPP over B+-tree leaves: lookups, inserts, appends (AULID, Tables 2, 5 and 6)",
     run: run_lipp_btree,
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
-/// Operations of each run unless said.
+/// Default number of operations per run.
 const OPERATIONS: usize = 200_000;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -57,7 +57,7 @@ fn run_lipp_btree(context: &Context, output: &mut Output<'_>) -> Result<()> {
     each(context, LIPP_BTREE.name, &kinds, &mixes, &[Requests::Uniform], output)
 }
 
-/// One comparison: the same operations on all structures.
+/// A comparison: the same operations on all structures.
 struct Comparison<'a> {
     context: &'a Context,
     experiment: &'a str,
@@ -69,11 +69,11 @@ struct Comparison<'a> {
     device: Option<PathBuf>,
 }
 
-/// What one structure took, on storage in memory and on the device.
+/// Figures of a structure, on storage in memory and on the device.
 struct Pair<'a> {
     subject: &'a Subject,
     modelled: Outcome,
-    /// With whether reads were direct.
+    /// The run, and whether its reads were direct.
     measured: Option<(Outcome, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! Tables 3 and 4, and the trade of slots against bytes: AULID with its parts switched on and off, after a bulk load.
+//! Tables 3 and 4, and slots against bytes: AULID with parts switched on and off, after a bulk load.
 
 use anyhow::Result;
 use ogive::index::Kind;
@@ -11,7 +11,7 @@ use crate::output::Record;
 
 pub(in crate::experiments) const READ_OPTIMISATIONS: Experiment = Experiment {
     name: "aulid/read-optimisations",
-    about: "blocks beyond the path's nodes, with and without ScanForward and Fulfill (AULID, Table 3)",
+    about: "blocks in excess of the nodes of the path, with and without ScanForward and Fulfill (AULID, Table 3)",
     run: run_read_optimisations,
 };
 
@@ -22,7 +22,7 @@ pub(in crate::experiments) const ABLATION: Experiment = Experiment {
 };
 
 pub(in crate::experiments) const SLOTS: Experiment =
-    Experiment { name: "aulid/slots", about: "blocks against bytes by the slots for each leaf", run: run_slots };
+    Experiment { name: "aulid/slots", about: "blocks and bytes by the number of slots per leaf", run: run_slots };
 
 const LOOKUPS: usize = 100_000;
 const SLOTS_PER_LEAF: [u8; 7] = [1, 2, 3, 4, 6, 8, 11];
@@ -86,7 +86,7 @@ fn each(context: &Context, experiment: &str, subjects: &[Subject], output: &mut 
     Ok(())
 }
 
-/// The counts, and beside them the blocks that are no node on the path, and every count that only this structure has.
+/// The counts, the blocks that are not nodes of the path, and the counts of this structure only.
 fn filled(record: Record, loaded: &Loaded) -> Record {
     let extra = loaded.blocks_per_get() - loaded.statistics.mean_height;
     let record = loaded.fill(record).figure("extra_blocks_per_get", extra);

@@ -1,7 +1,7 @@
-//! Figures 2 and 8: a look-up by the paper's steps.
+//! Figures 2 and 8: time of a lookup by the steps of the paper.
 //!
-//! Look-ups are run with a clock between their steps; what reading the clock takes is left out. Each step is the mean over all but the
-//! slowest look-ups, into which other work of the machine falls.
+//! Steps are timed individually, less the time of reading the clock. Each figure is the mean over all lookups except
+//! the slowest, which other work on the machine disturbs.
 
 use anyhow::Result;
 use ogive::io::{Profile, StepClock};
@@ -19,20 +19,20 @@ use crate::workload::{Asked, Population, Requests};
 
 pub(in crate::experiments) const FIG2: Experiment = Experiment {
     name: "bourbon/fig2",
-    about: "a look-up without models by its steps, in memory and with data on devices, by profiles (Bourbon, Figure 2)",
+    about: "steps of a lookup without models, in memory and with data on devices, by profiles (Bourbon, Figure 2)",
     run: fig2,
 };
 
 pub(in crate::experiments) const FIG8: Experiment = Experiment {
     name: "bourbon/fig8",
-    about: "a look-up by its steps, without models, by models, by exact separators (Bourbon, Figure 8)",
+    about: "steps of a lookup without models, by models, and by exact separators (Bourbon, Figure 8)",
     run: fig8,
 };
 
-/// Of the look-ups, the slowest are left out: one in so many.
+/// The slowest 1/N of the lookups are left out.
 const LEFT_OUT: usize = 50;
 
-/// The mean steps of the look-ups, but for the slowest.
+/// The mean steps of the lookups, without the slowest.
 fn steps_of(store: &Store<'_>, asked: &Asked) -> Result<LookupSteps> {
     let mut clock = StepClock::new();
     let mut all = Vec::with_capacity(asked.len());
@@ -66,7 +66,7 @@ fn figures(row: Record, steps: &LookupSteps) -> Record {
         .figure("other_ns", steps.other_ns)
 }
 
-/// What searching takes: what a model can make less.
+/// Time of searching, which a model can reduce.
 fn indexing_ns(steps: &LookupSteps) -> f64 {
     steps.find_files_ns + steps.search_index_ns + steps.search_filter_ns + steps.search_block_ns
 }
@@ -122,7 +122,7 @@ fn fig2(context: &Context, output: &mut Output<'_>) -> Result<()> {
             };
             output.report(row("memory", &steps))?;
             for device in &devices {
-                // On a device, a block is read for each look-up, and the value in the value log.
+                // On a device, a block is read for each lookup, and the value in the value log.
                 let mut on_device = steps;
                 on_device.load_block_ns += 1e3 * device.time_us(BLOCK_BYTES);
                 if !context.inline_values {
@@ -135,6 +135,6 @@ fn fig2(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What is read of a table, and of a value file.
+/// Reads of tables and of value files.
 const BLOCK_BYTES: u64 = 4096;
 const VALUE_READ_BYTES: u64 = 512;

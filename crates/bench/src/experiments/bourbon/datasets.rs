@@ -1,4 +1,4 @@
-//! Figures 9 and 15: look-ups on each key set, all data in memory and nothing written.
+//! Figures 9 and 15: read-only lookups on each key set, with all data in memory.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ use crate::workload::{Population, Requests};
 
 pub(in crate::experiments) const FIG9: Experiment = Experiment {
     name: "bourbon/fig9",
-    about: "look-ups by key set without models, with file and level models, and by exact separators (Bourbon, Figure 9)",
+    about: "lookups by key set without models, with file and level models, and by exact separators (Bourbon, Figure 9)",
     run: |context, output| {
         run(FIG9.name, &["linear", "seg1", "seg10", "normal", "lognormal", "uniform"], context, output)
     },
@@ -20,7 +20,7 @@ pub(in crate::experiments) const FIG9: Experiment = Experiment {
 
 pub(in crate::experiments) const FIG15: Experiment = Experiment {
     name: "bourbon/fig15",
-    about: "look-ups on SOSD's kinds of key sets (Bourbon, Figure 15)",
+    about: "lookups on key sets like those of SOSD (Bourbon, Figure 15)",
     run: |context, output| run(FIG15.name, &["lognormal", "normal", "dense", "sparse"], context, output),
 };
 

@@ -1,7 +1,7 @@
 //! Tables 2 and 3, Figure 16: data on a device, priced by a profile.
 //!
-//! The processor's time is measured on storage in memory, and the device's time is what its profile asks for each read that passes
-//! the store's own memory. Nothing is slowed down, so both can be told apart.
+//! Processor time is measured on storage in memory. Device time is the sum of the profile's T(n) over the reads that
+//! miss the memory of the store. Nothing is slowed down, so the two are separate.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ use crate::workload::{Population, Records, Requests, StoreMix};
 
 pub(in crate::experiments) const TABLE2: Experiment = Experiment {
     name: "bourbon/table2",
-    about: "look-ups with all data on fast storage, by a modelled clock (Bourbon, Table 2)",
+    about: "lookups with all data on fast storage, by a modelled clock (Bourbon, Table 2)",
     run: |context, output| {
         let profiles = context.profiles_or(&["optane"])?;
-        // Filters and models stay, and next to nothing else.
+        // Filters and models stay in memory, and almost nothing else.
         lookups_on(TABLE2.name, Order::Sequential, SCARCE, &[Requests::Uniform], &profiles, context, output)
     },
 };
 
 pub(in crate::experiments) const TABLE3: Experiment = Experiment {
     name: "bourbon/table3",
-    about: "look-ups with memory for a quarter of the data, uniform and with 80 % in a quarter of it, by a modelled clock (Bourbon, Table 3)",
+    about: "lookups with memory for a quarter of the data, uniform and skewed, by a modelled clock (Bourbon, Table 3)",
     run: |context, output| {
         let profiles = if context.profiles.is_empty() { vec![sata()?] } else { context.profiles_or(&[])? };
         let requests = [Requests::Uniform, Requests::Hotspot { keys: QUARTER, requests: HOT_REQUESTS }];
@@ -41,19 +41,19 @@ pub(in crate::experiments) const TABLE3: Experiment = Experiment {
 
 pub(in crate::experiments) const FIG16: Experiment = Experiment {
     name: "bourbon/fig16",
-    about: "YCSB's workloads A, B, D and F with all data on fast storage, by a modelled clock (Bourbon, Figure 16)",
+    about: "YCSB workloads A, B, D and F with all data on fast storage, by a modelled clock (Bourbon, Figure 16)",
     run: fig16,
 };
 
 /// Memory for a quarter of the data, which takes four of five requests.
 const QUARTER: f64 = 0.25;
 const HOT_REQUESTS: f64 = 0.8;
-/// Memory of so much of the data: what must stay in memory anyway.
+/// Memory as a share of the data: only what must stay in memory.
 const SCARCE: f64 = 0.05;
-/// A store does not work with less, in bytes.
+/// Minimum memory of a store, in bytes.
 const LEAST_BYTES: u64 = 2 << 20;
 
-/// A flash disk behind SATA: what the paper's look-ups that miss the cache take.
+/// A flash disk with SATA: the time of the paper's lookups that miss the cache.
 pub(super) fn sata() -> Result<Profile> {
     Ok(Profile::affine("sata", 100.0, 500.0, 8)?)
 }
@@ -136,7 +136,7 @@ fn on_device(row: Record, profile: &Profile, requests: &Requests, processor_us: 
         .figure("modelled_us", processor_us + device_us)
 }
 
-/// Microseconds of the processor and of the device for a look-up, once the cache has settled.
+/// Processor and device time of a lookup in microseconds, with a warm cache.
 fn timed(context: &Context, store: &Store<'_>, clock: &ModelledClock, requests: &Requests) -> Result<(f64, f64)> {
     let count = lookups(context);
     store.get_ns(&store.asked(requests, count, true, context.seed)?)?;

@@ -1,4 +1,4 @@
-//! Figure 17: the error of models against the time of look-ups and the memory of models; what models take by key set.
+//! Figure 17: time of lookups and memory of models by error bound, and memory of models by key set.
 
 use anyhow::Result;
 use ogive::lsm::DbOptions;
@@ -13,11 +13,11 @@ use crate::workload::{Population, Requests};
 
 pub(in crate::experiments) const FIG17: Experiment = Experiment {
     name: "bourbon/fig17",
-    about: "look-ups and memory of models by the error of the models, and by key set (Bourbon, Figure 17)",
+    about: "lookups and memory of models by error bound, and by key set (Bourbon, Figure 17)",
     run,
 };
 
-/// Errors in records, of which the paper found 8 to be best.
+/// Error bounds in records; the best in the paper is 8.
 const ERRORS: [u64; 6] = [2, 4, 8, 16, 32, 64];
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

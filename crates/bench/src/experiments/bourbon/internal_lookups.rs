@@ -1,4 +1,4 @@
-//! Figure 4: how often a table is asked, by level; guidelines 3 and 4.
+//! Figure 4: internal lookups per table, by level; guidelines 3 and 4.
 
 use anyhow::Result;
 
@@ -13,11 +13,11 @@ use crate::workload::{Records, Requests};
 
 pub(in crate::experiments) const FIG4: Experiment = Experiment {
     name: "bourbon/fig4",
-    about: "internal look-ups of a table, positive and negative, by level, load order and requests; guidelines 3 and 4 (Bourbon, Figure 4)",
+    about: "positive and negative internal lookups of tables by level, load order and requests (Bourbon, Figure 4)",
     run,
 };
 
-/// Writes among a hundred operations, unless asked otherwise.
+/// Default number of writes per 100 operations.
 const WRITES: u64 = 5;
 
 /// Load order and requests of the paper's panels.
@@ -27,7 +27,7 @@ const CASES: [(Order, Requests); 3] = [
     (Order::Sequential, Requests::Uniform),
 ];
 
-/// What the tables of a level were asked, on average.
+/// Mean internal lookups of the tables of a level.
 #[derive(Debug, Clone, Copy, Default)]
 struct Asked {
     positive: f64,
@@ -88,14 +88,14 @@ fn row(
         .figure("positive_per_table", asked.positive)
 }
 
-/// What the cases say of the guidelines.
+/// Checks the guidelines against the cases.
 fn conclude(records: &Records, cases: &[Vec<Asked>], output: &mut Output<'_>) -> Result<()> {
     let [uniform, zipf, sequential] = cases else { return Ok(()) };
     let ends =
         |levels: &[Asked]| (levels.first().copied().unwrap_or_default(), levels.last().copied().unwrap_or_default());
     let (top, bottom) = ends(uniform);
     let upper_serve = top.negative > bottom.negative && top.negative + top.positive > bottom.negative + bottom.positive;
-    // The share of positive look-ups that levels above the deepest serve.
+    // The share of positive lookups that levels above the deepest serve.
     let above = |levels: &[Asked]| {
         let sum = levels.iter().map(|asked| asked.positive).sum::<f64>();
         1.0 - ends(levels).1.positive / sum.max(1.0)

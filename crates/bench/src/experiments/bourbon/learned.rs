@@ -1,24 +1,24 @@
-//! What a store has learned, and what that took.
+//! Models learned by a store, and their cost.
 
 use ogive::lsm::LearningStats;
 
 use super::store::Store;
 
-/// What was learned between two moments, and what look-ups made of it.
+/// Models learned between two moments, and their use by lookups.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Learned {
     pub(super) learned: u64,
     /// Models of levels that changed before they were ready.
     pub(super) given_up: u64,
-    /// Tables that were judged not to be worth a model.
+    /// Tables judged not worth a model.
     pub(super) skipped: u64,
-    /// Internal look-ups by a model, and by the path without one.
+    /// Internal lookups by a model, and by the path without one.
     pub(super) by_model: u64,
     pub(super) by_baseline: u64,
 }
 
 impl Learned {
-    /// What has happened since `before`.
+    /// The difference to `before`.
     pub(super) fn since(store: &Store<'_>, before: &LearningStats) -> Self {
         let now = store.db.learning_stats();
         Self {
@@ -30,7 +30,7 @@ impl Learned {
         }
     }
 
-    /// The share of internal look-ups that a model served.
+    /// The share of internal lookups that a model served.
     pub(super) fn model_share(&self) -> f64 {
         self.by_model as f64 / (self.by_model + self.by_baseline).max(1) as f64
     }

@@ -1,4 +1,4 @@
-//! Figure 5: how levels change; guideline 5.
+//! Figure 5: changes of levels; guideline 5.
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::workload::Requests;
 
 pub(in crate::experiments) const FIG5: Experiment = Experiment {
     name: "bourbon/fig5",
-    about: "how large a part of a level changes at a time, and how long it rests in between; guideline 5 (Bourbon, Figure 5)",
+    about: "part of a level that changes at a time, and time between changes; guideline 5 (Bourbon, Figure 5)",
     run,
 };
 
@@ -54,7 +54,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Operations between two changes of a level, on average; all of the run where it never changed.
+/// Mean operations between two changes of a level; the whole run if it never changed.
 fn rest_operations(changes: &[Change], operations: u64) -> f64 {
     let between: Vec<f64> = changes.windows(2).map(|pair| (pair[1].at - pair[0].at) as f64).collect();
     if between.is_empty() { operations as f64 } else { between.iter().sum::<f64>() / between.len() as f64 }

@@ -1,4 +1,4 @@
-//! Figure 3: how long tables live, by level and share of writes; guidelines 1 and 2.
+//! Figure 3: lifetimes of tables by level and share of writes; guidelines 1 and 2.
 
 use anyhow::Result;
 
@@ -13,11 +13,11 @@ use crate::workload::Requests;
 
 pub(in crate::experiments) const FIG3: Experiment = Experiment {
     name: "bourbon/fig3",
-    about: "how long tables live, in operations, by level and share of writes; guidelines 1 and 2 (Bourbon, Figure 3)",
+    about: "lifetimes of tables in operations, by level and share of writes; guidelines 1 and 2 (Bourbon, Figure 3)",
     run,
 };
 
-/// A table that lives for less than this part of the level's mean is short-lived.
+/// Fraction of the level's mean lifetime below which a table is short-lived.
 const SHORT: f64 = 0.05;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Figure 10: look-ups after sequential and random loads, and what their internal look-ups cost.
+//! Figure 10: lookups after sequential and random loads, and the cost of internal lookups.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ use crate::workload::{Population, Requests};
 
 pub(in crate::experiments) const FIG10: Experiment = Experiment {
     name: "bourbon/fig10",
-    about: "look-ups after sequential and random loads, with their internal look-ups (Bourbon, Figure 10)",
+    about: "lookups after sequential and random loads, with their internal lookups (Bourbon, Figure 10)",
     run,
 };
 

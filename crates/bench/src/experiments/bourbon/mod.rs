@@ -1,8 +1,8 @@
-//! The experiments of Bourbon (OSDI 2020), one file for each or for a few that differ in what they compare.
+//! The experiments of Bourbon (OSDI 2020), one file each or one for several similar ones.
 //!
-//! The paper's sizes are kept in proportion: a level is to the data what it is there, so that a run of some hundred thousand keys has as many
-//! levels as the paper's. Times are those of the processor. Where time is spent is told apart by running everything in one thread, flushes, compaction and
-//! learning included. Devices are priced by a profile.
+//! Sizes keep the proportions of the paper: levels have the same relation to the data, so a run of some hundred
+//! thousand keys has as many levels. Times are processor times. Everything, including flushes, compactions and
+//! learning, runs in one thread, so that time can be attributed. Devices are priced by a profile.
 
 mod breakdown;
 mod datasets;

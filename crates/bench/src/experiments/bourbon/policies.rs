@@ -1,4 +1,4 @@
-//! Table 1 and Figure 13: when to learn, and what, while data change. The sum of all work decides, not the time of look-ups alone.
+//! Table 1 and Figure 13: learning policies and subjects while data change, judged by the sum of all work.
 
 use anyhow::Result;
 
@@ -23,7 +23,7 @@ pub(in crate::experiments) const FIG13: Experiment = Experiment {
 
 pub(in crate::experiments) const TABLE1: Experiment = Experiment {
     name: "bourbon/table1",
-    about: "file models against level models: time of mixed and read-only work, share of look-ups by a model (Bourbon, Table 1)",
+    about: "file and level models: time of mixed and read-only work, share of model lookups (Bourbon, Table 1)",
     run: |context, output| {
         let percents = if context.write_percents.is_empty() { vec![50, 5, 0] } else { context.write_percents.clone() };
         // Level models fail because levels change while they are learned: learning has a thread of its own here.
@@ -31,12 +31,12 @@ pub(in crate::experiments) const TABLE1: Experiment = Experiment {
     },
 };
 
-/// Writes among a hundred operations (Section 5.4; the issue of levels that never rest comes in at 50).
+/// Writes per 100 operations (Section 5.4; from 50 on levels never rest).
 const WRITES: [u64; 5] = [1, 5, 10, 20, 50];
-/// Operations for each record: the paper runs 50 million on 33.5 million.
+/// Operations per record: the paper runs 50 million on 33.5 million.
 const OPERATIONS_PER_RECORD: f64 = 1.5;
 
-/// One run of one policy.
+/// A run of a policy.
 struct Run {
     work: Work,
     learned: Learned,

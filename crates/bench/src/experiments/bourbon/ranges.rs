@@ -1,4 +1,4 @@
-//! Figure 12: range queries by their length.
+//! Figure 12: range queries by length.
 
 use anyhow::Result;
 
@@ -12,12 +12,12 @@ use crate::workload::{Population, Requests};
 
 pub(in crate::experiments) const FIG12: Experiment = Experiment {
     name: "bourbon/fig12",
-    about: "throughput of range queries by their length, over the baseline's (Bourbon, Figure 12)",
+    about: "throughput of range queries by length, over the baseline's (Bourbon, Figure 12)",
     run,
 };
 
 const LENGTHS: [usize; 6] = [1, 5, 10, 50, 100, 500];
-/// A range of so many entries takes as long as one more look-up.
+/// Number of entries of a range that take as long as one more lookup.
 const ENTRIES_OF_LOOKUP: usize = 10;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {

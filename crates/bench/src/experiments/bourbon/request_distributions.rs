@@ -1,4 +1,4 @@
-//! Figure 11: look-ups by distribution of requests.
+//! Figure 11: lookups by request distribution.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ use crate::workload::{Population, Requests};
 
 pub(in crate::experiments) const FIG11: Experiment = Experiment {
     name: "bourbon/fig11",
-    about: "look-ups by distribution of requests, randomly loaded (Bourbon, Figure 11)",
+    about: "lookups by request distribution, after random loads (Bourbon, Figure 11)",
     run,
 };
 

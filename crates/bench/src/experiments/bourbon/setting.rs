@@ -1,4 +1,4 @@
-//! Sizes, key sets and counts that the experiments share.
+//! Sizes, key sets and counts shared by the experiments.
 
 use anyhow::Result;
 use ogive::block::Compression;
@@ -8,23 +8,23 @@ use super::super::Context;
 use super::subjects::Subject;
 use crate::workload::{KeyForm, Records, Requests};
 
-/// Keys of a generated set where no number was asked for.
+/// Default number of keys of a generated set.
 const KEYS: u64 = 200_000;
-/// Look-ups of a measurement where no number was asked for.
+/// Default number of lookups of a measurement.
 const LOOKUPS: usize = 200_000;
 /// Bytes of a value (Bourbon, Section 5).
 const VALUE_BYTES: usize = 64;
-/// The paper's stores hold 64 million records of 16-byte keys and 16-byte pointers, over a first level of 10 MB, in tables of 2 MB out of
-/// memtables of 4 MB: a level of one part in so many.
+/// The paper's stores hold 64 million records of 16-byte keys and 16-byte pointers, over a first level of 10 MB, in
+/// tables of 2 MB and memtables of 4 MB: the level holds 1/N of the data.
 const LEVELS_OF: u64 = 200;
-/// A level holds so many tables; a memtable holds so much of a level.
+/// Tables per level, and the share of a level that a memtable holds.
 const TABLES_OF_LEVEL: u64 = 5;
 const MEMTABLE_OF_LEVEL: f64 = 0.4;
-/// Bytes that a pointer to a separated value takes in a table, about.
+/// Approximate bytes of a pointer to a separated value in a table.
 const POINTER_BYTES: u64 = 16;
-/// Levels are not smaller than this, in bytes.
+/// Minimum size of a level, in bytes.
 const LEAST_LEVEL_BYTES: u64 = 128 << 10;
-/// Where all data are to stay in memory, there is so many times as much, and this.
+/// If all data are to stay in memory: the multiple of their size, and an addition to it.
 const AMPLE: u64 = 4;
 const AMPLE_BYTES: u64 = 256 << 20;
 
@@ -43,12 +43,12 @@ pub(super) fn lookups(context: &Context) -> usize {
     context.lookups.unwrap_or(LOOKUPS)
 }
 
-/// The requests that were asked for, or else `default`.
+/// The requested distributions, else `default`.
 pub(super) fn requests(context: &Context, default: Requests) -> Requests {
     context.requests.first().cloned().unwrap_or(default)
 }
 
-/// Options with the paper's proportions: values in the value log unless asked otherwise, all data in memory, everything in one
+/// Options with the paper's proportions: values in the value log by default, all data in memory, everything in one
 /// thread.
 pub(super) fn options(context: &Context, records: &Records, subject: &Subject) -> DbOptions {
     let inline = context.inline_values;

@@ -1,4 +1,4 @@
-//! A store under measurement: loaded with records, asked, written to.
+//! A measured store: loading, reading and writing.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::random::{Permutation, Random};
 use crate::stopwatch::{Elapsed, Stopwatch};
 use crate::workload::{Asked, Chooser, Population, Records, Requests, StoreOperation};
 
-/// Records of one commit of a load.
+/// Records per commit of a load.
 const BATCH_RECORDS: usize = 1_000;
 
 /// The order in which records are loaded.
@@ -31,14 +31,14 @@ impl Order {
     }
 }
 
-/// A store in memory, or in a folder of its own on the device that was asked for, which goes with it.
+/// A store in memory, or in a temporary folder on the requested device.
 #[derive(Debug)]
 pub(super) struct Store<'r> {
     pub(super) db: Db,
     pub(super) records: &'r Records,
-    /// Places of the records that are loaded, and of those that come in later.
+    /// Positions of the loaded records, and of those inserted later.
     pub(super) population: &'r Population,
-    /// Version that the next written value has.
+    /// Version of the next written value.
     version: u64,
     /// Threads of the store itself.
     threads: usize,
@@ -46,11 +46,11 @@ pub(super) struct Store<'r> {
     _folder: Option<TempDir>,
 }
 
-/// Where the time of operations went, in seconds of the processor.
+/// Processor time of operations by part, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Work {
     pub(super) operations: u64,
-    /// What the operations themselves took.
+    /// Time of the operations themselves.
     pub(super) foreground_s: f64,
     pub(super) learning_s: f64,
     /// Flushes and compactions.
@@ -62,13 +62,13 @@ impl Work {
         self.foreground_s + self.learning_s + self.compaction_s
     }
 
-    /// Microseconds of foreground an operation.
+    /// Foreground microseconds per operation.
     pub(super) fn foreground_us(&self) -> f64 {
         1e6 * self.foreground_s / self.operations.max(1) as f64
     }
 }
 
-/// Storage in memory, where syncs cost nothing; or a folder on the device that was asked for.
+/// Storage in memory, where syncs cost nothing, or a folder on the requested device.
 fn storage(context: &Context) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
     let Some(device) = &context.device else { return Ok((Arc::new(MemoryStorage::new()), None)) };
     let folder =
@@ -77,7 +77,7 @@ fn storage(context: &Context) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
 }
 
 impl<'r> Store<'r> {
-    /// Loads the records of a population, and learns them if the subject is to begin with models.
+    /// Loads the records of a population, and learns them if the subject begins with models.
     pub(super) fn load(
         context: &Context,
         records: &'r Records,
@@ -89,7 +89,7 @@ impl<'r> Store<'r> {
         Self::load_around(context, records, population, order, options, subject, |storage| storage)
     }
 
-    /// As [`Self::load`], on a storage that `around` puts around the folder's.
+    /// As [`Self::load`], with the storage wrapped by `around`.
     pub(super) fn load_around(
         context: &Context,
         records: &'r Records,
@@ -130,7 +130,7 @@ impl<'r> Store<'r> {
         Ok(())
     }
 
-    /// The tables as they are now.
+    /// The current tables.
     pub(super) fn tables(&self) -> Vec<TableSeen> {
         let seen = |table: TableStats| TableSeen {
             number: table.number,
@@ -141,7 +141,7 @@ impl<'r> Store<'r> {
         self.db.tables().into_iter().map(seen).collect()
     }
 
-    /// Look-ups of tables that found an entry, and that found none, by the tables that are there.
+    /// Positive and negative internal lookups, summed over the current tables.
     pub(super) fn internal_lookups(&self) -> (u64, u64) {
         let add = |sum: (u64, u64), table: TableSeen| (sum.0 + table.positive, sum.1 + table.negative);
         self.tables().into_iter().fold((0, 0), add)
@@ -149,7 +149,7 @@ impl<'r> Store<'r> {
 
     /// Bytes of all files.
     pub(super) fn stored_bytes(&self) -> Result<u64> {
-        // A lock is no file to be read.
+        // The lock has no data.
         let names = self.storage.list()?.into_iter().filter(|name| name.contains('.'));
         let bytes = |name: String| match self.storage.open(&name) {
             Ok(file) => Ok(file.len()),
@@ -160,14 +160,14 @@ impl<'r> Store<'r> {
         names.map(bytes).sum()
     }
 
-    /// Keys that are asked for while nothing is written.
+    /// Requested keys of a read-only run.
     pub(super) fn asked(&self, requests: &Requests, count: usize, present: bool, seed: u64) -> Result<Asked> {
         let mut chooser = Chooser::new(self.population, requests, seed)?;
         let places: Vec<u64> = (0..count).map(|_| chooser.next_key(0)).collect();
         Ok(Asked::of(self.records, places, present, seed))
     }
 
-    /// Looks up keys, all of which are there, and copies their values: nanoseconds of the processor for each.
+    /// Looks up present keys and copies their values: processor nanoseconds per lookup.
     pub(super) fn get_ns(&self, asked: &Asked) -> Result<f64> {
         let (mut value, mut found) = (Vec::new(), 0);
         let start = Stopwatch::start();
@@ -179,7 +179,7 @@ impl<'r> Store<'r> {
         Ok(elapsed_ns / asked.len().max(1) as f64)
     }
 
-    /// Reads some records from each of the keys on: nanoseconds of the processor for each range.
+    /// Reads some records from each of the keys on: processor nanoseconds per range.
     pub(super) fn range_ns(&self, asked: &Asked, entries: usize) -> Result<f64> {
         let (mut bytes, mut passed) = (0, 0);
         let start = Stopwatch::start();
@@ -195,7 +195,7 @@ impl<'r> Store<'r> {
         Ok(elapsed_ns / asked.len().max(1) as f64)
     }
 
-    /// Reads everything once, so that caches are filled.
+    /// Reads everything once, to fill caches.
     pub(super) fn warm(&self, asked: &Asked) -> Result<()> {
         for record in self.db.iter() {
             record?;
@@ -203,7 +203,7 @@ impl<'r> Store<'r> {
         self.get_ns(asked).map(|_| ())
     }
 
-    /// Does operations one after the other, shows each to `watch` when it is done, and tells where the time went.
+    /// Runs operations one after the other, passes each to `watch` when done, and gives their time by part.
     pub(super) fn run(
         &mut self,
         operations: &[StoreOperation],
@@ -258,7 +258,7 @@ struct Buffers {
     value: Vec<u8>,
 }
 
-/// Time that a store has spent besides operations.
+/// Time of a store other than that of operations.
 struct Spent {
     threads: usize,
     learning_s: f64,
@@ -275,12 +275,12 @@ impl Spent {
         }
     }
 
-    /// The store tells of time that passed; here it is taken to be time of the processor in the same proportion.
+    /// The store reports elapsed time, which is taken as processor time in the same proportion.
     fn since(&self, before: &Self, operations: u64, elapsed: Elapsed) -> Work {
         let share = elapsed.process_s / elapsed.wall_s.max(f64::MIN_POSITIVE);
         let learning_s = share * (self.learning_s - before.learning_s);
         let compaction_s = share * (self.compaction_s - before.compaction_s);
-        // What has threads of its own is no part of this one.
+        // Work on other threads is not part of this one's time.
         let foreground_s =
             if self.threads == 0 { elapsed.thread_s - learning_s - compaction_s } else { elapsed.thread_s };
         Work { operations, foreground_s, learning_s, compaction_s }

@@ -1,20 +1,20 @@
-//! What is compared: ways to learn.
+//! The compared ways to learn.
 
 use anyhow::Result;
 use ogive::lsm::{Learning, ModelReads};
 
 use super::super::Context;
 
-/// A way to learn, by the name that it has in records.
+/// A way to learn, with its name in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Subject {
     pub(super) name: &'static str,
     pub(super) learning: Learning,
-    /// Whether models are made of whole levels.
+    /// Whether models cover whole levels.
     pub(super) level_models: bool,
-    /// What a look-up by a model reads.
+    /// The reads of a lookup by a model.
     pub(super) reads: ModelReads,
-    /// Whether what is loaded is learned before anything is measured.
+    /// Whether the loaded data are learned before the measurement.
     pub(super) learned: bool,
 }
 
@@ -24,16 +24,16 @@ const fn subject(learning: Learning, name: &'static str, learned: bool) -> Subje
 
 /// WiscKey: nothing is learned.
 pub(super) const BASELINE: Subject = subject(Learning::Never, "never", false);
-/// Bourbon where nothing is written: a model for each table, which alone chooses the blocks that are read.
+/// Bourbon on read-only workloads: a model per table, which alone chooses the blocks to read.
 pub(super) const FILE: Subject =
     Subject { reads: ModelReads::Window, ..subject(Learning::Offline, "file models", true) };
-/// The same behind exact separators, which choose the block.
+/// The same after exact separators, which choose the block.
 pub(super) const FILE_IN_BLOCK: Subject = subject(Learning::Offline, "file models, in block", true);
 /// Bourbon-level: a model for each level.
 pub(super) const LEVEL: Subject = Subject { name: "level models", level_models: true, ..FILE };
-/// The exact separators of the tables, which take the place of models.
+/// The exact separators of the tables instead of models.
 pub(super) const CODED: Subject = subject(Learning::Coded, "coded", false);
-/// What is compared where nothing is written.
+/// The ways compared on read-only workloads.
 pub(super) const READ_ONLY: [Subject; 5] = [BASELINE, FILE, FILE_IN_BLOCK, LEVEL, CODED];
 
 /// File models that follow the writes.
@@ -53,7 +53,7 @@ pub(super) const POLICIES: [Subject; 6] = [
     CODED,
 ];
 
-/// Those of `default` that were asked for by the names of their ways to learn; all where none were.
+/// The subjects of `default` requested by name, else all.
 pub(super) fn chosen(context: &Context, default: &[Subject]) -> Result<Vec<Subject>> {
     let asked = context.learning.iter().map(|name| Ok(Learning::named(name)?)).collect::<Result<Vec<Learning>>>()?;
     Ok(default.iter().copied().filter(|subject| asked.is_empty() || asked.contains(&subject.learning)).collect())

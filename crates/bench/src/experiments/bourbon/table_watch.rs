@@ -1,18 +1,18 @@
-//! The life of tables, watched from outside: which tables there are at which level, from when to when, and how often each was asked.
+//! Observed lifetimes of tables: level, begin and end, and number of internal lookups.
 //!
-//! Time is counted in operations: the paper's client is limited in its rate, so that its seconds are operations, too. A table that
-//! moves to another level without being rewritten ends its life at the one and begins one at the other.
+//! Time is counted in operations; the client of the paper has a fixed rate, so its seconds are operations, too. A table
+//! that moves to another level without a rewrite ends one lifetime and begins another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::random::Random;
 
-/// A table as a store shows it.
+/// A table, as reported by the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableSeen {
     pub(super) number: u64,
     pub(super) level: usize,
-    /// Look-ups of it that found an entry, and that found none, since it was opened.
+    /// Positive and negative lookups of it since it was opened.
     pub(super) positive: u64,
     pub(super) negative: u64,
 }
@@ -21,15 +21,15 @@ pub(super) struct TableSeen {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Life {
     pub(super) level: usize,
-    /// Operations from its making to its end. An estimate where it outlived the run.
+    /// Operations from its creation to its end; an estimate if it outlived the run.
     pub(super) operations: u64,
-    /// It was there when the run began.
+    /// Whether it existed when the run began.
     pub(super) is_old: bool,
     pub(super) positive: u64,
     pub(super) negative: u64,
 }
 
-/// How much of a level was made anew or given up between two looks.
+/// The part of a level that was rewritten or dropped between two observations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) at: u64,
@@ -43,12 +43,12 @@ pub(super) struct Change {
 struct Open {
     since: u64,
     is_old: bool,
-    /// Counts when the watch, or its time at this level, began; and as last seen.
+    /// Counts at the start of the observation or of its time at this level, and the latest ones.
     first: (u64, u64),
     last: (u64, u64),
 }
 
-/// Looks at the tables again and again.
+/// Periodic observation of the tables.
 #[derive(Debug, Default)]
 pub(super) struct TableWatch {
     open: BTreeMap<(u64, usize), Open>,
@@ -57,7 +57,7 @@ pub(super) struct TableWatch {
 }
 
 impl TableWatch {
-    /// Begins with the tables that are there.
+    /// Begins with the existing tables.
     pub(super) fn new(tables: &[TableSeen]) -> Self {
         let mut watch = Self::default();
         for table in tables {
@@ -66,7 +66,7 @@ impl TableWatch {
         watch
     }
 
-    /// Looks at the tables that are there after so many operations.
+    /// Observes the tables after this number of operations.
     pub(super) fn look(&mut self, at: u64, tables: &[TableSeen]) {
         let mut counts: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
         for (_, level) in self.open.keys() {
@@ -91,8 +91,8 @@ impl TableWatch {
         self.changes.extend(changed.map(|(level, (changes, tables))| Change { at, level, changes, tables }));
     }
 
-    /// All lives after `total` operations. Tables that are still there are given the paper's estimate: those from before the run the
-    /// whole run, others the life of one that is known to have lived at least as long, chosen by chance.
+    /// All lifetimes after `total` operations. Remaining tables get the paper's estimate: those older than the run get
+    /// the whole run, others a random known lifetime of at least their age.
     pub(super) fn lives(&self, total: u64, seed: u64) -> Vec<Life> {
         let mut random = Random::new(seed, "lives of tables");
         let mut lives = self.ended.clone();
@@ -122,7 +122,7 @@ impl TableWatch {
 impl Open {
     fn new(table: &TableSeen, since: u64, is_old: bool) -> Self {
         let counts = (table.positive, table.negative);
-        // What a table was asked before it was first seen counts, unless the watch began later.
+        // Lookups before the first observation count, unless the observation began later.
         Self { since, is_old, first: if is_old { counts } else { (0, 0) }, last: counts }
     }
 
@@ -153,7 +153,8 @@ mod tests {
         let mut lives = watch.lives(250, 1);
         lives.sort_by_key(|life| (life.operations, life.positive));
         let shown: Vec<(u64, u64)> = lives.iter().map(|life| (life.operations, life.positive)).collect();
-        // Table 1 ended at 100; 3 lived from 100 to 200; 4 lived for 50 or more, as 1 and 3 did; 2 was there all the time.
+        // Table 1 ended at 100; 3 lived from 100 to 200; 4 lived for 50 or more, as 1 and 3 did; 2 was there all the
+        // time.
         assert_eq!(shown, [(100, 0), (100, 0), (100, 1), (250, 7)]);
         assert_eq!(watch.changes()[0], Change { at: 100, level: 1, changes: 2, tables: 2 });
     }

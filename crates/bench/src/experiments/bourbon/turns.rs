@@ -1,4 +1,4 @@
-//! Measurements of look-ups, in rounds over subjects that take turns.
+//! Measurements of lookups in rounds, with the subjects taking turns.
 
 use anyhow::Result;
 use ogive::lsm::DbOptions;
@@ -10,7 +10,7 @@ use super::subjects::{BASELINE, Subject};
 use crate::output::{Record, Spread};
 use crate::workload::{Population, Records};
 
-/// Rounds unless more are asked for: a figure is the median.
+/// Minimum number of rounds; figures are medians.
 const ROUNDS: u64 = 3;
 
 /// A store for each subject, loaded alike.
@@ -35,7 +35,8 @@ impl<'r> Stores<'r> {
         Ok(Self { subjects: subjects.to_vec(), stores: subjects.iter().map(load).collect::<Result<_>>()? })
     }
 
-    /// What each store showed, a value for each round: the stores take turns, so that what else the machine does falls on all of them.
+    /// Figures of each store, one value per round. The stores take turns, so that other work on the machine affects
+    /// all.
     pub(super) fn in_turn(
         &mut self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! A run with an eye on the tables: what Figures 3 to 5 look at.
+//! A run with observed tables, for Figures 3 to 5.
 
 use anyhow::Result;
 
@@ -9,12 +9,12 @@ use super::subjects::BASELINE;
 use super::table_watch::{Life, TableWatch};
 use crate::workload::{Population, Records, Requests, StoreMix, StoreOperation};
 
-/// Operations for each record: the paper runs 200 million on 256 million.
+/// Operations per record: the paper runs 200 million on 256 million.
 const OPERATIONS_PER_RECORD: f64 = 0.8;
-/// The tables are looked at once in so many operations.
+/// Operations between two observations of the tables.
 const LOOK_EVERY: usize = 100;
 
-/// What was seen.
+/// The observations.
 pub(super) struct Watched {
     pub(super) operations: u64,
     pub(super) watch: TableWatch,
@@ -22,7 +22,7 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Loads a store without models, and runs a mix of look-ups and writes on it.
+    /// Loads a store without models, and runs a mix of lookups and writes on it.
     pub(super) fn run(
         context: &Context,
         records: &Records,
@@ -59,7 +59,7 @@ impl Watched {
     }
 }
 
-/// The shares of writes that were asked for, or the paper's.
+/// The requested shares of writes, else those of the paper.
 pub(super) fn percents(context: &Context) -> Vec<u64> {
     if context.write_percents.is_empty() { vec![1, 5, 10, 20, 50] } else { context.write_percents.clone() }
 }

@@ -1,4 +1,4 @@
-//! Figure 14: YCSB's workloads.
+//! Figure 14: the YCSB workloads.
 
 use anyhow::Result;
 
@@ -13,11 +13,11 @@ use crate::workload::{Population, Records, Requests, StoreMix, StoreOperation};
 
 pub(in crate::experiments) const FIG14: Experiment = Experiment {
     name: "bourbon/fig14",
-    about: "throughput of YCSB's workloads A to F by policy (Bourbon, Figure 14)",
+    about: "throughput of the YCSB workloads A to F by policy (Bourbon, Figure 14)",
     run,
 };
 
-/// The part of the records that comes in later: at most one operation in twenty is an insert.
+/// The share of the records that is inserted later: at most one operation in twenty is an insert.
 pub(super) fn growing(records: &Records, operations: usize, seed: u64) -> Population {
     let all = records.len() as u64;
     let later = (operations as u64 / 10).min(all / 2);

@@ -1,4 +1,4 @@
-//! Q5 of the slides: blocks and throughput by the size of the buffer; and with all inner nodes in memory.
+//! Q5 of the slides: blocks and throughput by buffer size, and with all inner nodes in memory.
 
 use anyhow::Result;
 use ogive::index::Kind;
@@ -12,13 +12,13 @@ use crate::workload::{Mix, Population, Requests};
 
 pub(in crate::experiments) const BUFFER: Experiment = Experiment {
     name: "disk/buffer",
-    about: "blocks read and modelled operations a second by the size of the buffer, W1, W3 and W5 (slides, Q5)",
+    about: "blocks read and modelled throughput of W1, W3 and W5 by buffer size (slides, Q5)",
     run,
 };
 
 const PROFILES: [&str; 1] = ["nvme"];
 const MIXES: [Mix; 3] = [Mix::LookupOnly, Mix::WriteOnly, Mix::Balanced];
-/// Sizes of the buffer in pages, nothing among them; the largest holds the inner nodes of any of the structures over leaves.
+/// Sizes of the buffer in pages, including 0; the largest holds the inner nodes of any structure over leaves.
 const BUFFER_PAGES: [u64; 5] = [0, 16, 128, 1_024, 8_192];
 const OPERATIONS: usize = 100_000;
 

@@ -1,4 +1,5 @@
-//! Q1 of the slides: blocks of look-ups and scans, by inner and leaf, of the structures and of their hybrids over B+-tree leaves.
+//! Q1 of the slides: inner and leaf blocks of lookups and scans, of the structures and of their hybrids over B+-tree
+//! leaves.
 
 use anyhow::Result;
 use ogive::index::Kind;
@@ -11,7 +12,7 @@ use crate::output::Record;
 
 pub(in crate::experiments) const LOOKUPS: Experiment = Experiment {
     name: "disk/lookups",
-    about: "blocks of look-ups and scans by inner and leaf nodes, nothing resident (slides, Q1)",
+    about: "inner and leaf blocks of lookups and scans, nothing resident (slides, Q1)",
     run: run_structures,
 };
 

@@ -1,4 +1,4 @@
-//! The experiments of "Updatable Learned Indexes Meet Disk-Resident DBMS" (its slides, Q1 to Q5), one file for each.
+//! The experiments of "Updatable Learned Indexes Meet Disk-Resident DBMS" (its slides, Q1 to Q5), one file each.
 
 mod buffer;
 mod lookups;

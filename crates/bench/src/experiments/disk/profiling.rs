@@ -1,4 +1,4 @@
-//! How hard key sets are: segments of the optimal piecewise linear approximation, and conflicts under FMCD.
+//! Hardness of key sets: segments of the optimal piecewise linear approximation, and conflicts under FMCD.
 
 use anyhow::Result;
 use ogive_model::{fmcd, pla};
@@ -8,14 +8,14 @@ use crate::output::Record;
 
 pub(in crate::experiments) const PROFILING: Experiment = Experiment {
     name: "disk/profiling",
-    about: "segments by error, and the conflict degree, of key sets (slides, Table 3; AULID, Table 1)",
+    about: "segments by error and conflict degree of key sets (slides, Table 3; AULID, Table 1)",
     run,
 };
 
 const KEY_SETS: [&str; 6] = ["uniform", "lognormal", "step", "gmm", "hardness:3200,72", "hardness:5900,28"];
 /// Errors of the slides' Table 3; 32 and 4096 are the local and the global hardness of Wongkham et al.
 const ERRORS: [u64; 6] = [16, 32, 64, 256, 1_024, 4_096];
-/// Entries of 16 bytes in a leaf of 4 KiB that a bulk load fills to 80 %.
+/// Entries of 16 bytes per leaf of 4 KiB, filled to 80 % by a bulk load.
 const LEAF_ENTRIES: u64 = 204;
 
 fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -35,7 +35,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Keys in the fullest of as many slots as there are keys.
+/// Keys in the fullest slot, with as many slots as keys.
 fn conflict_degree(keys: &[u64]) -> u64 {
     let slots = keys.len() as u64;
     let line = fmcd::fit(keys.len(), slots, |low, high| (keys[high] - keys[low]) as f64);

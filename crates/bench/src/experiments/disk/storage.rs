@@ -1,4 +1,4 @@
-//! Q2 of the slides: the file after a bulk load and after as many inserts again, beside the B+-tree's.
+//! Q2 of the slides: file size after a bulk load and after doubling by inserts, compared with the B+-tree.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::workload::{Mix, Population, Requests};
 
 pub(in crate::experiments) const STORAGE: Experiment = Experiment {
     name: "disk/storage",
-    about: "the file after a bulk load and after growth by random inserts, over the B+-tree's (slides, Q2; AULID, Figure 9)",
+    about: "file size after a bulk load and after random inserts, over the B+-tree's (slides, Q2; AULID, Figure 9)",
     run,
 };
 

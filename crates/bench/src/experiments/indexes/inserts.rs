@@ -1,4 +1,4 @@
-//! Inserts under watch: the pages that each touches and changes, and what goes to the log.
+//! Observed inserts: pages touched and changed, and bytes logged.
 
 use anyhow::{Result, ensure};
 use ogive::page::Tally;
@@ -8,20 +8,20 @@ use super::store::{Store, payload};
 use super::touches::{Role, Touches};
 use crate::workload::COMMIT_OPERATIONS;
 
-/// What inserts took.
+/// Figures of inserts.
 #[derive(Debug, Clone, Default)]
 pub(in crate::experiments) struct InsertWatch {
-    /// The pages read by the inserts of each watched transaction: within one, hardly any node changes its place.
+    /// The pages read by the inserts of each observed transaction, within which nodes rarely move.
     read: Vec<Touches>,
-    /// Distinct pages that the watched inserts changed, summed over the inserts.
+    /// Distinct pages changed by the observed inserts, summed over the inserts.
     changed: u64,
-    /// Inserts, watched or not, and what they wrote to the log.
+    /// All inserts, and the bytes they wrote to the log.
     inserts: u64,
     log_bytes: u64,
 }
 
 impl Store {
-    /// Puts new keys in, with a commit after each [`COMMIT_OPERATIONS`]; of the transactions one in `one_in` is watched.
+    /// Inserts new keys, with a commit after each [`COMMIT_OPERATIONS`]; 1/`one_in` of the transactions are observed.
     pub(in crate::experiments) fn watch_inserts(&self, keys: &[u64], one_in: usize) -> Result<InsertWatch> {
         let mut watch = InsertWatch::default();
         let log_bytes = self.storage.written().1.bytes;
@@ -49,7 +49,7 @@ impl Store {
         Ok(watch)
     }
 
-    /// Puts new keys in by transactions that take the time, and hands out what each of them tells.
+    /// Inserts new keys in timed transactions, and yields the statistics of each.
     pub(in crate::experiments) fn insert_timed(&self, keys: &[u64], mut done: impl FnMut(&Tally)) -> Result<()> {
         for batch in keys.chunks(COMMIT_OPERATIONS) {
             let mut transaction = self.index.write()?;
@@ -65,7 +65,7 @@ impl Store {
 }
 
 impl InsertWatch {
-    /// Pages that an insert reads beyond the resident ones, those included that it goes on to change.
+    /// Pages per insert that are read and not resident, including those that it then changes.
     pub(in crate::experiments) fn blocks_read(&self, limit: Resident, page_bytes: u64) -> f64 {
         let total: f64 = self
             .read
@@ -77,12 +77,12 @@ impl InsertWatch {
         total / self.watched().max(1) as f64
     }
 
-    /// Pages that an insert changes.
+    /// Pages changed per insert.
     pub(in crate::experiments) fn blocks_written(&self) -> f64 {
         self.changed as f64 / self.watched().max(1) as f64
     }
 
-    /// Bytes that an insert adds to the log.
+    /// Log bytes per insert.
     pub(in crate::experiments) fn log_bytes(&self) -> f64 {
         self.log_bytes as f64 / self.inserts.max(1) as f64
     }

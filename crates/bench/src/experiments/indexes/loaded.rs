@@ -1,4 +1,4 @@
-//! An index that was only bulk-loaded: its blocks, its nodes, its file.
+//! A bulk-loaded index: blocks, nodes and file.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use super::subjects::Subject;
 use crate::output::Record;
 use crate::random::Random;
 
-/// Scans for each so many look-ups.
+/// Lookups per scan.
 const LOOKUPS_A_SCAN: usize = 5;
 
-/// What is counted on an index with nothing resident.
+/// Counts of an index with nothing resident.
 #[derive(Debug, Clone)]
 pub(in crate::experiments) struct Loaded {
-    /// Blocks of a look-up and of a scan of 100: of inner nodes, and of leaves.
+    /// Blocks of a lookup and of a scan of 100: of inner nodes, and of leaves.
     pub(in crate::experiments) get: (f64, f64),
     pub(in crate::experiments) scan: (f64, f64),
     pub(in crate::experiments) file_bytes: u64,
@@ -32,7 +32,7 @@ pub(in crate::experiments) fn present(keys: &[u64], lookups: usize, seed: u64) -
     (0..lookups.max(1)).map(|_| keys[random.below(keys.len() as u64) as usize]).collect()
 }
 
-/// Loads sorted keys, and looks up those `asked`.
+/// Loads sorted keys, and looks up the keys `asked`.
 pub(in crate::experiments) fn load_and_count(
     subject: &Subject,
     page_bytes: usize,
@@ -51,7 +51,7 @@ pub(in crate::experiments) fn load_and_count(
 }
 
 impl Loaded {
-    /// Blocks of a look-up.
+    /// Blocks of a lookup.
     pub(in crate::experiments) fn blocks_per_get(&self) -> f64 {
         self.get.0 + self.get.1
     }

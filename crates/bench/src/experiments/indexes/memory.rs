@@ -1,14 +1,14 @@
-//! How much memory an index has while it is measured.
+//! Memory of an index while it is measured.
 
 use ogive::page::PageOptions;
 
 use crate::workload::Population;
 
-/// Memory while an index is loaded or grown and nothing is measured.
+/// Memory while an index is loaded or grown without a measurement.
 pub(in crate::experiments) const LOAD_BUDGET_BYTES: u64 = 256 << 20;
 /// Bytes of a key and its payload.
 const ENTRY_BYTES: u64 = 16;
-/// One part in so many of the data fits the pool (1 %).
+/// The pool holds 1/N of the data (1 %).
 const POOL_SHARE: u64 = 100;
 
 /// Pages of a size, and a pool with a budget.

@@ -1,4 +1,4 @@
-//! What the experiments with indexes that are updated in place share: how one is made, driven, watched and priced.
+//! Parts shared by the experiments on updatable indexes: creation, workloads, observation, and cost model.
 
 mod inserts;
 mod loaded;

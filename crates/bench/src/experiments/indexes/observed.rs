@@ -1,11 +1,11 @@
-//! A storage under watch: which pages are read, how many bytes are written to which file, and how long a device would take.
+//! An observed storage: pages read, bytes written per file, and modelled device time.
 //!
-//! The rule that prices a device, for each profile T(n), P:
+//! The cost model of a device with profile T(n) and parallelism P:
 //!
-//! - a read of n bytes takes T(n), and of reads that are made together P run at a time;
-//! - a write takes nothing until its file is synced. A sync takes what its writes take: those since the last sync, as runs of
-//!   consecutive bytes, each as one request of T(n), P at a time; T(0) where there are none. So a commit costs one request for its
-//!   stretch of the log, and a checkpoint one for each run of neighbouring pages.
+//! - a read of n bytes takes T(n), and concurrent reads run P at a time;
+//! - a write takes nothing until its file is synced. A sync takes the time of the writes since the last sync, as runs
+//!   of consecutive bytes with one request of T(n) each, P at a time, and T(0) without writes. So a commit costs one
+//!   request for its part of the log, and a checkpoint one per run of adjacent pages.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,17 +18,17 @@ use ogive::io::{
 
 use super::touches::Role;
 
-/// Set in the number of a block that lies in another file than that of the pages.
+/// Flag in the number of a block outside the page file.
 const ELSEWHERE: u64 = 1 << 63;
 
-/// What was written to a file.
+/// The writes to a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::experiments) struct Written {
     pub(in crate::experiments) bytes: u64,
     pub(in crate::experiments) syncs: u64,
 }
 
-/// A storage that behaves as the one inside it and is watched. Clones share what was seen.
+/// An observed storage that behaves like the inner one. Clones share the observations.
 #[derive(Clone, Debug)]
 pub(in crate::experiments) struct Observed {
     inner: Arc<dyn Storage>,
@@ -37,7 +37,7 @@ pub(in crate::experiments) struct Observed {
 
 #[derive(Debug)]
 struct Seen {
-    /// The file of pages, and their size.
+    /// The page file, and the page size.
     pages_name: String,
     page_bytes: u64,
     watching: AtomicBool,
@@ -60,7 +60,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Observed {
-    /// Watches `inner`, whose file `pages_name` holds pages of `page_bytes`, and prices it by each of the profiles.
+    /// Observes `inner`, whose file `pages_name` has pages of `page_bytes`, and prices it by each profile.
     pub(in crate::experiments) fn new(
         inner: Arc<dyn Storage>,
         pages_name: &str,
@@ -81,18 +81,18 @@ impl Observed {
         Self { inner, seen: Arc::new(seen) }
     }
 
-    /// Begins or ends to remember reads.
+    /// Starts or stops recording reads.
     pub(in crate::experiments) fn watch(&self, on: bool) {
         self.seen.watching.store(on, Ordering::Relaxed);
         lock(&self.seen.reads).clear();
     }
 
-    /// The reads since the last call, in order: pages by their number, what lies in other files by numbers of its own.
+    /// The reads since the last call, in order: pages by number, blocks of other files by flagged numbers.
     pub(in crate::experiments) fn take_reads(&self) -> Vec<(u64, Role)> {
         std::mem::take(&mut lock(&self.seen.reads))
     }
 
-    /// What was written to the file of pages, and to all others, which are the log.
+    /// Bytes written to the page file, and to the log segments.
     pub(in crate::experiments) fn written(&self) -> (Written, Written) {
         let (mut pages, mut log) = (Written::default(), Written::default());
         for (name, written) in &*lock(&self.seen.written) {
@@ -103,7 +103,7 @@ impl Observed {
         (pages, log)
     }
 
-    /// Blocks that were read since the start: for inner nodes, and for anything else. One that is read again counts again.
+    /// Blocks read since the start, including repeats: of inner nodes, and others.
     pub(in crate::experiments) fn blocks_read(&self) -> (u64, u64) {
         (self.seen.inner_blocks.load(Ordering::Relaxed), self.seen.other_blocks.load(Ordering::Relaxed))
     }
@@ -213,7 +213,7 @@ struct ObservedFile {
     inner: Arc<dyn UpdatableFile>,
     name: String,
     seen: Arc<Seen>,
-    /// First and end of what was written since the last sync, in the order of the writes; those that follow one another are joined.
+    /// Start and end of the writes since the last sync, in order; adjacent ones are merged.
     pending: Mutex<Vec<(u64, u64)>>,
 }
 
@@ -226,7 +226,7 @@ impl ObservedFile {
         self.name == self.seen.pages_name
     }
 
-    /// Lengths of the runs of bytes that waited for a sync.
+    /// Lengths of the unsynced runs of bytes.
     fn runs(&self) -> Vec<u64> {
         let mut ranges = std::mem::take(&mut *lock(&self.pending));
         ranges.sort_unstable();

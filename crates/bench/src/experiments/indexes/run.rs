@@ -1,4 +1,4 @@
-//! One run of a workload on one structure, and what it took.
+//! A run of a workload on a structure, with its figures.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,45 +13,45 @@ use super::store::Store;
 use super::subjects::Subject;
 use crate::workload::{Mix, Population, Requests};
 
-/// What is to be run.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub(in crate::experiments) struct Plan<'a> {
     pub(in crate::experiments) subject: &'a Subject,
     pub(in crate::experiments) population: &'a Population,
     pub(in crate::experiments) mix: Mix,
     pub(in crate::experiments) requests: &'a Requests,
-    /// Most operations; keys that come in may run out before.
+    /// Maximum number of operations; the keys to insert may run out before.
     pub(in crate::experiments) operations: usize,
     pub(in crate::experiments) seed: u64,
     /// Memory while the operations run.
     pub(in crate::experiments) memory: PageOptions,
-    /// Devices that price the run.
+    /// Profiles that price the run.
     pub(in crate::experiments) profiles: &'a [Profile],
     /// Whether the time of each operation is kept.
     pub(in crate::experiments) latencies: bool,
 }
 
-/// What a run took. All counts are those of the operations, the load left out; the checkpoint at the end is part of them where something
-/// was written.
+/// Figures of a run. Counts are those of the operations, without the load, and with the checkpoint at the end if
+/// something was written.
 #[derive(Debug, Clone, Default)]
 pub(in crate::experiments) struct Outcome {
     pub(in crate::experiments) load_s: f64,
     pub(in crate::experiments) operations: usize,
-    /// Time of the operations on the storage that they ran on.
+    /// Time of the operations on the actual storage.
     pub(in crate::experiments) wall_s: f64,
     /// Modelled time of the device, by profile.
     pub(in crate::experiments) device_us: Vec<f64>,
     pub(in crate::experiments) inner_blocks: u64,
     pub(in crate::experiments) leaf_blocks: u64,
-    /// Written to the file of pages, and to the log.
+    /// Bytes written to the page file, and to the log.
     pub(in crate::experiments) pages: Written,
     pub(in crate::experiments) log: Written,
     pub(in crate::experiments) file_bytes: u64,
-    /// Time of each operation, by profile and at last as measured; empty unless asked for.
+    /// Time of each operation, by profile and then as measured; empty unless requested.
     pub(in crate::experiments) latencies_us: Vec<Vec<f64>>,
 }
 
-/// What a store showed at some moment.
+/// Counters of a storage at one moment.
 struct Mark {
     device_us: Vec<f64>,
     blocks: (u64, u64),
@@ -65,12 +65,13 @@ impl Mark {
     }
 }
 
-/// Runs a plan on storage in memory: its counts and modelled times are those of any device, its wall time is the processor's.
+/// Runs a plan on storage in memory: counts and modelled times do not depend on the device, and elapsed time is
+/// processor time.
 pub(in crate::experiments) fn run_in_memory(plan: &Plan<'_>) -> Result<Outcome> {
     run_plan(Arc::new(MemoryStorage::new()), plan)
 }
 
-/// Runs a plan on a device, in a folder of its own, past the system's cache; says whether that was granted.
+/// Runs a plan on a device, in a temporary folder, with direct reads if possible; states whether they were.
 pub(in crate::experiments) fn run_on_device(device: &Path, plan: &Plan<'_>) -> Result<(Outcome, bool)> {
     let folder =
         tempfile::tempdir_in(device).with_context(|| format!("no folder can be made under {}", device.display()))?;
@@ -117,22 +118,22 @@ pub(in crate::experiments) fn run_plan(inner: Arc<dyn Storage>, plan: &Plan<'_>)
 }
 
 impl Outcome {
-    /// A count for each operation.
+    /// A count per operation.
     pub(in crate::experiments) fn per_operation(&self, count: f64) -> f64 {
         count / self.operations.max(1) as f64
     }
 
-    /// Blocks that were read, for each operation.
+    /// Blocks read per operation.
     pub(in crate::experiments) fn blocks_per_operation(&self) -> f64 {
         self.per_operation((self.inner_blocks + self.leaf_blocks) as f64)
     }
 
-    /// Modelled operations a second on the device of a profile, by its place among those of the plan: the processor's work left out.
+    /// Modelled operations per second on the device of a profile, by its index in the plan, without processor time.
     pub(in crate::experiments) fn modelled_ops_per_s(&self, profile: usize) -> f64 {
         1e6 * self.operations as f64 / self.device_us.get(profile).copied().unwrap_or(f64::NAN)
     }
 
-    /// Operations a second on the storage that they ran on.
+    /// Operations per second on the actual storage.
     pub(in crate::experiments) fn measured_ops_per_s(&self) -> f64 {
         self.operations as f64 / self.wall_s
     }
@@ -157,7 +158,7 @@ impl Latencies {
         }
         let mut now_us = store.storage.elapsed_us();
         now_us.push(timer.elapsed_us());
-        // The first operation only starts the clocks: what ran before it was the load.
+        // The first operation only starts the clocks, since the load ran before it.
         if !self.before_us.is_empty() {
             for ((taken, now_us), before_us) in self.taken.iter_mut().zip(&now_us).zip(&self.before_us) {
                 taken.push(now_us - before_us);

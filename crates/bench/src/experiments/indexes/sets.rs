@@ -5,10 +5,10 @@ use anyhow::{Result, ensure};
 use super::super::Context;
 use crate::keys::KeySet;
 
-/// The sets whose blocks the authors' codes were counted on.
+/// The sets on which the blocks of the authors' code were counted.
 pub(in crate::experiments) const GENERATED: [&str; 3] = ["lognormal", "uniform", "step"];
 
-/// The keys of a set, each once.
+/// The distinct keys of a set.
 pub(in crate::experiments) fn distinct(set: &KeySet) -> Result<Vec<u64>> {
     let mut keys = set.load()?;
     keys.dedup();
@@ -16,13 +16,13 @@ pub(in crate::experiments) fn distinct(set: &KeySet) -> Result<Vec<u64>> {
     Ok(keys)
 }
 
-/// The set that a growing index takes half of: a file as it is; of a generated set one twice as large, so that the half has the
-/// count that was asked for.
+/// The set of a growing index, half of which is inserted: a file unchanged, or a generated set of twice the requested
+/// count.
 pub(in crate::experiments) fn growing(context: &Context, spec: &str) -> Result<KeySet> {
     let set = context.open(spec, context.seed)?;
     if set.path().is_some() {
         return Ok(set);
     }
-    // Some sets have no more keys.
+    // Some sets are smaller.
     Ok(set.resized(2 * set.len()).unwrap_or(set))
 }

@@ -1,4 +1,4 @@
-//! An index on a watched storage: made, loaded, asked and written to.
+//! An index on an observed storage: creation, loading, reading and writing.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::observed::Observed;
 use super::touches::Touches;
 use crate::workload::{COMMIT_OPERATIONS, Operation, SCAN_ENTRIES};
 
-/// Name of the one index of a storage.
+/// Name of the index in a storage.
 pub(in crate::experiments) const NAME: &str = "index";
 /// The payload of a key: the key plus one, as in the AULID paper (Section 5.1.2).
 pub(in crate::experiments) fn payload(key: u64) -> u64 {
@@ -26,8 +26,8 @@ pub(in crate::experiments) struct Store {
 }
 
 impl Store {
-    /// Makes an index in `inner` and loads it with sorted keys; returns it with the seconds that the load took, its commit and its syncs
-    /// included.
+    /// Creates an index in `inner` and loads it with sorted keys; returns it with the seconds of the load, including
+    /// commit and syncs.
     pub(in crate::experiments) fn load(
         inner: Arc<dyn Storage>,
         options: &IndexOptions,
@@ -48,7 +48,7 @@ impl Store {
         Ok((Self { storage, index }, timer.elapsed_s()))
     }
 
-    /// Closes the index and opens it again with other memory.
+    /// Reopens the index with other memory.
     pub(in crate::experiments) fn reopen(self, pages: PageOptions) -> Result<Self> {
         let Self { storage, index } = self;
         drop(index);
@@ -57,19 +57,19 @@ impl Store {
         Ok(Self { storage, index })
     }
 
-    /// Length of the file of pages, after a checkpoint; the log is left out.
+    /// Length of the page file after a checkpoint, without the log.
     pub(in crate::experiments) fn file_bytes(&self) -> Result<u64> {
         self.index.checkpoint()?;
         Ok(Storage::open(&self.storage, NAME)?.len())
     }
 
-    /// The pages that each look-up touches. `present` says whether the keys are there.
+    /// The pages touched by each lookup. `present` states whether the keys are present.
     pub(in crate::experiments) fn watch_gets(&self, keys: &[u64], present: bool) -> Result<Touches> {
         let reader = self.index.reader()?;
         self.watched(keys, |&key| get(&reader, key, present))
     }
 
-    /// The pages that each scan of 100 entries touches.
+    /// The pages touched by each scan of 100 entries.
     pub(in crate::experiments) fn watch_scans(&self, keys: &[u64]) -> Result<Touches> {
         let reader = self.index.reader()?;
         self.watched(keys, |&key| scan(&reader, key))
@@ -86,8 +86,8 @@ impl Store {
         Ok(touches)
     }
 
-    /// Runs operations in turn, with a commit after each [`COMMIT_OPERATIONS`] and at the end, and tells `done` of each with its
-    /// number. Look-ups see the last commit, as those of readers beside a writer do.
+    /// Runs operations in turn, with a commit after each [`COMMIT_OPERATIONS`] and at the end, and calls `done` for
+    /// each with its number. Lookups see the last commit, as those of readers beside a writer do.
     pub(in crate::experiments) fn drive(
         &self,
         operations: impl IntoIterator<Item = Operation>,
@@ -108,7 +108,7 @@ impl Store {
             if let Some(operation) = last {
                 apply(&reader, &mut transaction, operation)?;
             }
-            // A checkpoint that the commit makes stops at the oldest reader.
+            // A checkpoint of the commit stops at the oldest reader.
             drop(reader);
             transaction.commit()?;
             // The last operation of a batch pays for the commit.
@@ -120,7 +120,7 @@ impl Store {
         Ok(count)
     }
 
-    /// Runs operations that change nothing, against the last commit.
+    /// Runs read-only operations on the last commit.
     pub(in crate::experiments) fn read(
         &self,
         operations: impl IntoIterator<Item = Operation>,
@@ -132,7 +132,7 @@ impl Store {
             match operation {
                 Operation::Get(key) => get(&reader, key, true)?,
                 Operation::Scan(key) => scan(&reader, key)?,
-                Operation::Insert(key) => anyhow::bail!("key {key} is to be put in by a run that only reads"),
+                Operation::Insert(key) => anyhow::bail!("a read-only run cannot insert key {key}"),
             }
             done(count);
             count += 1;
@@ -143,11 +143,11 @@ impl Store {
 
 fn get(reader: &Reader<u64, u64>, key: u64, present: bool) -> Result<()> {
     let (found, expected) = (reader.get(key)?, present.then(|| payload(key)));
-    ensure!(found == expected, "a look-up of {key} found {found:?} instead of {expected:?}");
+    ensure!(found == expected, "a lookup of {key} found {found:?} instead of {expected:?}");
     Ok(())
 }
 
-/// Passes the entries from a key that is there, and checks them.
+/// Scans and checks the entries from a present key on.
 fn scan(reader: &Reader<u64, u64>, key: u64) -> Result<()> {
     let mut last = None;
     for entry in reader.range(key..).take(SCAN_ENTRIES) {

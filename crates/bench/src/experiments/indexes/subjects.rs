@@ -1,4 +1,4 @@
-//! The structures that an experiment compares, and how a failure of one leaves the others alone.
+//! The structures that an experiment compares. A failure of one does not affect the others.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,7 +9,7 @@ use ogive_papers::AulidOptions;
 use super::super::{Context, Output};
 use crate::output::Record;
 
-/// An index to be measured: a kind, or a variant of one with a name of its own.
+/// An index to measure: a kind, or a named variant of one.
 #[derive(Debug, Clone)]
 pub(in crate::experiments) struct Subject {
     pub(in crate::experiments) name: String,
@@ -17,7 +17,7 @@ pub(in crate::experiments) struct Subject {
 }
 
 impl Subject {
-    /// A kind as it is by default.
+    /// A kind with default options.
     pub(in crate::experiments) fn of(kind: Kind) -> Self {
         Self { name: kind.name().into(), options: IndexOptions { kind, ..IndexOptions::default() } }
     }
@@ -32,13 +32,13 @@ impl Subject {
         subject
     }
 
-    /// Whether inserts change the structure where it is, rather than adding to a log of structures that are merged.
+    /// Whether inserts change the structure in place, as opposed to a log-structured merge.
     pub(in crate::experiments) fn updates_in_place(&self) -> bool {
         self.options.kind != ogive_papers::PGM
     }
 }
 
-/// The structures that were asked for, or else `default`.
+/// The requested structures, else `default`.
 pub(in crate::experiments) fn subjects(context: &Context, default: &[Kind]) -> Result<Vec<Subject>> {
     if context.structures.is_empty() {
         return Ok(default.iter().copied().map(Subject::of).collect());
@@ -47,13 +47,13 @@ pub(in crate::experiments) fn subjects(context: &Context, default: &[Kind]) -> R
     context.structures.iter().map(parse).collect()
 }
 
-/// Runs a measurement; where it fails, that is what is reported, and the run goes on.
+/// Runs a measurement; a failure is reported, and the run continues.
 pub(in crate::experiments) fn or_report<T>(
     output: &mut Output<'_>,
     record: Record,
     measure: impl FnOnce(&mut Output<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    // A bug in one structure must not cost the hours that went into the others.
+    // A failure of one structure must not discard the results of the others.
     let measured = catch_unwind(AssertUnwindSafe(|| measure(output)));
     let error = match measured {
         Ok(Ok(measured)) => return Ok(Some(measured)),

@@ -1,4 +1,4 @@
-//! Which pages operations touch, and what is left of that when upper nodes stay in memory.
+//! Pages touched by operations, and those still read when upper nodes are resident.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,19 +6,19 @@ use ogive::io::Purpose;
 
 use super::super::Resident;
 
-/// What a page is to the structure that reads it.
+/// The role of a page in a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::experiments) enum Role {
-    /// Of an inner node at this depth, the root's is 0.
+    /// An inner node at this depth; that of the root is 0.
     Inner(u8),
-    /// Of a node that holds entries.
+    /// A node with entries.
     Leaf,
-    /// Read for something else than a node.
+    /// Not a node.
     Other,
 }
 
 impl Role {
-    /// The role of what is read for a purpose.
+    /// The role for the purpose of a read.
     pub(in crate::experiments) fn of(purpose: Purpose) -> Self {
         match purpose {
             Purpose::Inner(depth) => Self::Inner(depth),
@@ -28,13 +28,14 @@ impl Role {
     }
 }
 
-/// The distinct pages that operations touched, one operation after another.
+/// The distinct pages touched by each operation, in order.
 ///
-/// Nothing is resident while they are collected. So each set of resident pages can be tried afterwards, without a run of its own.
+/// Nothing is resident while they are collected, so that any set of resident pages can be evaluated afterwards without
+/// another run.
 #[derive(Debug, Clone, Default)]
 pub(in crate::experiments) struct Touches {
     pages: Vec<(u64, Role)>,
-    /// Where each operation ends in `pages`.
+    /// The end of each operation in `pages`.
     ends: Vec<usize>,
 }
 
@@ -55,8 +56,7 @@ impl Touches {
         self.ends.len()
     }
 
-    /// The pages that stay in memory: of lower depth first, and of one depth those that were asked for first. Nodes that hold
-    /// entries never do.
+    /// The resident pages, by depth and then by first request. Nodes that hold entries are never resident.
     pub(in crate::experiments) fn resident(&self, limit: Resident, page_bytes: u64) -> BTreeSet<u64> {
         let mut depths: BTreeMap<u64, (u8, usize)> = BTreeMap::new();
         for (order, &(page, role)) in self.pages.iter().enumerate() {
@@ -70,8 +70,8 @@ impl Touches {
         pages.into_iter().take(limit.pages(page_bytes)).map(|(.., page)| page).collect()
     }
 
-    /// Pages of an operation that are not resident, on average. Under [`Resident::All`] no page of an inner node counts, whether or
-    /// not these operations tell of it.
+    /// Mean pages per operation that are not resident. Under [`Resident::All`] no page of an inner node counts, even if
+    /// these operations did not touch it.
     pub(in crate::experiments) fn per_operation(&self, limit: Resident, resident: &BTreeSet<u64>) -> f64 {
         let fetched = self.pages.iter().filter(|(page, role)| match (role, limit) {
             (Role::Inner(_), Resident::All) => false,
@@ -81,7 +81,7 @@ impl Touches {
         fetched.count() as f64 / self.ends.len().max(1) as f64
     }
 
-    /// Pages of an operation, on average, by role: of inner nodes, and all others.
+    /// Mean pages per operation: of inner nodes, and all others.
     pub(in crate::experiments) fn inner_and_leaf(&self) -> (f64, f64) {
         let inner = self.pages.iter().filter(|(_, role)| matches!(role, Role::Inner(_))).count();
         let count = self.ends.len().max(1) as f64;
@@ -95,7 +95,7 @@ mod tests {
 
     const INNER: [Role; 2] = [Role::Inner(0), Role::Inner(1)];
 
-    /// Two look-ups by way of a root and two inner nodes, the second of which touches its leaf twice.
+    /// Two lookups through a root and two inner nodes; the second touches its leaf twice.
     fn touches() -> Touches {
         let mut touches = Touches::default();
         touches.push([(1, INNER[0]), (2, INNER[1]), (10, Role::Leaf)]);

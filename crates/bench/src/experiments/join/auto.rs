@@ -1,4 +1,4 @@
-//! The planner's choice beside every method: in each cell of set, ratio, device and memory, all are executed.
+//! The planner's choice compared with every method, all executed, for each set, ratio, device and memory.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::workload::{KeyForm, Records};
 
 pub(in crate::experiments) const AUTO: Experiment = Experiment {
     name: "join/auto",
-    about: "what the planner chooses beside the best method, all executed, by set, ratio, device and memory; sorted and unsorted",
+    about: "the planner's choice against the best method, by set, ratio, device and memory; sorted and unsorted",
     run,
 };
 
-/// Rows of the inner relation where no number was asked for.
+/// Default number of rows of the inner relation.
 const ROWS: u64 = 200_000;
 const SETS: [&str; 3] = ["lognormal", "uniform", "step"];
-/// Limits of memory as shares of the bytes of the inner relation: ample and scarce.
+/// Memory limits relative to the inner relation: ample and scarce.
 const MEMORY_SHARES: [f64; 2] = [4.0, 0.4];
 /// Methods for sorted relations. Those for unsorted ones would only be slower, as both sort first.
 const SORTED: [&str; 9] = [
@@ -39,7 +39,7 @@ const SORTED: [&str; 9] = [
     "inlj:rmi",
 ];
 const UNSORTED: [&str; 4] = ["partition", "partition:btree", "merge", "hash"];
-/// Each method runs so often, and its least time counts: the time of the processor is not the same twice.
+/// Runs per method, of which the fastest counts, since processor times vary.
 const ROUNDS: u64 = 3;
 /// Ratios of unsorted relations.
 const UNSORTED_RATIOS: [u64; 2] = [1, 100];
@@ -107,7 +107,7 @@ fn write_all(storage: &Arc<dyn Storage>, records: &Records, ratios: &[u64], seed
     Ok(())
 }
 
-/// Two relations at a place, with a limit of memory.
+/// Two relations on a storage, with a memory limit.
 struct Cell<'a> {
     context: &'a Context,
     place: &'a Place,
@@ -142,7 +142,7 @@ impl Cell<'_> {
         let best = others.iter().min_by(|(a, _), (b, _)| a.total_us().total_cmp(&b.total_us()));
         let Some((best, best_name)) = best else { return Ok(record) };
         let chosen = others.iter().find(|(_, name)| *name == auto.report.method).map(|(outcome, _)| outcome);
-        // The same work done twice differs by chance; the better of both is what the choice takes.
+        // The same method ran twice: the better run counts.
         let auto_us = auto.total_us().min(chosen.map_or(f64::INFINITY, Outcome::total_us));
         let mut record = record
             .figure("chosen", auto.report.method.as_str())

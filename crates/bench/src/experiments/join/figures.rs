@@ -1,4 +1,4 @@
-//! Figure 3, and the one that the paper left out: the methods on sorted tables, by the ratio of their sizes and by device.
+//! Figure 3, and one omitted in the paper: methods on sorted tables by ratio of sizes and device.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ pub(in crate::experiments) const FIG3: Experiment = Experiment {
 
 pub(in crate::experiments) const STRINGS: Experiment = Experiment {
     name: "join/strings",
-    about: "the same with keys that are strings of 16 bytes (external-memory joins, Section 6.2)",
+    about: "the same with strings of 16 bytes as keys (external-memory joins, Section 6.2)",
     run: |context, output| run(STRINGS.name, KeyForm::Hex, context, output),
 };
 
-/// Rows of the inner relation where no number was asked for.
+/// Default number of rows of the inner relation.
 const ROWS: u64 = 1_000_000;
 const METHODS: [&str; 8] =
     ["auto", "merge", "hash", "inlj", "inlj:btree", "inlj:btree-iter", "inlj:pgm:128", "inlj:pgm-sampled"];
@@ -56,7 +56,7 @@ fn run(name: &str, form: KeyForm, context: &Context, output: &mut Output<'_>) ->
     Ok(())
 }
 
-/// The inner relation, and an outer one for each ratio.
+/// The inner relation, and an outer one per ratio.
 pub(super) fn write_relations(
     storage: &Arc<dyn Storage>,
     records: &Records,

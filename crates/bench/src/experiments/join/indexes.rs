@@ -1,4 +1,4 @@
-//! Table 2 and Figure 7: how large indexes are, how long they take to build, and what a join by them takes.
+//! Table 2 and Figure 7: size, build time and join time of indexes.
 
 use std::sync::Arc;
 
@@ -24,26 +24,26 @@ use crate::workload::{KeyForm, Records};
 
 pub(in crate::experiments) const TABLE2: Experiment = Experiment {
     name: "join/table2",
-    about: "size of a PGM-index by length of its window: over keys, over samples of them, over blocks (external-memory joins, Table 2)",
+    about: "size of a PGM-index by window: over keys, over samples, over blocks (external-memory joins, Table 2)",
     run: table2,
 };
 
 pub(in crate::experiments) const FIG7: Experiment = Experiment {
     name: "join/fig7",
-    about: "size, time of building, and time of a self-join of each kind of index by key set (external-memory joins, Figure 7)",
+    about: "size, build time and self-join time of each kind of index by key set (external-memory joins, Figure 7)",
     run: fig7,
 };
 
-/// Rows where no number was asked for.
+/// Default number of rows.
 const ROWS: u64 = 1_000_000;
 const SETS: [&str; 4] = ["lognormal", "uniform", "normal", "dense"];
-/// Of a sampled index, every so many-th key (the paper's).
+/// Sampling interval of a sampled index (the paper's).
 const SAMPLED_EVERY: u64 = 128;
 /// Keys of a leaf of the paper's B-tree, and the window of all indexes but RMI (the paper's).
 const WINDOW_KEYS: u64 = 256;
-/// Bytes of an entry of a B-tree: key and place.
+/// Bytes of an entry of a B-tree: key and position.
 const BTREE_ENTRY_BYTES: u64 = 16;
-/// Most leaves of an RMI that are tried: 32 MiB of them.
+/// Maximum number of leaves of an RMI: 32 MiB of them.
 const MOST_RMI_LEAVES: usize = 1 << 20;
 
 fn table2(context: &Context, output: &mut Output<'_>) -> Result<()> {
@@ -79,7 +79,7 @@ fn built<T>(build: impl FnOnce() -> T) -> (T, f64) {
     (made, timer.elapsed_us())
 }
 
-/// Bytes, microseconds of building, and keys in a window.
+/// Bytes, build time in microseconds, and keys per window.
 type Figures = (u64, f64, f64);
 
 /// A kind of index, over keys as the paper builds it and over blocks as we do.
@@ -210,11 +210,11 @@ fn shapes(keys: &[u64]) -> Vec<Shape> {
     ]
 }
 
-/// Settings where none could be tried.
+/// The result without any possible setting.
 const SPLINE: radix_spline::Setting = radix_spline::Setting { error_children: 1, radix_bits: 0 };
 const RMI: rmi::Setting = rmi::Setting { root: rmi::RootKind::Linear, leaves: 1 };
 
-/// Keys, or groups of them, that an index is made over.
+/// Keys, or groups of them, that an index is built over.
 struct Row {
     fences: Vec<Fence>,
     keys_per_child: u64,
@@ -225,7 +225,7 @@ impl Row {
         Self { fences: sampled::fences(keys.iter().copied(), keys_per_child as usize), keys_per_child }
     }
 
-    /// Children by which an index of the paper's window may miss.
+    /// Error in children of an index with the paper's window.
     fn error(&self) -> u64 {
         error_keys(WINDOW_KEYS).div_ceil(self.keys_per_child)
     }
@@ -236,9 +236,9 @@ impl Row {
         (structure.resident_bytes(), build_us, window)
     }
 
-    /// Of the Pareto-optimal settings the smallest that keeps the paper's window, or else the narrowest.
+    /// The smallest Pareto-optimal setting that keeps the paper's window, else the narrowest.
     fn paper_choice<T: Copy>(&self, tried: Vec<Tried<T>>) -> Option<T> {
-        // A window of a key's own block and a neighbour is as short as one over blocks can be.
+        // Over blocks, the shortest window is the key's own block and a neighbour.
         let most_children = (WINDOW_KEYS as f64 / self.keys_per_child as f64).max(2.0);
         let front = pareto(tried);
         front.iter().find(|tried| tried.search_width <= most_children).or(front.last()).map(|tried| tried.setting)

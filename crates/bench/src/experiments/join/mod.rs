@@ -1,9 +1,10 @@
-//! The experiments of "Evaluating Learned Indexes for External-Memory Joins" (2024), one file for each or for a few that differ in
-//! what they compare, and those of our own planner.
+//! The experiments of "Evaluating Learned Indexes for External-Memory Joins" (2024), one file each or one for several
+//! similar ones, and those of our own planner.
 //!
-//! A modelled time is the time that a profile asks for the reads of a join, and the reads and writes of its spill files, plus the time of the
-//! processor; nothing is slowed down, and nothing overlaps. It cannot show what the paper saw of the kernel's reading ahead on hard disks.
-//! A measured time is that of the device at hand, by direct reads unless a row says `cached`.
+//! A modelled time is the time by a profile of the reads of a join and of the reads and writes of its spill files, plus
+//! processor time, without slowing anything down and without overlap. It does not show the effect of kernel read-ahead
+//! on hard disks that the paper reports. A measured time is that of this device, with direct reads unless a row says
+//! `cached`.
 
 mod auto;
 mod figures;

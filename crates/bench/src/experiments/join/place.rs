@@ -1,4 +1,4 @@
-//! Where relations lie, and what a join takes there.
+//! Storage of the relations, and the costs of a join on it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use crate::stopwatch::{Elapsed, Stopwatch};
 
 /// Devices of the paper's figures and their neighbours.
 pub(super) const PROFILES: [&str; 5] = ["nvme", "ssd", "hdd", "nfs", "s3"];
-/// How much measuring the device at hand may take.
+/// Limits on measuring this device.
 const MEASURE: MeasureOptions = MeasureOptions { file_bytes: 64 << 20, budget_s: 4.0 };
-/// What the output is called.
+/// Name of the output.
 const OUTPUT: &str = "joined";
 
-/// A storage that joins read from, and one that they write to.
+/// The storages that joins read from and write to.
 pub(super) struct Place {
-    /// As records name it.
+    /// Its name in records.
     pub(super) name: String,
-    /// What the planner is told.
+    /// Profile for the planner.
     pub(super) profile: Profile,
-    /// Where relations are read.
+    /// Storage from which relations are read.
     pub(super) inputs: Arc<dyn Storage>,
     target: Target,
 }
 
 enum Target {
-    /// Results in memory; the reads of the inputs and everything in spill files is priced.
+    /// Storage of results in memory; reads of the inputs and all access to spill files are priced.
     Modelled {
         clock: ModelledClock,
     },
@@ -40,16 +40,16 @@ enum Target {
     },
 }
 
-/// A join that was done.
+/// A finished join.
 pub(super) struct Outcome {
     pub(super) report: JoinReport,
     pub(super) elapsed: Elapsed,
-    /// What the device was modelled to take; none where it is measured.
+    /// Modelled time of the device; `None` where it is measured.
     pub(super) device_us: Option<f64>,
 }
 
 impl Outcome {
-    /// Modelled time of the device plus that of the processor; the time that passed, where the device is measured.
+    /// Modelled device time plus processor time, or the elapsed time on a measured device.
     pub(super) fn total_us(&self) -> f64 {
         self.device_us.map_or(self.elapsed.wall_s * 1e6, |device_us| device_us + self.elapsed.process_s * 1e6)
     }
@@ -78,14 +78,14 @@ impl Outcome {
 }
 
 impl Place {
-    /// Relations that lie in memory, priced by a profile.
+    /// Relations in memory, priced by a profile.
     pub(super) fn modelled(relations: &Arc<dyn Storage>, profile: Profile) -> Self {
         let clock = ModelledClock::new(Arc::clone(relations), profile.clone());
         let inputs = Arc::new(clock.clone());
         Self { name: profile.name().to_owned(), profile, inputs, target: Target::Modelled { clock } }
     }
 
-    /// Relations that lie in a folder, read past the page cache or through it.
+    /// Relations in a folder, read directly or through the page cache.
     pub(super) fn local(folder: &Path, profile: Profile, is_direct: bool) -> Self {
         let name = if is_direct { "this device" } else { "this device, cached" }.to_owned();
         let (inputs, results): (Arc<dyn Storage>, Arc<dyn Storage>) = if is_direct {
@@ -97,7 +97,7 @@ impl Place {
         Self { name, profile, inputs, target: Target::Local { results } }
     }
 
-    /// Where results go.
+    /// Storage of the results.
     pub(super) fn results(&self) -> Arc<dyn Storage> {
         match &self.target {
             Target::Modelled { .. } => Arc::new(MemoryStorage::new()),
@@ -105,7 +105,7 @@ impl Place {
         }
     }
 
-    /// Joins into a new table, which is thrown away.
+    /// Joins into a new table, which is discarded.
     pub(super) fn join(&self, left: &Source, right: &Source, options: &JoinOptions) -> Result<Outcome> {
         match &self.target {
             Target::Modelled { clock } => {
@@ -148,14 +148,14 @@ impl Place {
     }
 }
 
-/// The device at hand: a folder that is removed in the end, and the device's measured profile.
+/// This device: a temporary folder and its measured profile.
 pub(super) struct Device {
     pub(super) folder: TempDir,
     pub(super) profile: Profile,
 }
 
 impl Device {
-    /// Measures the device that was asked for, or that of the system's folder of temporary files; none where only modelled times are wanted.
+    /// Measures the requested device, else that of the system's temporary folder; `None` for modelled times only.
     pub(super) fn of(context: &Context) -> Result<Option<Self>> {
         if context.modelled_only {
             return Ok(None);
@@ -170,12 +170,12 @@ impl Device {
         Ok(Some(Self { folder, profile: measured.to_profile()? }))
     }
 
-    /// Where relations are written.
+    /// Storage to which relations are written.
     pub(super) fn storage(&self) -> Arc<dyn Storage> {
         Arc::new(LocalStorage::new(self.folder.path()))
     }
 
-    /// Relations read past the page cache.
+    /// Relations with direct reads.
     pub(super) fn direct(&self) -> Place {
         Place::local(self.folder.path(), self.profile.clone(), true)
     }

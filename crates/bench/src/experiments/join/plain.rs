@@ -1,4 +1,4 @@
-//! Sort-merge beside plain sequential reading of both inputs and writing of as many bytes as the output has.
+//! Sort-merge compared with sequential reading of both inputs and writing the bytes of the output.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use crate::workload::KeyForm;
 
 pub(in crate::experiments) const MERGE: Experiment = Experiment {
     name: "join/merge",
-    about: "sort-merge at ratio 1 beside plain sequential reading and writing, direct with sync, and cached",
+    about: "sort-merge at ratio 1 against sequential reading and writing, direct with sync, and cached",
     run,
 };
 
-/// Rows of each relation where no number was asked for: those of the promise.
+/// Default number of rows of each relation, as in the guarantee.
 const ROWS: u64 = 10_000_000;
-/// Rounds unless more are asked for: a figure is the median.
+/// Minimum number of rounds; figures are medians.
 const ROUNDS: u64 = 3;
-/// Bytes read or written at a time by the plain way.
+/// Bytes per request of the plain copy.
 const PIECE_BYTES: usize = 1 << 20;
 const COPY: &str = "copied";
 
@@ -46,7 +46,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
                 let outcome = place.join(&left, &right, &options)?;
                 output_bytes = outcome.report.rows * (8 + 2 * records.value_bytes() as u64);
                 let copied_us = plain(&place, output_bytes)?;
-                // The first round fills caches, where there are any.
+                // The first round fills the caches.
                 if round > 0 {
                     merge_us.push(outcome.total_us());
                     cpu_us.push(outcome.elapsed.process_s * 1e6);
@@ -69,7 +69,7 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Reads both files from end to end, then writes and syncs as many bytes as the output has: microseconds.
+/// Reads both files entirely, then writes and syncs the bytes of the output: microseconds.
 fn plain(place: &Place, output_bytes: u64) -> Result<f64> {
     let mut buffer = vec![0; PIECE_BYTES];
     let results = place.results();

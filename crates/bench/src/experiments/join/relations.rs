@@ -1,4 +1,4 @@
-//! The relations that are joined.
+//! The joined relations.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::workload::{KeyForm, Records};
 
 /// Sizes of the inner relation over that of the outer one (the paper's).
 pub(super) const RATIOS: [u64; 4] = [1, 10, 100, 1000];
-/// Sets where none were asked for.
+/// Default key sets.
 pub(super) const SETS: [&str; 2] = ["lognormal", "uniform"];
 /// Bytes of a value, so that records of 8-byte keys have the paper's 16.
 const VALUE_BYTES: usize = 8;
-/// Cached blocks and the like of an open table: a join reads past them.
+/// Memory of an open table, whose cache a join bypasses.
 const OPEN_BUDGET_BYTES: u64 = 1 << 20;
 /// Size of the data blocks: those of the paper.
 pub(super) const BLOCK_BYTES: u32 = 4096;
 
-/// The ratios that were asked for, or the paper's.
+/// The requested ratios, else those of the paper.
 pub(super) fn ratios(context: &Context) -> Vec<u64> {
     if context.ratios.is_empty() { RATIOS.to_vec() } else { context.ratios.clone() }
 }
@@ -35,7 +35,7 @@ pub(super) fn inner(context: &Context, spec: &str, form: KeyForm, own_count: u64
     Ok(Records::of(&set, form, value_bytes)?)
 }
 
-/// The places of the outer relation's records among the inner one's: one in `ratio`, uniformly at random, in key order.
+/// The positions of the outer relation's records in the inner one: 1/`ratio`, uniformly at random, in key order.
 ///
 /// Source: Knuth, The Art of Computer Programming 2, Algorithm S (selection sampling).
 pub(super) fn outer_places(records: &Records, ratio: u64, seed: u64) -> impl Iterator<Item = u64> + use<> {
@@ -94,10 +94,10 @@ pub(super) fn open_table(storage: &Arc<dyn Storage>, name: &str, profile: &Profi
     Ok((table, source))
 }
 
-/// Bytes that are gathered before they are written.
+/// Size of the write buffer.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes records of 8-byte keys in random order, in place of a file of that name: plain, without header, keys big-endian.
+/// Writes plain records with 8-byte big-endian keys in random order, without a header, replacing the file.
 pub(super) fn write_shuffled(
     storage: &Arc<dyn Storage>,
     name: &str,

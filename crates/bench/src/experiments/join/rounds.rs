@@ -1,4 +1,4 @@
-//! Methods in turn, over rounds.
+//! Rounds in which the methods take turns.
 
 use anyhow::{Result, bail};
 use ogive::join::{JoinOptions, Method, Side, Source};
@@ -6,7 +6,7 @@ use ogive::join::{JoinOptions, Method, Side, Source};
 use super::super::Context;
 use super::place::{Outcome, Place};
 
-/// The methods that were asked for, or else `default`.
+/// The requested methods, else `default`.
 pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>> {
     let names: Vec<&str> = match context.methods.as_slice() {
         [] => default.to_vec(),
@@ -15,7 +15,7 @@ pub(super) fn methods(context: &Context, default: &[&str]) -> Result<Vec<Method>
     names.into_iter().map(|name| Ok(name.parse()?)).collect()
 }
 
-/// Options for the paper's own joins: what is looked up in is the larger relation, the right one.
+/// Options for the paper's own joins, which look up in the larger relation, the right one.
 pub(super) fn paper_options(options: &JoinOptions, method: Method) -> JoinOptions {
     let looks_up = method.to_string().starts_with("inlj");
     JoinOptions { method, inner: looks_up.then_some(Side::Right), ..options.clone() }
@@ -26,9 +26,9 @@ pub(super) fn free_options(options: &JoinOptions, method: Method) -> JoinOptions
     JoinOptions { method, ..options.clone() }
 }
 
-/// What each method took: of `rounds` runs the one that took least, the methods in turn, so that what else the machine does falls on
-/// all of them. A method that cannot run says why. Each that runs must give as many rows as the outer relation has, all of which have a
-/// partner.
+/// Figures of each method: the fastest of `rounds` runs. The methods take turns, so that other work on the machine
+/// affects all of them. A method that cannot run gives the reason. Each run must give one row per row of the outer
+/// relation, since all of them match.
 pub(super) fn in_turn(
     place: &Place,
     left: &Source,

@@ -1,4 +1,4 @@
-//! Figures 5 and 6: threads, and the length of the search window.
+//! Figures 5 and 6: number of threads and length of the search window.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(in crate::experiments) const FIG5: Experiment = Experiment {
 
 pub(in crate::experiments) const FIG6: Experiment = Experiment {
     name: "join/fig6",
-    about: "probes of a PGM-index by length of the search window and number of threads (external-memory joins, Figure 6)",
+    about: "probes of a PGM-index by search window and number of threads (external-memory joins, Figure 6)",
     run: |context, output| {
         let method = |window: u64| Method::InljPgm { error_keys: error_keys(window) };
         let of = |threads| WINDOWS.iter().map(move |&window| (threads, method(window), Some(window)));
@@ -35,21 +35,21 @@ pub(in crate::experiments) const FIG6: Experiment = Experiment {
     },
 };
 
-/// Rows of the inner relation where no number was asked for.
+/// Default number of rows of the inner relation.
 const ROWS: u64 = 1_000_000;
 const THREADS: [usize; 5] = [1, 2, 4, 6, 8];
 const METHODS: [&str; 5] = ["merge", "hash", "inlj", "inlj:btree", "inlj:pgm-sampled"];
 /// Keys in a window (the paper's 256, 1024 and 4096, and those between).
 pub(super) const WINDOWS: [u64; 5] = [256, 512, 1024, 2048, 4096];
-/// The error whose window has so many keys: the error to both sides, the key's own place, and that behind it.
+/// The error for a window of this number of keys: the error on both sides, the position of the key, and the next one.
 pub(super) fn error_keys(window: u64) -> u64 {
     (window / 2).saturating_sub(1).max(1)
 }
 
-/// Modelled where no device may be measured.
+/// Profile if no device may be measured.
 const PROFILES: [&str; 2] = ["ssd", "hdd"];
 
-/// Joins with a number of threads, by a method, perhaps with a window.
+/// Joins with a number of threads, by a method, with an optional window.
 type Case = (usize, Method, Option<u64>);
 
 fn run(name: &str, cases: &[Case], context: &Context, output: &mut Output<'_>) -> Result<()> {

@@ -1,4 +1,4 @@
-//! Figure 4 and its table: unsorted relations under limits of memory.
+//! Figure 4 and its table: unsorted relations under memory limits.
 
 use std::sync::Arc;
 
@@ -16,23 +16,23 @@ use crate::workload::{KeyForm, Records};
 
 pub(in crate::experiments) const FIG4: Experiment = Experiment {
     name: "join/fig4",
-    about: "unsorted relations by limit of memory and ratio of sizes (external-memory joins, Figure 4)",
+    about: "unsorted relations by memory limit and ratio of sizes (external-memory joins, Figure 4)",
     run: fig4,
 };
 
 pub(in crate::experiments) const PARTITION: Experiment = Experiment {
     name: "join/partition",
-    about: "unsorted relations of equal size: learned partitions beside B-trees, external sorting and hashing; with --full 20 million rows under 300 MiB",
+    about: "unsorted relations of equal size: learned partitions, B-trees, sort, hash; --full: 20M rows under 300 MiB",
     run: partition,
 };
 
 const METHODS: [&str; 5] = ["auto", "partition", "partition:btree", "merge", "hash"];
-/// Rows of the larger relation where no number was asked for.
+/// Default number of rows of the larger relation.
 const FIG4_ROWS: u64 = 500_000;
 const PARTITION_ROWS: u64 = 1_000_000;
 const FULL_ROWS: u64 = 20_000_000;
 const FULL_MEMORY_BYTES: u64 = 300 << 20;
-/// Limits of memory as shares of the bytes of both relations: all, the paper's 2 GB of 6.4, and scarce.
+/// Memory limits relative to both relations: all, the paper's 2 GB of 6.4, and scarce.
 const MEMORY_SHARES: [f64; 3] = [4.0, 0.3, 0.05];
 const FIG4_RATIOS: [u64; 2] = [1, 1000];
 const LEFT: &str = "left.bin";
@@ -70,7 +70,7 @@ fn limits(context: &Context, default: &[u64]) -> Vec<u64> {
     asked.iter().map(|&limit_bytes| limit_bytes.max(MEMORY_BYTES_MIN)).collect()
 }
 
-/// Writes both relations, shuffled, where they are to be joined.
+/// Writes both relations, shuffled, to the storage of the join.
 fn places(
     context: &Context,
     device: Option<&Device>,

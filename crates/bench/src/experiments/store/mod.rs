@@ -1,4 +1,4 @@
-//! Experiments on the store that no paper has.
+//! Experiments on the store that are not from a paper.
 
 mod soak;
 

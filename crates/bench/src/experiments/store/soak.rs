@@ -1,6 +1,7 @@
-//! A soak: writers, readers, snapshots, flushes, compactions and collections side by side for as long as asked; memory, file handles and disk must
-//! stay flat, every answer must be right, and in the end every byte must verify. The store is closed and opened again all along, each time with
-//! other options, drawn by a seed that each record tells.
+//! A soak test of the store: concurrent writers, readers, snapshots, flushes, compactions and collections.
+//!
+//! Memory, file handles and disk space must stay flat, every answer must be right, and at the end every byte must
+//! verify. The store is reopened repeatedly, each time with other options, drawn with a seed that each record states.
 
 use std::fs::read_dir;
 use std::path::Path;
@@ -21,7 +22,7 @@ use crate::random::{Random, mix};
 
 pub(in crate::experiments) const SOAK: Experiment = Experiment {
     name: "store/soak",
-    about: "a store under writers, readers and snapshots for a minute (--lookups SECONDS, --full: an hour): what it holds must stay flat",
+    about: "soak test: a store under writers, readers and snapshots for a minute (--lookups SECONDS; --full: an hour)",
     run,
 };
 
@@ -31,21 +32,21 @@ const WRITERS: u64 = 2;
 const READERS: u64 = 2;
 /// Keys of each writer: few enough to be overwritten many times.
 const KEYS: u64 = 20_000;
-/// The store is opened so many times.
+/// Number of times the store is opened.
 const OPENINGS: u64 = 12;
-/// Lines of figures of each opening.
+/// Records per opening.
 const REPORTS: u32 = 2;
-/// One value in so many is long enough to be separated.
+/// 1/N of the values are long enough to be separated.
 const LONG_VALUES: u64 = 8;
 
-/// What all threads share.
+/// State shared by all threads.
 struct Soak {
     db: Db,
     stop: AtomicBool,
     writes: AtomicU64,
     reads: AtomicU64,
     snapshots: AtomicU64,
-    /// By writer: its batches that were acknowledged.
+    /// The acknowledged batches of each writer.
     done: [AtomicU64; WRITERS as usize],
 }
 
@@ -67,17 +68,17 @@ fn run(context: &Context, output: &mut Output<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What all openings so far have done.
+/// Totals over all openings so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     writes: u64,
     reads: u64,
     snapshots: u64,
-    /// By writer: its last batch.
+    /// The last batch of each writer.
     done: [u64; WRITERS as usize],
 }
 
-/// All options anew. Their sizes let everything happen often.
+/// Draws all options, with sizes that make every kind of work frequent.
 fn drawn(random: &mut Random) -> DbOptions {
     let mut one_of = |count: usize| random.below(count as u64) as usize;
     DbOptions {
@@ -102,7 +103,7 @@ fn drawn(random: &mut Random) -> DbOptions {
     }
 }
 
-/// One opening of the store, from `clock.0` on until `clock.1`, with options that are drawn; returns what all have done.
+/// One opening of the store, from `clock.0` until `clock.1`, with drawn options; returns the totals.
 fn run_opening(
     context: &Context,
     folder: &Path,
@@ -177,7 +178,7 @@ impl Soak {
     /// Each batch writes one number under some keys of the writer, and under `last`, in its own keyspace.
     fn write(&self, writer: u64, keyspaces: &[Keyspace], seed: u64) -> Result<()> {
         let keyspace = &keyspaces[writer as usize];
-        // Batches go on from those of the openings before.
+        // Batches continue those of earlier openings.
         let mut number = self.done[writer as usize].load(Ordering::Acquire);
         let mut random = Random::new(mix(seed ^ writer) ^ number, "soak writer");
         while !self.is_stopped() {
@@ -199,7 +200,8 @@ impl Soak {
         Ok(())
     }
 
-    /// What a reader sees is no older than what was acknowledged before, no newer than the snapshot, and the same when it looks again.
+    /// Checks that a reader sees no state older than the last acknowledged write, none newer than its snapshot, and the
+    /// same state each time.
     fn read(&self, reader: u64, keyspaces: &[Keyspace], seed: u64) -> Result<()> {
         let mut random = Random::new(seed ^ reader, "soak reader");
         while !self.is_stopped() {
@@ -218,7 +220,7 @@ impl Soak {
                 ensure!(number <= last, "key {key:?} shows batch {number} in a snapshot of batch {last}");
                 ensure!(is_whole(&found), "the value of {key:?} is not what was written");
                 if seen.is_multiple_of(16) {
-                    ensure!(snapshot.get(keyspace, &key)? == Some(found), "a look-up and a range differ at {key:?}");
+                    ensure!(snapshot.get(keyspace, &key)? == Some(found), "a lookup and a range differ at {key:?}");
                 }
                 seen += 1;
             }
@@ -254,7 +256,7 @@ impl Soak {
     }
 }
 
-/// A value that tells its batch, and whether it is whole: its length, and a byte that fills it.
+/// A value that identifies its batch and reveals truncation: its length, and a byte that fills it.
 fn value(number: u64, random: &mut Random) -> Vec<u8> {
     let length = match random.below(LONG_VALUES) {
         0 => 1024 + random.below(4096),
@@ -273,7 +275,7 @@ fn is_whole(value: &[u8]) -> bool {
     number_of(value).is_some_and(|number| value[8..].iter().all(|&byte| byte == number as u8)) || value.len() == 8
 }
 
-/// The resident set of this process; 0 where the system does not tell.
+/// The resident set of this process; 0 if the system does not report it.
 fn resident_set_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -1,4 +1,4 @@
-//! Which of the sub-commands of `ogive db`.
+//! Arguments of `ogive db`: its sub-commands.
 
 use super::{bench, checkpoint, compact, delete, export, get, import, ingest, put, repair, scan, stats, verify};
 use crate::args::Outcome;
@@ -8,16 +8,16 @@ use clap::Subcommand;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive db put fruit apple red                   put an entry in; the store is made if it is not there
-  ogive db get fruit apple                       look a key up
+  ogive db put fruit apple red                   write an entry; creates the store if necessary
+  ogive db get fruit apple                       look up a key
   ogive db import ids rows.csv --key id --value name
-                                                 fill a store from a file
+                                                 import a file
   ogive db scan fruit --from a --to c            print entries in order
-  ogive db checkpoint fruit fruit-of-today       make a consistent copy by links
+  ogive db checkpoint fruit fruit-of-today       make a consistent copy with hard links
 
-A store is a folder of its own, for keys and values of any length. It survives crashes: what a command has told is durable.";
+A store is a folder that holds keys and values of any length. It survives crashes: what a command reports is durable.";
 
-/// Make, change and ask stores: crash-safe, for keys and values of any length
+/// Work with stores: crash-safe, log-structured, for keys and values of any length
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = false)]
 #[command(disable_help_subcommand = true)]
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     command: Command,
 }
 
-/// The sub-commands, in the order in which somebody new meets them.
+/// The sub-commands, in the order in which a new user needs them.
 #[derive(Debug, Subcommand)]
 enum Command {
     Put(put::Arguments),

@@ -1,4 +1,4 @@
-//! `ogive db bench`: measures a store on this machine.
+//! `ogive db bench`: benchmarks a store on this machine.
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
@@ -15,21 +15,21 @@ const EXAMPLES: &str = "\
 Examples:
   ogive db bench scratch                                      a million records
   ogive db bench scratch --records 10000000 --value-bytes 64  ten million
-  ogive db bench scratch --json                               one JSON object a line
+  ogive db bench scratch --json                               one JSON object per line
 
-Fills a new store in random order, compacts it, and measures: present and absent keys in random order, scans of a hundred entries, and
-overwrites. One thread. The store stays, to be looked at; remove the folder when you have seen enough.";
+Loads a new store in random order, compacts it, and measures lookups of present and absent keys in random order, scans
+of 100 entries, and overwrites, with one thread. Keeps the store afterwards; remove the folder when done.";
 
-/// Odd factor that leads counters through all 64-bit numbers, so that keys come in random order and none twice (Fibonacci hashing).
+/// Odd factor that maps counters to distinct 64-bit numbers in random order (Fibonacci hashing).
 const SCATTER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Records to a batch.
+/// Records per batch.
 const BATCH_RECORDS: u64 = 1000;
 
-/// Entries to a scan.
+/// Entries per scan.
 const SCAN_ENTRIES: usize = 100;
 
-/// Measure a store on this machine
+/// Benchmark a store on this machine
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -40,11 +40,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     records: u64,
 
-    /// Bytes of each value
+    /// Bytes per value
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(..=1 << 20))]
     value_bytes: u32,
 
-    /// Operations of each measurement [default: as many as records, at most a million]
+    /// Operations per measurement [default: the number of records, at most 1,000,000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     operations: Option<u64>,
 }
@@ -53,15 +53,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     if arguments.store.folder.exists() {
         let message = format!("{} exists already", arguments.store.shown());
-        return Err(Failure::refused(
-            message,
-            "name a folder that is to be made; nothing of yours is to be overwritten",
-        ));
+        return Err(Failure::refused(message, "name a folder that does not exist; the benchmark overwrites nothing"));
     }
     let db = arguments.store.create(Durability::Buffered)?;
     let operations = arguments.operations.unwrap_or(arguments.records.min(1_000_000));
     let mut bench = Bench { db: &db, arguments, interrupt: Interrupt::watch(), output };
-    bench.run(operations).map_err(|failure| failure.but(format!("the store stays in {}", arguments.store.shown())))?;
+    bench
+        .run(operations)
+        .map_err(|failure| failure.but(format!("the store remains in {}", arguments.store.shown())))?;
     let stats = db.stats();
     db.close()?;
     if !output.is_json() {
@@ -143,7 +142,7 @@ impl Bench<'_> {
             self.output.json(&object)?;
         } else {
             let count = grouped(operations);
-            self.output.line(format_args!("{workload:<12} {count:>12} operations  {:>12.3} us each", ns / 1000.0))?;
+            self.output.line(format_args!("{workload:<12} {count:>12} operations  {:>12.3} us/op", ns / 1000.0))?;
         }
         self.output.flush()
     }

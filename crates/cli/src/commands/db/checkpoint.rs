@@ -1,4 +1,4 @@
-//! `ogive db checkpoint`: makes a consistent copy of a store.
+//! `ogive db checkpoint`: copies a store consistently.
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
@@ -12,17 +12,17 @@ const EXAMPLES: &str = "\
 Examples:
   ogive db checkpoint fruit fruit-of-today
 
-The copy is a store of its own. On the same file system its files are links to those of the store, so that it takes hardly any time or
-space; what either store writes later, the other does not see. Elsewhere they are copied.";
+The copy is an independent store. On the same file system it consists of hard links, which takes little time and space;
+on another one the files are copied. Later writes to either store do not affect the other.";
 
-/// Make a consistent copy by links
+/// Make a consistent copy of a store
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     store: StoreFolder,
 
-    /// Folder of the copy; it is made if it is not there
+    /// Folder of the copy; created if necessary
     #[arg(value_name = "COPY")]
     copy: PathBuf,
 }
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let interrupt = Interrupt::watch();
     let db = arguments.store.write_stoppable(&interrupt)?;
     db.checkpoint(&arguments.copy).map_err(|error| match interrupt.interrupted(&error) {
-        Some(failure) => failure.but(format!("no copy was left in {}", arguments.copy.display())),
+        Some(failure) => failure.but(format!("no copy was created in {}", arguments.copy.display())),
         None => error.into(),
     })?;
     let copied = format!("{} is a complete copy", arguments.copy.display());

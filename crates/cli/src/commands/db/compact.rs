@@ -1,4 +1,4 @@
-//! `ogive db compact`: merges all tables of a store.
+//! `ogive db compact`: compacts a store completely.
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
@@ -14,10 +14,10 @@ const EXAMPLES: &str = "\
 Examples:
   ogive db compact fruit
 
-Merges all tables, so that each key lies in one place, and removed entries and old versions in none. Look-ups are fastest afterwards,
-and the store is as small as it can be. It happens in the background anyway, little by little.";
+Merges all tables and drops removed entries and old versions, which makes lookups fastest and the store smallest. Stores
+also compact themselves in the background, step by step.";
 
-/// Merge all tables
+/// Compact a store completely
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Merges all tables; gives how many bytes the store had before and has now.
+/// Merges all tables; gives the bytes of the store before and after.
 pub(super) fn compact(db: Db, interrupt: &Interrupt) -> Result<(u64, u64)> {
     let bytes = |db: &Db| {
         let stats = db.stats();
@@ -50,9 +50,9 @@ pub(super) fn compact(db: Db, interrupt: &Interrupt) -> Result<(u64, u64)> {
     drop(progress);
     if let Err(error) = compacted {
         let Some(failure) = interrupt.interrupted(&error) else { return Err(error.into()) };
-        // What it holds is durable, closed in order or not.
+        // All entries are durable, even if closing fails.
         let _ = db.close();
-        return Err(failure.but("what was merged until then stays merged, and every entry is where it was or there"));
+        return Err(failure.but("the compactions finished so far are kept, and no entry is lost"));
     }
     let after = bytes(&db);
     db.close()?;

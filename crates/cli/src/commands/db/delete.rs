@@ -1,4 +1,4 @@
-//! `ogive db delete`: removes an entry, or a range of them.
+//! `ogive db delete`: removes an entry or a range of entries.
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
@@ -10,12 +10,12 @@ use std::ffi::OsString;
 const EXAMPLES: &str = "\
 Examples:
   ogive db delete fruit apple                remove an entry
-  ogive db delete fruit --from a --to c      remove the keys from 'a' up to, but without, 'c'
+  ogive db delete fruit --from a --to c      remove the keys from 'a' up to but not including 'c'
 
-A single key that is not there is told on standard error, and the exit code is 1. A range costs the same however many keys
-are in it. When the command is done, the removal is durable.";
+Prints 'not found' to standard error and exits with 1 if a single key is absent. Removing a range costs the same for any
+number of keys. The removal is durable when the command returns.";
 
-/// Remove an entry, or all of a range
+/// Remove an entry or a range
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -26,11 +26,11 @@ pub(crate) struct Arguments {
     #[arg(value_name = "KEY", allow_negative_numbers = true, required_unless_present_any = ["from", "to"])]
     key: Option<OsString>,
 
-    /// First key of the range [default: the first of all]
+    /// First key of the range [default: the first of the keyspace]
     #[arg(long, value_name = "KEY", allow_negative_numbers = true, conflicts_with = "key")]
     from: Option<OsString>,
 
-    /// Key that the range ends before [default: behind the last of all]
+    /// End of the range, exclusive [default: the end of the keyspace]
     #[arg(long, value_name = "KEY", allow_negative_numbers = true, conflicts_with = "key")]
     to: Option<OsString>,
 }
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         let from = keys.parse_some(arguments.from.as_deref())?;
         let to = keys.parse_some(arguments.to.as_deref())?;
         if from.is_some() && to.is_some() && from > to {
-            return Err(Failure::usage("the range ends before it begins", "exchange --from and --to"));
+            return Err(Failure::usage("the range ends before it begins", "swap --from and --to"));
         }
         super::scan::with_bounds(from, to, |bounds| open.keyspace.remove_range(bounds))?;
         open.close("the range was removed")?;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if is_there {
         open.keyspace.remove(&key)?;
     }
-    open.close(if is_there { "the entry was removed" } else { "the key was not there" })?;
+    open.close(if is_there { "the entry was removed" } else { "the key was absent" })?;
     if output.is_json() {
         output.json(&json!({ "key": keys.to_json(&key), "removed": u64::from(is_there) }))?;
     } else if is_there {

@@ -20,19 +20,19 @@ const EXAMPLES: &str = "\
 Examples:
   ogive db export fruit fruit.csv          comma-separated values: key, value
   ogive db export fruit fruit.tsv          the same, separated by tabs
-  ogive db export fruit fruit.ogive        a table, which `ogive get` reads and `ogive db ingest` takes in
+  ogive db export fruit fruit.ogive        a table for `ogive get` or `ogive db ingest`
   ogive db export fruit - | sort -R        to standard output, as comma-separated values
 
-It shows one moment, whatever is written meanwhile. An existing table is replaced by a new one once that is whole, any other file only with
---force. Never replaced are files of a store or of an index, and what is no plain file.";
+Exports a consistent snapshot. Replaces an existing table once the new one is complete, and any other file only with
+--force. Never replaces files of a store or an index, or anything that is not a regular file.";
 
-/// Entries between two looks at the clock.
+/// Entries between two checks of the clock.
 const ENTRIES_A_STEP: u64 = 1 << 13;
 
-/// Ending of the names of files that are being written, as the engine gives them.
+/// Suffix of incomplete files, as in the engine.
 const TEMPORARY: &str = ".ogive-tmp";
 
-/// Write all entries to a file
+/// Export all entries to a file
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         let entries = grouped(work.entries);
         return match written {
             Err(failure @ Failure::Engine(Error::Interrupted)) => {
-                Err(failure.but(format!("of the entries, the first {entries} at most were written")))
+                Err(failure.but(format!("at most the first {entries} entries were written")))
             }
             written => written.map(|()| Outcome::Done),
         };
@@ -68,8 +68,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         "tsv" => Some(b'\t'),
         "ogive" => None,
         _ => {
-            let message = format!("{} does not say what it is to be", arguments.target.display());
-            return Err(Failure::usage(message, "give a name that ends in .csv, .tsv or .ogive"));
+            let message = format!("the name {} does not determine a format", arguments.target.display());
+            return Err(Failure::usage(message, "use a name that ends in .csv, .tsv or .ogive"));
         }
     };
     let kind = if delimiter.is_some() { Kind::Plain } else { Kind::Table };
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Writes rows to a file, which gets its name when it is whole.
+/// Writes rows to a file, which gets its name when it is complete.
 fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place, work: &mut Work) -> Result<()> {
     let storage = place.storage(LocalStorage::new);
     let mut growing = Growing::begin(&*storage, &place.name)?;
@@ -98,18 +98,18 @@ fn write_file(open: &OpenKeyspace, delimiter: u8, place: &Place, work: &mut Work
     growing.publish(&place.name)
 }
 
-/// A file under a name of its own, which no file of anybody has: it goes with the value unless it was published.
+/// A file under a unique temporary name, removed on drop unless it was published.
 struct Growing<'a> {
     storage: &'a dyn Storage,
     temporary: String,
     file: Box<dyn WritableFile>,
     is_published: bool,
-    /// Tells those who write the same file later that this one is no leftover.
+    /// Marks the file as in use, so that later exports do not remove it as a leftover.
     _lock: Box<dyn FileLock>,
 }
 
 impl<'a> Growing<'a> {
-    /// Begins a file that is to be named `name`; what killed exports of that name left is removed.
+    /// Begins a file for `name`, and removes leftovers of killed exports to that name.
     fn begin(storage: &'a dyn Storage, name: &str) -> Result<Self> {
         for other in storage.list()?.iter().filter(|other| is_growing(other, name)) {
             if let Ok(_lock) = storage.lock(other) {
@@ -134,13 +134,13 @@ impl<'a> Growing<'a> {
 impl Drop for Growing<'_> {
     fn drop(&mut self) {
         if !self.is_published {
-            // The first error says more.
+            // The first error is more useful.
             let _ = self.storage.remove(&self.temporary);
         }
     }
 }
 
-/// Whether a file is one that is, or was, to be named `name`.
+/// Whether a file is a temporary file for `name`.
 fn is_growing(file: &str, name: &str) -> bool {
     let rest = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
     let id = rest.and_then(|rest| rest.strip_suffix(TEMPORARY));
@@ -153,7 +153,7 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: 
             Ok(error) => Failure::Engine(error),
             Err(source) => Failure::from_output(source),
         },
-        _ => Failure::refused("a row cannot be written", "use a table as the target"),
+        _ => Failure::refused("a row cannot be written", "export to a table instead"),
     };
     let mut rows = csv::WriterBuilder::new().delimiter(delimiter).from_writer(target);
     rows.write_record(["key", "value"]).map_err(failed)?;
@@ -172,7 +172,7 @@ fn write_rows(open: &OpenKeyspace, delimiter: u8, target: &mut dyn Write, work: 
 
 fn write_table(open: &OpenKeyspace, place: &Place, work: &mut Work) -> Result<()> {
     let options = WriteOptions { key_type: open.keys.key_type(), replace: true, ..WriteOptions::default() };
-    // The end of a table, in which its index is made, can be stopped, too.
+    // Interrupts also stop the end of a table, where its index is built.
     let storage = Watched::new(place.storage(LocalStorage::new), &work.interrupt);
     let mut writer = TableWriter::create(storage, &place.name, options)?;
     for entry in open.keyspace.iter() {
@@ -184,7 +184,7 @@ fn write_table(open: &OpenKeyspace, place: &Place, work: &mut Work) -> Result<()
     Ok(())
 }
 
-/// Shows how far the work is, and stops it when asked to.
+/// Progress and interrupts of an export.
 struct Work {
     progress: Progress,
     interrupt: Interrupt,
@@ -199,7 +199,7 @@ impl Work {
 
     fn step(&mut self) -> Result<()> {
         self.entries += 1;
-        // After each: an entry may have a GiB.
+        // After each entry, since one may have a GiB.
         self.interrupt.check()?;
         if self.entries.is_multiple_of(ENTRIES_A_STEP) {
             self.progress.reach(self.entries);
@@ -219,7 +219,7 @@ impl Write for Growing<'_> {
     }
 }
 
-/// Standard output as a target of bytes.
+/// Standard output as a byte writer.
 struct OutputBytes<'a>(&'a mut Output);
 
 impl Write for OutputBytes<'_> {

@@ -1,4 +1,4 @@
-//! `ogive db get`: looks one key up.
+//! `ogive db get`: looks up a key.
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
@@ -12,15 +12,15 @@ use std::io::Read;
 const EXAMPLES: &str = "\
 Examples:
   ogive db get fruit apple                     print the value of a key
-  ogive db get films night --raw > night.mkv   a value of any length, as it is
-  ogive db get ids 1234 --keys u64             a key that is a number
+  ogive db get films night --raw > night.mkv   write a value of any length, unchanged
+  ogive db get ids 1234 --keys u64             look up an integer key
 
-A key that is not there is told on standard error, and the exit code is 1.";
+Prints 'not found' to standard error and exits with 1 if the key is absent.";
 
-/// Bytes of a value that are written at once.
+/// Bytes of a value per write.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Look a key up
+/// Look up a key
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// Print the bytes of the value as they are, and nothing else
+    /// Write the value unchanged and without a newline
     #[arg(long)]
     raw: bool,
 }

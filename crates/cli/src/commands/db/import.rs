@@ -1,4 +1,4 @@
-//! `ogive db import`: puts the records of a file in.
+//! `ogive db import`: imports the records of a file.
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
@@ -16,16 +16,16 @@ use std::time::Instant;
 const EXAMPLES: &str = "\
 Examples:
   ogive db import ids rows.csv --key id --value name     columns by name or number
-  ogive db import numbers keys.u64 --payload 64          SOSD keys, with values made from them
+  ogive db import numbers keys.u64 --payload 64          SOSD keys, with values derived from them
   ogive db import ids more.csv --key id --value name --batch 1000 --json
-                                                         tell after every batch how many rows are durable
+                                                         report the number of durable rows after every batch
 
-The store is made if it is not there. Rows are inserted in the order of the file, in batches that are wholly there or not at all; a
-key that comes again overwrites. With --json each durable batch is told by a line {\"durable_rows\":N}: these rows, counted from the
-first of the file, survive whatever happens. Keys of text files are taken as they are written, unless --key-type says that they are
-numbers. Whatever ends an import early, the message says how many rows are durable; importing the file again is safe.";
+Creates the store if necessary. Inserts rows in the order of the file, in atomic batches; a repeated key overwrites the
+earlier entry. With --json, prints {\"durable_rows\":N} after each batch: the first N rows of the file are durable.
+Keys of text files are stored as written unless --key-type makes them numbers. If the import ends early, the message
+gives the number of durable rows; it is safe to import the file again.";
 
-/// Fill a store from a file
+/// Import a file into a store
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -35,12 +35,12 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     input: InputOptions,
 
-    /// Rows to a batch
+    /// Rows per batch
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     batch: u64,
 }
 
-/// A batch of more bytes is committed before it has all of its rows.
+/// A larger batch is committed before it has all of its rows.
 const BATCH_BYTES_MAX: usize = 16 << 20;
 
 /// Runs the command.
@@ -50,12 +50,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     arguments.input.refuse_table()?;
     let key_type = key_type(&arguments.input)?;
     let mut input = arguments.input.open(key_type)?;
-    // The file is there and is what it should be, as far as can be seen; so the store is made.
+    // Created only after the input has opened, so that a bad input leaves no store behind.
     let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
     if !is_compatible(open.keys.key_type(), key_type) {
         let message =
-            format!("the keys of the store are taken for {}, those of the input for {key_type}", open.keys.key_type());
-        return Err(Failure::usage(message, "leave out --keys, or give both the same type"));
+            format!("the keys of the store are of type {}, those of the input {key_type}", open.keys.key_type());
+        return Err(Failure::usage(message, "remove --keys, or use the same type for both"));
     }
     let progress = Progress::start("importing", input.facts().length_bytes, Unit::Bytes);
     let mut rows = Rows { db: &open.db, batch: open.db.batch(), done: 0, progress, output };
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// What the keys of the input are: those of text as they are written, unless somebody says otherwise.
+/// The key type of the input: bytes for text files, unless given.
 fn key_type(input: &InputOptions) -> Result<KeyType> {
     match (input.key_type, input.format()) {
         (Some(key_type), _) => Ok(key_type),
@@ -85,13 +85,13 @@ fn key_type(input: &InputOptions) -> Result<KeyType> {
     }
 }
 
-/// Whether keys of an input are what they are taken for in the store.
+/// Whether the keys of an input fit the key type of the store.
 fn is_compatible(store: KeyType, input: KeyType) -> bool {
     let plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
     store == input || plain(store) && plain(input)
 }
 
-/// Rows on their way into a store.
+/// An import in progress.
 struct Rows<'a> {
     db: &'a Db,
     batch: Batch,
@@ -101,7 +101,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Takes all records of an input, batch by batch.
+    /// Imports all records of an input, batch by batch.
     fn take(&mut self, input: &mut dyn Input, keyspace: &Keyspace, batch: u64, interrupt: &Interrupt) -> Result<()> {
         while let Some(record) = input.next()? {
             self.batch.insert(keyspace, record.key, record.value);
@@ -110,12 +110,12 @@ impl Rows<'_> {
                 interrupt.check()?;
             }
         }
-        // An interrupt ends a whole pipeline: what comes here as the end of the input may be the end of who wrote it.
+        // An interrupt ends a whole pipeline, so the input may have ended early.
         interrupt.check()?;
         self.commit(input.position_bytes())
     }
 
-    /// Makes the rows of a batch durable, and says so.
+    /// Commits a batch and reports it.
     fn commit(&mut self, position_bytes: u64) -> Result<()> {
         let batch = std::mem::replace(&mut self.batch, self.db.batch());
         let rows = batch.len();
@@ -127,7 +127,7 @@ impl Rows<'_> {
         self.progress.reach(position_bytes);
         if self.output.is_json() {
             self.output.json(&json!({ "durable_rows": self.done }))?;
-            // Whoever reads it may rely on it at once.
+            // Readers may rely on it immediately.
             self.output.flush()?;
         }
         Ok(())

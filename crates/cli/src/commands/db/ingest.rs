@@ -1,4 +1,4 @@
-//! `ogive db ingest`: takes tables into a store as they are.
+//! `ogive db ingest`: adds tables to a store without rewriting them.
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
@@ -16,25 +16,25 @@ use std::sync::Arc;
 const EXAMPLES: &str = "\
 Examples:
   ogive build words.txt -o words.ogive        build a table
-  ogive db ingest store words.ogive           take it in, without writing it again
-  ogive db ingest store a.ogive b.ogive       all of them at once, or none; of equal keys those of b count
-  ogive db ingest store a.ogive --move        and remove the table
+  ogive db ingest store words.ogive           add it to a store without rewriting it
+  ogive db ingest store a.ogive b.ogive       add both atomically; for equal keys b wins
+  ogive db ingest store a.ogive --move        remove the original afterwards
 
-The tables' records replace those of the same keys. A table on the same file system is linked, else copied: it must not be changed in
-place afterwards. The store is made if it is not there.";
+Records of the tables replace existing entries with equal keys. A table on the same file system is linked, otherwise
+copied; do not modify it in place afterwards. Creates the store if necessary.";
 
-/// Take tables in as they are
+/// Ingest existing tables without rewriting them
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
-    /// Tables
+    /// Tables to ingest
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
 
-    /// Remove the tables when they are in the store; files of another store are refused
+    /// Remove the tables after the ingestion; refused for files of another store
     #[arg(long = "move")]
     moves: bool,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     }
     let open = arguments.keyspace.create(Durability::Synced, Some(key_type))?;
     let ingested = open.keyspace.ingest(&arguments.tables)?;
-    let done = format!("the tables are in {}, durably", arguments.keyspace.store.shown());
+    let done = format!("the tables are durable in {}", arguments.keyspace.store.shown());
     open.close(&done)?;
     for table in arguments.tables.iter().filter(|_| arguments.moves) {
         std::fs::remove_file(table).map_err(|source| {
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.json(&json!({ "tables": tables, "records": records, "bytes": bytes }))?;
     } else {
         output.line(format_args!(
-            "{}: {} records of {} taken in, {}",
+            "{}: ingested {} records of {}, {}",
             arguments.keyspace.store.shown(),
             grouped(ingested.records),
             counted(ingested.tables, "table"),
@@ -69,19 +69,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Refuses to remove what a store needs.
+/// Refuses to remove files of a store.
 fn refuse_to_move(table: &Path) -> Result<()> {
     if is_store_file(table)? {
-        let message = format!("{} is a file of a store, which would lack it", table.display());
-        return Err(Failure::refused(
-            message,
-            "leave out --move: a copy of the table is taken in then, or a link to it",
-        ));
+        let message = format!("{} belongs to another store", table.display());
+        return Err(Failure::refused(message, "remove --move, to link or copy the table instead"));
     }
     Ok(())
 }
 
-/// What the keys of all tables are.
+/// The common key type of all tables.
 fn common_key_type(tables: &[PathBuf]) -> Result<KeyType> {
     let mut common = None;
     for path in tables {
@@ -89,8 +86,11 @@ fn common_key_type(tables: &[PathBuf]) -> Result<KeyType> {
         let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(folder));
         let key_type = open_to_see(&storage, &name)?.key_type();
         if common.is_some_and(|common| common != key_type) {
-            let message = format!("the keys of {} are {key_type}, unlike those of the tables before", path.display());
-            return Err(Failure::refused(message, "put tables of other keys into another keyspace, with --keyspace"));
+            let message = format!("the keys of {} are {key_type}, unlike those of the previous tables", path.display());
+            return Err(Failure::refused(
+                message,
+                "ingest tables with other keys into another keyspace, with --keyspace",
+            ));
         }
         common = Some(key_type);
     }

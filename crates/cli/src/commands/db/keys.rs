@@ -1,7 +1,7 @@
-//! What the keys of a keyspace are, between what people write and the bytes in the store.
+//! Key types of keyspaces, and the conversion of keys between text and bytes.
 //!
-//! A store knows byte strings alone. So that integers which were imported are shown and found as such, their type is kept in the
-//! keyspace `ogive`: its keys are the names of keyspaces, its values the types of their keys.
+//! A store holds byte strings. To show and find imported integers as such, their type is kept in the keyspace `ogive`,
+//! which maps names of keyspaces to key types.
 
 use crate::failure::{Failure, Result};
 use crate::key;
@@ -12,15 +12,15 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
-/// The keyspace that holds the types of keys.
+/// The keyspace that holds the key types.
 const TYPES: &str = "ogive";
 
 /// The keyspace that every store has.
 const DEFAULT: &str = "default";
 
-const OTHER_KEYSPACE: &str = "put other keys into another keyspace, with --keyspace";
+const OTHER_KEYSPACE: &str = "use another keyspace for other keys, with --keyspace";
 
-/// What the keys of a keyspace are taken for.
+/// The key type of a keyspace, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Keys(KeyType);
 
@@ -30,12 +30,12 @@ impl Keys {
         key::from_argument(self.0, argument)
     }
 
-    /// The bytes of a key given as an argument, if one was.
+    /// The bytes of an optional key argument.
     pub(super) fn parse_some(self, argument: Option<&OsStr>) -> Result<Option<Vec<u8>>> {
         argument.map(|argument| self.parse(argument)).transpose()
     }
 
-    /// The key for people. One that is not of the type is shown as bytes.
+    /// The key as text. A key of another type is shown as bytes.
     pub(super) fn shown(self, key: &[u8]) -> Cow<'_, str> {
         key::shown(self.fitting(key), key)
     }
@@ -45,7 +45,7 @@ impl Keys {
         key::to_json(self.fitting(key), key)
     }
 
-    /// Bytes taken for what somebody knows of them who need not be right about each.
+    /// Treats bytes as keys of a type that not every one of them may have.
     pub(super) fn or(self, key_type: Option<KeyType>) -> Self {
         if self.0 == KeyType::Bytes { Self(key_type.unwrap_or(self.0)) } else { self }
     }
@@ -60,46 +60,46 @@ impl Keys {
     }
 }
 
-/// What the keys of a keyspace are: as they were imported, else as was asked for, else bytes.
+/// The key type of a keyspace: as imported, else as requested, else bytes.
 ///
 /// # Errors
-/// [`Failure::Refused`] where something else was asked for than is known of them: no key would be found.
+/// [`Failure::Refused`] when the requested type differs from the known one, since no key would be found.
 pub(super) fn of(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result<Keys> {
     match (remembered(db, keyspace)?, asked) {
         (None, Some(asked)) => {
-            check_fit(keyspace, asked, "leave out --keys; text and bytes are what every key is")?;
+            check_fit(keyspace, asked, "remove --keys; every key is valid as text or bytes")?;
             Ok(Keys(asked))
         }
-        // Bytes are what every key is: who asks for them means the very ones that the store has.
+        // Every key is a byte string, so `bytes` requests the stored representation.
         (Some(known), Some(asked)) if known != asked && asked != KeyType::Bytes => Err(Failure::refused(
             format!("the keys of the keyspace {:?} are {known}, not {asked}", keyspace.name()),
-            "leave out --keys; --keys bytes takes a key byte by byte, as \\xNN",
+            "remove --keys, or write the bytes of the key as \\xNN with --keys bytes",
         )),
         (known, asked) => Ok(Keys(asked.or(known).unwrap_or(KeyType::Bytes))),
     }
 }
 
-/// As [`of`], and remembers what was asked for.
+/// As [`of`], and stores the requested type.
 ///
 /// # Errors
-/// [`Failure::Refused`] where the keyspace has keys of another type.
+/// [`Failure::Refused`] when the keyspace has keys of another type.
 pub(super) fn settle(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Result<Keys> {
     let known = remembered(db, keyspace)?;
-    // Text is bytes that need no escapes: nothing is to be remembered of it.
+    // Text is bytes without escapes, so it is not stored.
     let asked = asked.map(|asked| if asked == KeyType::Text { KeyType::Bytes } else { asked });
     match (known, asked) {
         (Some(known), Some(asked)) if known != asked && !is_empty(keyspace)? => {
             let message = format!("the keys of the keyspace {:?} are {known}, not {asked}", keyspace.name());
             Err(Failure::refused(message, OTHER_KEYSPACE))
         }
-        // What an import that failed has settled, or what was removed since, binds nobody.
+        // The type of an empty keyspace, after a failed import or removals, is not binding.
         (Some(known), Some(asked)) if known != asked => {
             db.keyspace(TYPES)?.insert(keyspace.name(), asked.to_string())?;
             Ok(Keys(asked))
         }
         (None, Some(asked)) if asked != KeyType::Bytes => {
             check_fit(keyspace, asked, OTHER_KEYSPACE)?;
-            // Whoever put keys there without a type may have meant them as bytes: only this command takes them for numbers then.
+            // Existing keys without a type may be bytes, so only this command treats them as numbers.
             if is_empty(keyspace)? {
                 db.keyspace(TYPES)?.insert(keyspace.name(), asked.to_string())?;
             }
@@ -109,23 +109,23 @@ pub(super) fn settle(db: &Db, keyspace: &Keyspace, asked: Option<KeyType>) -> Re
     }
 }
 
-/// Refuses the name of the keyspace that this command keeps for itself.
+/// Refuses the name of the keyspace that is reserved for key types.
 pub(super) fn check_name(name: &str) -> Result<()> {
     if name != TYPES {
         return Ok(());
     }
-    let message = format!("the keyspace {name:?} is the command's own: it holds the types of keys");
-    Err(Failure::refused(message, "take another name"))
+    let message = format!("the keyspace {name:?} is reserved for key types");
+    Err(Failure::refused(message, "choose another name"))
 }
 
-/// The keyspaces that people name.
+/// The keyspaces of the user.
 pub(super) fn named(db: &Db) -> Vec<String> {
     db.keyspaces().into_iter().filter(|name| name != TYPES).collect()
 }
 
-/// Finds the types of keys again after a repair that has lost the names of keyspaces: in the one that holds nothing but types. Those of the
-/// default keyspace stand under its name; another's type is taken to be its own where it is the only one that its keys fit. Gives the
-/// keyspaces whose type is not known.
+/// Recovers key types after a repair that lost the names of keyspaces, from the keyspace that holds only types. The
+/// type of the default keyspace is found by its name; another keyspace gets the only type that its keys fit, if there
+/// is one. Gives the keyspaces whose type remains unknown.
 pub(super) fn recover(db: &Db) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for name in db.keyspaces().into_iter().filter(|name| name != DEFAULT) {
@@ -156,7 +156,7 @@ pub(super) fn recover(db: &Db) -> Result<Vec<String>> {
     Ok(unknown)
 }
 
-/// The records of a keyspace, if each of them tells a type of keys.
+/// The records of a keyspace, if each of them is a key type.
 fn types_in(keyspace: &Keyspace) -> Result<Option<Vec<(String, KeyType)>>> {
     let mut types = Vec::new();
     for record in keyspace.iter() {
@@ -173,19 +173,19 @@ fn is_empty(keyspace: &Keyspace) -> Result<bool> {
     Ok(keyspace.iter().next().transpose()?.is_none())
 }
 
-/// The first or last key of a keyspace, if it is none of a type.
+/// The first or last key of a keyspace, if it is not of a type.
 fn misfit(keyspace: &Keyspace, key_type: KeyType) -> Result<Option<Slice>> {
     let Some(width) = key_type.width() else { return Ok(None) };
     let ends = [keyspace.iter().next().transpose()?, keyspace.iter().next_back().transpose()?];
     Ok(ends.into_iter().flatten().map(|(key, _)| key).find(|key| key.len() != width))
 }
 
-/// Refuses keys of a type that those of a keyspace are not.
+/// Refuses a type that the keys of a keyspace do not fit.
 fn check_fit(keyspace: &Keyspace, asked: KeyType, hint: &'static str) -> Result<()> {
     if misfit(keyspace, asked)?.is_none() {
         return Ok(());
     }
-    Err(Failure::refused(format!("the keyspace {:?} has keys that are no {asked}", keyspace.name()), hint))
+    Err(Failure::refused(format!("the keyspace {:?} has keys that are not {asked}", keyspace.name()), hint))
 }
 
 fn remembered(db: &Db, keyspace: &Keyspace) -> Result<Option<KeyType>> {

@@ -1,4 +1,4 @@
-//! `ogive db`: stores. One file for each sub-command.
+//! `ogive db`: commands on stores, one file each.
 
 mod arguments;
 mod bench;

@@ -1,4 +1,4 @@
-//! `ogive db put`: puts one entry in.
+//! `ogive db put`: writes an entry.
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive db put fruit apple red                  an entry; the store is made if it is not there
-  ogive db put films night --file night.mkv     a value of up to 1 GiB, read piece by piece
-  ogive db put ids 1234 hello --keys u64        a key that is a number
+  ogive db put fruit apple red                  write an entry
+  ogive db put films night --file night.mkv     write a file of up to 1 GiB as a value
+  ogive db put ids 1234 hello --keys u64        write an entry with an integer key
 
-An entry that has the key is overwritten. When the command is done, the entry is durable. For many entries, `ogive db import`
-is faster.";
+Creates the store if necessary, and overwrites an existing entry. The entry is durable when the command returns. For
+many entries, `ogive db import` is faster.";
 
-/// Put an entry in, or overwrite it
+/// Insert or overwrite an entry
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -33,20 +33,20 @@ pub(crate) struct Arguments {
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// Its value
+    /// Value of the entry
     #[arg(value_name = "VALUE", allow_negative_numbers = true, required_unless_present = "file")]
     value: Option<OsString>,
 
-    /// Take the value from a file; - for standard input
+    /// Read the value from a file; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with = "value")]
     file: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    // Before the store is made: a file that is not there leaves no store behind.
+    // Opened before the store is created, so that a missing file leaves no store behind.
     let file = arguments.file.as_deref().map(open).transpose()?;
-    // And neither does a key that is none of its type.
+    // The same for an invalid key.
     if !arguments.keyspace.store.folder.exists() {
         key::from_argument(arguments.keyspace.asked_keys().unwrap_or(KeyType::Bytes), &arguments.key)?;
     }
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if output.is_json() {
         output.json(&json!({ "key": keys.to_json(&key), "durable": true }))?;
     } else {
-        output.line(format_args!("{}: put in", keys.shown(&key)))?;
+        output.line(format_args!("{}: written", keys.shown(&key)))?;
     }
     Ok(Outcome::Done)
 }

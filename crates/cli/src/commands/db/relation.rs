@@ -1,4 +1,4 @@
-//! A keyspace as a relation that is joined.
+//! A keyspace as an input of a join.
 
 use super::keys;
 use super::store::check_there;
@@ -10,11 +10,11 @@ use std::ffi::OsStr;
 use std::ops::Bound;
 use std::path::Path;
 
-/// The entries of a keyspace as they are now, between two keys where such are given, and what its keys are: as is known of them or `asked`
-/// for, else as the other side `wanted` them.
+/// A snapshot of the entries of a keyspace, optionally between two keys, and its key type: the known or requested one
+/// (`asked`), else that of the other side (`wanted`).
 ///
 /// # Errors
-/// [`Failure::Refused`] where there is no such store or keyspace; whatever the engine reports.
+/// [`Failure::Refused`] when the store or keyspace does not exist; errors of the engine.
 pub(crate) fn relation(
     folder: &Path,
     keyspace: &str,
@@ -29,15 +29,15 @@ pub(crate) fn relation(
     let names = db.keyspaces();
     if !names.iter().any(|name| name == keyspace) {
         let message = format!("{}: the keyspace {keyspace:?} was not found", folder.display());
-        return Err(Failure::refused(message, format!("there are: {}", names.join(", "))));
+        return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
     }
     let open = db.keyspace(keyspace)?;
-    // What was imported knows its keys; of other bytes the other side may know more.
+    // An imported keyspace has a key type; otherwise the other side may have one.
     let known = keys::of(&db, &open, asked)?;
     let keys = known.or(asked.or(wanted));
     let (from, to) = (keys.parse_some(from)?, keys.parse_some(to)?);
     let bounds = (from.map_or(Bound::Unbounded, Bound::Included), to.map_or(Bound::Unbounded, Bound::Excluded));
-    // That the other side has numbers says nothing of each key here.
+    // The other side's type need not fit every key of this one.
     let source = match known.key_type() {
         KeyType::Bytes | KeyType::Text => Source::snapshot::<Vec<u8>>(&db.snapshot(), &open, bounds),
         numbers => Source::snapshot_of::<Vec<u8>>(&db.snapshot(), &open, numbers, bounds),

@@ -1,4 +1,4 @@
-//! `ogive db repair`: makes a damaged store sound.
+//! `ogive db repair`: repairs a damaged store.
 
 use super::keys;
 use super::store::StoreFolder;
@@ -18,11 +18,11 @@ const EXAMPLES: &str = "\
 Examples:
   cp -r fruit fruit-damaged && ogive db repair fruit
 
-Saves what checksums prove: the entries of undamaged blocks, the values that are whole, the groups of logs ahead of a damaged one. What
-is damaged is lost, and told. Where the newest entry of a key is lost, an older one may show. Keep a copy of the folder: the damaged
-files are removed.";
+Keeps everything that passes its checksums: entries of intact blocks, intact values, and log groups before the first
+damaged one. Reports what is lost. If the newest entry of a key is lost, an older one may reappear. Removes damaged
+files, so copy the folder first.";
 
-/// Save what checksums prove of a damaged store
+/// Repair a damaged store, keeping everything that passes its checksums
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -57,18 +57,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     }
     for file in &repaired.foreign_files {
         output.line(format_args!(
-            "{file}: another store's or a copy's, as far as can be told; it was not used, and is {file}.foreign now"
+            "{file}: appears to belong to another store or a copy; it was not used and is now {file}.foreign"
         ))?;
     }
     if repaired.damaged_files.is_empty() {
-        output.line(format_args!("{shown}: sound again; what its manifest names was whole, and stays as it was"))?;
-        note(
-            "if an older manifest was put in place of the newest, put that back, and the files that were set aside under their names",
-        );
+        output.line(format_args!("{shown}: sound; the files that its manifest names are intact and unchanged"))?;
+        note("if an older manifest replaced the newest, restore the newest and rename the files that were set aside");
         return Ok(Outcome::Done);
     }
     output.line(format_args!(
-        "{shown}: sound again; {} damaged or missing, {} entries saved, {}",
+        "{shown}: repaired; {} damaged or missing, {} entries saved, {}",
         counted(repaired.damaged_files.len() as u64, "file"),
         grouped(repaired.saved_entries),
         lost(&repaired)
@@ -76,12 +74,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     output.flush()?;
     notes(&repaired).into_iter().for_each(note);
     for name in untyped {
-        note(format_args!("not known: what the keys of {name:?} are; say so with --keys"));
+        note(format_args!("unknown: the key type of {name:?}; set it with --keys"));
     }
     Ok(Outcome::Done)
 }
 
-/// Repairs a store, and shows how far it is.
+/// Repairs a store, with progress.
 pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<Repaired> {
     let mut progress = Progress::start("repairing", None, Unit::Bytes);
     let repaired = repair_store(storage, &mut |done, total| {
@@ -89,33 +87,32 @@ pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<Repaired> {
         progress.reach(done);
     });
     repaired.map_err(|error| match error {
-        Error::Interrupted => Failure::from(error)
-            .but("the store holds what it held before; what was begun goes when you repair it again"),
+        Error::Interrupted => {
+            Failure::from(error).but("the store is unchanged; the next repair removes the incomplete files")
+        }
         error => error.into(),
     })
 }
 
-/// How much is lost, as far as it is known.
+/// The number of lost entries, as far as it is known.
 fn lost(repaired: &Repaired) -> String {
     match (repaired.lost_entries, repaired.is_loss_known) {
         (0, true) => "none lost".to_owned(),
         (lost, true) => format!("{} lost", grouped(lost)),
-        (0, false) => "how many are lost is not known".to_owned(),
-        (lost, false) => format!("at least {} lost; how many more is not known", grouped(lost)),
+        (0, false) => "the number of lost entries is unknown".to_owned(),
+        (lost, false) => format!("at least {} lost", grouped(lost)),
     }
 }
 
-/// What cannot be known, and why.
+/// Possible losses that cannot be determined, with the reason.
 fn notes(repaired: &Repaired) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if repaired.damaged_files.iter().any(|file| file.ends_with(".log")) {
-        notes.push("not known: how many entries a damaged log held behind its last sound group; they are lost");
+        notes.push("unknown: the number of lost entries after the last intact group of a damaged log");
     }
     if repaired.manifest_rebuilt {
-        notes.push("not known without the manifest: which tables and logs there were; what a missing one held is lost");
-        notes.push(
-            "entries that had been removed may show again, and keyspaces but the default one have numbers for names",
-        );
+        notes.push("unknown without the manifest: which tables and logs are missing; their entries are lost");
+        notes.push("removed entries may reappear, and keyspaces other than the default one have numbers as names");
     }
     notes
 }

@@ -1,4 +1,4 @@
-//! `ogive db scan`: prints entries in the order of their keys.
+//! `ogive db scan`: prints entries in key order.
 
 use super::store::KeyspaceOptions;
 use crate::args::Outcome;
@@ -12,27 +12,27 @@ use std::ops::Bound;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive db scan fruit                           print everything
-  ogive db scan fruit --from a --to c           print the keys from 'a' up to, but without, 'c'
+  ogive db scan fruit                           print all entries
+  ogive db scan fruit --from a --to c           print the keys from 'a' up to but not including 'c'
   ogive db scan fruit --prefix app              print the keys that begin with 'app'
-  ogive db scan fruit --reverse --limit 10      print the ten last entries
-  ogive db scan fruit --keys-only --json        print one JSON object a line, without values
+  ogive db scan fruit --reverse --limit 10      print the last ten entries
+  ogive db scan fruit --keys-only --json        print one JSON object per line, without values
 
-Each line is a key, a tab, and its value. What would not fit on a line, or is no text, is escaped. It shows one moment, whatever is
-written meanwhile.";
+Each line is a key, a tab and a value. Control characters and bytes that are not UTF-8 are escaped. The scan reads a
+consistent snapshot.";
 
-/// Print entries in order: key, tab, value
+/// Print entries in key order: key, tab, value
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     keyspace: KeyspaceOptions,
 
-    /// First key [default: the first of the keyspace]
+    /// First key of the range [default: the first of the keyspace]
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     from: Option<OsString>,
 
-    /// Key to end before [default: behind the last of the keyspace]
+    /// End of the range, exclusive [default: the end of the keyspace]
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     to: Option<OsString>,
 
@@ -44,11 +44,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Begin with the last entry
+    /// Print the entries in reverse order
     #[arg(long)]
     reverse: bool,
 
-    /// Leave values out; long ones are not read then
+    /// Print keys only; long values are not read
     #[arg(long)]
     keys_only: bool,
 }
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// Hands over the bounds of a range that may be open on either side.
+/// Calls `work` with the bounds of a range that may be open at either end.
 pub(super) fn with_bounds<T>(
     from: Option<Vec<u8>>,
     to: Option<Vec<u8>>,

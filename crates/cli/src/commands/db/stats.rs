@@ -1,4 +1,4 @@
-//! `ogive db stats`: tells what a store consists of.
+//! `ogive db stats`: shows statistics of a store.
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
@@ -11,12 +11,12 @@ use ogive::lsm::{KeyspaceStats, Stats};
 const EXAMPLES: &str = "\
 Examples:
   ogive db stats fruit            keyspaces, levels, sizes, amplification, models
-  ogive db stats fruit --json     the same for programs
+  ogive db stats fruit --json     the same as JSON
 
-Look-ups and amplification of writes count from the moment at which a program opened the store, so here they are those of this
-command; a program that has it open sees its own by `Db::stats`.";
+Lookups and write amplification are counted since the store was opened, here by this command. A program that has the
+store open reads its own counts with `Db::stats`.";
 
-/// Tell what a store consists of
+/// Show statistics of a store: keyspaces, levels, sizes
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 
 fn print(name: &str, stats: &Stats, output: &mut Output) -> Result<()> {
     output.line(format_args!(
-        "{name}: {} in tables, {} in {}, {} of them dead; {} not yet in tables",
+        "{name}: {} in tables, {} in {} ({} dead), {} not yet in tables",
         human_bytes(stats.table_bytes),
         human_bytes(stats.value_file_bytes),
         counted(stats.value_files, "value file"),
@@ -52,7 +52,7 @@ fn print(name: &str, stats: &Stats, output: &mut Output) -> Result<()> {
         shown(stats.write_amplification)
     ))?;
     output.line(format_args!(
-        "{} of {}; share of look-ups on the model path {}",
+        "{} of {}; share of lookups by models {}",
         counted(stats.learning.models, "model"),
         human_bytes(stats.learning.model_bytes),
         shown(stats.model_share)
@@ -60,7 +60,7 @@ fn print(name: &str, stats: &Stats, output: &mut Output) -> Result<()> {
     for keyspace in &stats.keyspaces {
         output.line("")?;
         output.line(format_args!("keyspace {}: {}", keyspace.name, human_bytes(keyspace.bytes())))?;
-        output.line(plain_table(&["level", "tables", "bytes", "entries", "removals", "look-ups"], rows(keyspace)))?;
+        output.line(plain_table(&["level", "tables", "bytes", "entries", "tombstones", "lookups"], rows(keyspace)))?;
     }
     Ok(())
 }

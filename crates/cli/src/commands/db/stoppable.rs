@@ -1,5 +1,7 @@
-//! A store's folder, in which long work ends once somebody asked to stop: reads of tables and values fail from then on, and so do copies of
-//! files. Manifests and logs are read and written as before, so that the store closes in order.
+//! A storage wrapper for the folder of a store that ends long work after an interrupt.
+//!
+//! Reads of tables and values fail then, and so do copies of files. Manifests and logs are read and written as before,
+//! so that the store closes cleanly.
 
 use crate::interrupt::Interrupt;
 use ogive::Result;
@@ -7,7 +9,7 @@ use ogive::io::{LocalStorage, ReadRequest, ReadableFile, ReaderWrapper, Storage,
 use std::path::Path;
 use std::sync::Arc;
 
-/// A folder under watch.
+/// The folder of a store that can be interrupted.
 #[derive(Debug)]
 pub(super) struct Stoppable {
     inner: LocalStorage,
@@ -105,7 +107,7 @@ mod tests {
         let db = Db::open_in(Stoppable::around(options.storage(folder.path()), &interrupt), &options).unwrap();
         interrupt.ask();
         let failure = super::super::compact::compact(db, &interrupt).unwrap_err();
-        assert!(failure.to_string().contains("interrupted; what was merged until then stays merged"), "{failure}");
+        assert!(failure.to_string().contains("interrupted; the compactions finished so far are kept"), "{failure}");
         assert_eq!(entries(folder.path()), 2000);
     }
 
@@ -135,7 +137,7 @@ mod tests {
         let storage = Stoppable::around(options.storage(folder.path()), &interrupt);
         let failure = super::super::repair::repair(&storage).unwrap_err();
         assert!(
-            matches!(failure, Failure::Partial { .. }) && failure.to_string().contains("repair it again"),
+            matches!(failure, Failure::Partial { .. }) && failure.to_string().contains("the next repair"),
             "{failure}"
         );
         let storage: Arc<dyn Storage> = Arc::new(options.storage(folder.path()));

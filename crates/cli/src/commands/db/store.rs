@@ -1,4 +1,4 @@
-//! What the commands on a store share: which folder and keyspace, and how they are opened.
+//! Options shared by the commands on stores: folder, keyspace, memory.
 
 use super::keys::{self, Keys};
 use super::stoppable::Stoppable;
@@ -12,33 +12,33 @@ use ogive::table::KeyType;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The store, and how it is opened.
+/// The store, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct StoreFolder {
     /// Folder of the store
     #[arg(value_name = "DB")]
     pub(super) folder: PathBuf,
 
-    /// Memory for the store
+    /// Memory of the store
     #[arg(long, value_name = "N", default_value = "256MiB", help_heading = "Store")]
     memory: ByteSize,
 
-    /// Most files that are open at once [default: half of what the process may have open]
+    /// Maximum number of open files [default: half of the limit of the process]
     #[arg(long, value_name = "N", help_heading = "Store")]
     open_files: Option<usize>,
 }
 
-/// A keyspace of a store, and what its keys are.
+/// A keyspace of a store and its key type.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct KeyspaceOptions {
     #[command(flatten)]
     pub(super) store: StoreFolder,
 
-    /// Part of the store that has keys of its own
+    /// Keyspace: a named map within the store
     #[arg(long, value_name = "NAME", default_value = "default", help_heading = "Store")]
     pub(super) keyspace: String,
 
-    /// What the keys are: u64, u128, i64, f64, text or bytes [default: as they were imported, else bytes]
+    /// Type of the keys: u64, u128, i64, f64, text or bytes [default: as imported, else bytes]
     #[arg(long, value_name = "TYPE", help_heading = "Store")]
     keys: Option<KeyType>,
 }
@@ -63,67 +63,67 @@ impl StoreFolder {
         DbOptions { memory_bytes, memtable_bytes, open_files: self.open_files, create: false, ..DbOptions::default() }
     }
 
-    /// Opens the store to read it alone.
+    /// Opens the store read-only.
     pub(super) fn read(&self) -> Result<Db> {
         self.check_there()?;
         Ok(Db::open_read_only(&self.folder, &self.options())?)
     }
 
-    /// Opens the store for changes.
+    /// Opens the store for writing.
     pub(super) fn write(&self) -> Result<Db> {
         self.check_there()?;
         Ok(Db::open(&self.folder, &self.options())?)
     }
 
-    /// The folder, in which long work ends once somebody asks to stop.
+    /// The folder, with long work ended by interrupts.
     pub(super) fn stoppable(&self, interrupt: &Interrupt) -> Arc<dyn Storage> {
         Stoppable::around(self.options().storage(&self.folder), interrupt)
     }
 
-    /// Opens the store for changes that may be stopped.
+    /// Opens the store for writing that may be interrupted.
     pub(super) fn write_stoppable(&self, interrupt: &Interrupt) -> Result<Db> {
         self.check_there()?;
         Db::open_in(self.stoppable(interrupt), &self.options()).map_err(|error| match error {
-            Error::Interrupted => Failure::from(error).but("the store holds what it held before"),
+            Error::Interrupted => Failure::from(error).but("the store is unchanged"),
             error => error.into(),
         })
     }
 
-    /// Opens the store for changes, and makes it if it is not there.
+    /// Opens the store for writing, and creates it if necessary.
     pub(super) fn create(&self, durability: Durability) -> Result<Db> {
         Ok(Db::open(&self.folder, &DbOptions { create: true, durability, ..self.options() })?)
     }
 
-    /// Refuses a folder that is not there.
+    /// Refuses a missing folder.
     pub(super) fn check_there(&self) -> Result<()> {
         check_there(&self.folder)
     }
 }
 
-/// Refuses a folder that is not there.
+/// Refuses a missing folder.
 pub(super) fn check_there(folder: &Path) -> Result<()> {
     if folder.exists() {
         return Ok(());
     }
-    let hint = "check the path; `ogive db put` and `ogive db import` make a store";
+    let hint = "check the path; `ogive db put` and `ogive db import` create a store";
     Err(Failure::refused(format!("{}: not found", folder.display()), hint))
 }
 
 impl KeyspaceOptions {
-    /// Opens the keyspace to read it alone.
+    /// Opens the keyspace read-only.
     ///
     /// # Errors
-    /// [`Failure::Refused`] where there is none of the name.
+    /// [`Failure::Refused`] when there is none of that name.
     pub(super) fn read(&self) -> Result<OpenKeyspace> {
         self.existing(self.store.read()?)
     }
 
-    /// Opens the keyspace, which must be there, for changes.
+    /// Opens an existing keyspace for writing.
     pub(super) fn write(&self) -> Result<OpenKeyspace> {
         self.existing(self.store.write()?)
     }
 
-    /// Opens the keyspace for changes; makes it, and the store, if they are not there. `imported` is what the keys of an input are.
+    /// Opens the keyspace for writing; creates it and the store if necessary. `imported` is the key type of an input.
     pub(super) fn create(&self, durability: Durability, imported: Option<KeyType>) -> Result<OpenKeyspace> {
         keys::check_name(&self.keyspace)?;
         let db = self.store.create(durability)?;
@@ -132,7 +132,7 @@ impl KeyspaceOptions {
         Ok(OpenKeyspace { db, keyspace, keys })
     }
 
-    /// What the keys are to be taken for.
+    /// The requested key type.
     pub(super) fn asked_keys(&self) -> Option<KeyType> {
         self.keys
     }
@@ -142,7 +142,7 @@ impl KeyspaceOptions {
         let names = keys::named(&db);
         if !names.contains(&self.keyspace) {
             let message = format!("{}: the keyspace {:?} was not found", self.store.shown(), self.keyspace);
-            return Err(Failure::refused(message, format!("there are: {}", names.join(", "))));
+            return Err(Failure::refused(message, format!("existing keyspaces: {}", names.join(", "))));
         }
         let keyspace = db.keyspace(&self.keyspace)?;
         let keys = keys::of(&db, &keyspace, self.keys)?;
@@ -151,7 +151,8 @@ impl KeyspaceOptions {
 }
 
 impl OpenKeyspace {
-    /// Closes the store, so that all is durable and it opens fast. `done` says what is in it already, durably, should that fail.
+    /// Closes the store, which makes all writes durable and the next opening fast. `done` names what is durable even if
+    /// closing fails.
     pub(super) fn close(self, done: &str) -> Result<()> {
         drop(self.keyspace);
         self.db.close().map_err(|error| Failure::from(error).but(done))

@@ -1,4 +1,4 @@
-//! `ogive db verify`: checks every file of a store.
+//! `ogive db verify`: checks all files of a store.
 
 use super::store::StoreFolder;
 use crate::args::Outcome;
@@ -16,10 +16,10 @@ Examples:
   ogive db verify fruit
   ogive db verify fruit --json
 
-Reads every byte and trusts nothing: checksums, the order of keys, the routes of indexes, pointers and the values they lead to, logs, and
-that no file is missing. What is wrong is told, and the exit code is 1. Nothing is changed.";
+Reads every byte and checks checksums, the order of keys, the paths of indexes, value pointers and their values, logs,
+and that no file is missing. Lists all findings, and exits with 1 if there are any. Changes nothing.";
 
-/// Check every file of a store, and where each pointer leads
+/// Check all files of a store, and every value pointer
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -63,7 +63,7 @@ fn show(name: &str, report: &StoreReport, output: &mut Output) -> Result<()> {
         output.line(format_args!("{} at byte {}: {}", finding.file, finding.offset, finding.detail))?;
     }
     if report.further_findings > 0 {
-        output.line(format_args!("and {} findings more", grouped(report.further_findings)))?;
+        output.line(format_args!("and {} more findings", grouped(report.further_findings)))?;
     }
     let counts = format!(
         "{}, {} entries, {} with {}, {}",
@@ -80,10 +80,10 @@ fn show(name: &str, report: &StoreReport, output: &mut Output) -> Result<()> {
     }
     output.flush()?;
     if !report.orphans.is_empty() {
-        note(format_args!("{} left by a crash; the next open removes them", report.orphans.join(", ")));
+        note(format_args!("{} left by a crash; opening the store for writing removes them", report.orphans.join(", ")));
     }
     if !report.is_sound() {
-        note("hint: restore it from a copy; `ogive db repair` saves what checksums prove");
+        note("hint: restore it from a backup, or run `ogive db repair` to keep what passes its checksums");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! An index whose types are known only when it is open.
+//! An index whose key and payload types are known only at run time.
 
 use ogive::index::{
     Index, IndexLayout, IndexOptions, KeyType, Kind, OpenOptions, Range, Raw, Statistics, VerifyReport, Visit, Word,
@@ -9,19 +9,19 @@ use ogive::{Error, Result};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// An index of words of one width, with payloads of any size.
+/// An index of keys of one width, with payloads of any size.
 pub(super) type WordIndex<W> = Index<Raw<W>, Vec<u8>>;
 
-/// An index of any types. Its keys are words, widened to 16 bytes.
+/// An index of any types. Its keys are integers, widened to 16 bytes.
 #[derive(Debug)]
 pub(super) enum AnyIndex {
-    /// Words of 8 bytes.
+    /// Keys of 8 bytes.
     Short(WordIndex<u64>),
-    /// Words of 16 bytes.
+    /// Keys of 16 bytes.
     Long(WordIndex<u128>),
 }
 
-/// Does the same to an index of either width.
+/// Applies an expression to an index of either width.
 macro_rules! either {
     ($any:expr, $index:ident => $do:expr) => {
         match $any {
@@ -32,7 +32,7 @@ macro_rules! either {
 }
 pub(super) use either;
 
-/// The key of a widened word.
+/// The key of a widened integer.
 pub(super) fn raw<W: Word>(word: u128) -> Raw<W> {
     Raw(W::from_u128(word))
 }
@@ -93,7 +93,7 @@ impl AnyIndex {
         either!(self, index => index.len())
     }
 
-    /// Writes everything into the file, and tells whether that succeeded.
+    /// Writes everything to the file.
     pub(super) fn close(self) -> Result<()> {
         either!(self, index => index.close())
     }
@@ -152,14 +152,14 @@ impl AnyIndex {
     }
 }
 
-/// Entries of an index of any types, in order.
+/// Entries of an index of any types, in key order.
 #[derive(Debug)]
 pub(super) enum Scan {
     Short(Range<'static, Raw<u64>, Vec<u8>>),
     Long(Range<'static, Raw<u128>, Vec<u8>>),
 }
 
-/// An entry as its widened word and its payload.
+/// An entry: the widened key and the payload.
 type Entry = Result<(u128, Vec<u8>)>;
 
 fn widened<W: Word>(entry: Result<(Raw<W>, Vec<u8>)>) -> Entry {

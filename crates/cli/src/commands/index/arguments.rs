@@ -1,4 +1,4 @@
-//! Which of the sub-commands of `ogive index`.
+//! Arguments of `ogive index`: its sub-commands.
 
 use super::{create, delete, explain, get, load, put, repair, scan, stats, verify};
 use crate::args::Outcome;
@@ -8,16 +8,16 @@ use clap::Subcommand;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive index create ids.ogx --value-bytes 8     make an empty index of u64 keys
-  ogive index load ids.ogx keys.u64 --payload 8  fill it
-  ogive index get ids.ogx 1234                   look a key up
-  ogive index put ids.ogx 1234 hello             put an entry in, or overwrite it
-  ogive index explain ids.ogx 1234               show the nodes that a look-up visits
+  ogive index create ids.ogx --value-bytes 8     create an empty index of u64 keys
+  ogive index load ids.ogx keys.u64 --payload 8  load a file
+  ogive index get ids.ogx 1234                   look up a key
+  ogive index put ids.ogx 1234 hello             insert or overwrite an entry
+  ogive index explain ids.ogx 1234               show the nodes that a lookup visits
 
-An index is updated in place, entry by entry, and survives crashes. Its keys and its payloads have one size each; for
-byte strings of any length, and for data that never change, build a table with `ogive build`.";
+An index is a file that is updated in place and survives crashes. All keys have one size, and so have all payloads. For
+keys of variable length use a store (`ogive db`), for data that never change a table (`ogive build`).";
 
-/// Make, change and ask indexes that are updated in place
+/// Work with indexes: ordered maps in a file, updated in place
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = false)]
 #[command(disable_help_subcommand = true)]
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     command: Command,
 }
 
-/// The sub-commands, in the order in which somebody new meets them.
+/// The sub-commands, in the order in which a new user needs them.
 #[derive(Debug, Subcommand)]
 enum Command {
     Create(create::Arguments),

@@ -1,4 +1,4 @@
-//! `ogive index create`: makes an empty index.
+//! `ogive index create`: creates an empty index.
 
 use super::any::AnyIndex;
 use super::file::Paging;
@@ -14,36 +14,36 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive index create ids.ogx                                 u64 keys, no payloads: a set
+  ogive index create ids.ogx                                 u64 keys without payloads: a set
   ogive index create ids.ogx --value-bytes 8                 u64 keys with payloads of 8 bytes
   ogive index create uuids.ogx --key bytes16 --kind btree    a B+-tree of 16-byte keys
-  ogive index create tags.ogx --duplicates --value-bytes 4   a key may have many payloads
-  ogive index create ids.ogx --page-size 16KiB --fill 100    packed, in large pages
+  ogive index create tags.ogx --duplicates --value-bytes 4   several entries per key
+  ogive index create ids.ogx --page-size 16KiB --fill 100    densely packed, with large pages
 
-What is chosen here is stored in the file. An existing file is never replaced.";
+These options are stored in the file. Never replaces an existing file.";
 
-/// Make an empty index
+/// Create an empty index
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Index to make
+    /// Index to create
     #[arg(value_name = "FILE")]
     path: PathBuf,
 
-    /// What it is made of: ogive, aulid, btree, fiting, pgm, alex, lipp, or a hybrid of B+-tree leaves under one of the
-    /// last four: fiting-btree, pgm-btree, alex-btree, lipp-btree
+    /// Structure: ogive, aulid, btree, fiting, pgm, alex, lipp, or B+-tree leaves under one of the last four:
+    /// fiting-btree, pgm-btree, alex-btree, lipp-btree
     #[arg(long, value_name = "KIND", default_value_t)]
     kind: Kind,
 
-    /// What the keys are: u32, u64, u128, i64, i128, or bytes1 to bytes16
+    /// Type of the keys: u32, u64, u128, i64, i128, or bytes1 to bytes16
     #[arg(long, value_name = "TYPE", default_value_t = KeyType::U64)]
     key: KeyType,
 
-    /// Bytes of every payload
+    /// Bytes per payload
     #[arg(long, value_name = "N", default_value = "0")]
     value_bytes: ByteSize,
 
-    /// Let a key stand for several entries; for ogive, aulid and btree
+    /// Allow several entries per key; for ogive, aulid and btree
     #[arg(long)]
     duplicates: bool,
 
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "4KiB")]
     page_size: ByteSize,
 
-    /// How full a bulk load makes leaves, in percent
+    /// Fill factor of leaves in a bulk load, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = IndexOptions::default().fill_percent)]
     fill: u8,
 
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         }))?;
     } else {
         output.line(format_args!(
-            "{}: an empty index of kind {} for keys of type {} with payloads of {}, in pages of {}",
+            "{}: empty {} index with keys of type {}, payloads of {} and pages of {}",
             arguments.path.display(),
             kind,
             key_type,
@@ -99,8 +99,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// The engine says which sizes there are; what no usize holds is none of them.
+/// Converts a size; the engine checks whether it is valid.
 fn bytes(size: ByteSize, what: &str) -> Result<usize> {
     usize::try_from(size.0)
-        .map_err(|_| Failure::usage(format!("{what} of {} bytes are too large", size.0), "give a smaller size"))
+        .map_err(|_| Failure::usage(format!("{what} of {} bytes are too large", size.0), "use a smaller size"))
 }

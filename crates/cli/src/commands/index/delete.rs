@@ -1,4 +1,4 @@
-//! `ogive index delete`: removes entries of one key.
+//! `ogive index delete`: removes entries of a key.
 
 use super::file::{DurabilityOptions, IndexFile};
 use super::text;
@@ -12,9 +12,9 @@ use std::ffi::OsString;
 const EXAMPLES: &str = "\
 Examples:
   ogive index delete ids.ogx 1234            remove an entry
-  ogive index delete tags.ogx 1234 --all     remove all entries of this key
+  ogive index delete tags.ogx 1234 --all     remove all entries with this key
 
-A key that is not there is told on standard error, and the exit code is 1.";
+Prints 'not found' to standard error and exits with 1 if the key is absent.";
 
 /// Remove the entry of a key
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// Remove all entries of this key, not only one of them
+    /// Remove all entries with this key, not only one
     #[arg(long)]
     all: bool,
 }

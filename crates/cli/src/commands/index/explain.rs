@@ -1,4 +1,4 @@
-//! `ogive index explain`: shows the nodes that a look-up visits.
+//! `ogive index explain`: shows the nodes that a lookup visits.
 
 use super::file::IndexFile;
 use super::text;
@@ -17,10 +17,9 @@ Examples:
   ogive index explain ids.ogx 1234
   ogive index explain ids.ogx 1234 --json
 
-The path from the root to the entry, node by node, with the pages that are read. The key need not be there: then it
-is the path that proves its absence, and the exit code is 1.";
+Prints the path from the root to the entry, node by node, with the pages read. Exits with 1 if the key is absent.";
 
-/// Show the path of a look-up, node by node
+/// Show the path of a lookup, node by node
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -1,4 +1,4 @@
-//! What the commands on an index share: which file, and how it is opened.
+//! Options shared by the commands on indexes: file, memory, durability, payloads.
 
 use super::any::AnyIndex;
 use super::text::Form;
@@ -10,10 +10,10 @@ use ogive::page::{Durability, LostLog, PageOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The index, and how it is opened.
+/// The index, and how to open it.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct IndexFile {
-    /// Index
+    /// File of the index
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -21,34 +21,34 @@ pub(super) struct IndexFile {
     paging: Paging,
 }
 
-/// The memory of an open index, and how its file is read.
+/// Memory of an open index, and how to read its file.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Paging {
     /// Memory for pages
     #[arg(long, value_name = "N", default_value = "64MiB", help_heading = "Index")]
     memory: ByteSize,
 
-    /// The part of that memory that is for inner pages alone, those nearest to the root first
+    /// Part of this memory reserved for inner pages, those nearest to the root first
     #[arg(long, value_name = "N", default_value = "0", help_heading = "Index")]
     resident: ByteSize,
 
-    /// Read and write past the page cache, where the file system allows it
+    /// Bypass the page cache if the file system supports it
     #[arg(long, help_heading = "Index")]
     direct: bool,
 }
 
-/// When changes are durable. Shared by all commands that make some.
+/// Durability of changes. Shared by all commands that write.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct DurabilityOptions {
-    /// When a commit is durable; when the command is done, all are
+    /// When a commit becomes durable; all are durable when the command returns
     #[arg(long, value_enum, value_name = "WHEN", default_value = "commit", help_heading = "Index")]
     durability: When,
 }
 
-/// When a commit is durable.
+/// When a commit becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum When {
-    /// At once
+    /// Immediately
     Commit,
     /// In groups of up to 64 commits or 4 MiB
     Grouped,
@@ -56,11 +56,11 @@ enum When {
     Checkpoint,
 }
 
-/// Commits and bytes of log in a group.
+/// Maximum commits and log bytes per group.
 const GROUP: Durability = Durability::Grouped { commits: 64, bytes: 4 << 20 };
 
 impl DurabilityOptions {
-    /// Whether a commit is durable when it is done.
+    /// Whether a commit is durable when it returns.
     pub(super) fn is_at_once(&self) -> bool {
         self.durability == When::Commit
     }
@@ -74,10 +74,10 @@ impl DurabilityOptions {
     }
 }
 
-/// How payloads are written and shown. Shared by all commands that have to do with them.
+/// Text form of payloads. Shared by all commands that read or write them.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct PayloadOptions {
-    /// What payloads are taken for
+    /// How payloads are written and printed
     #[arg(long, value_enum, value_name = "FORM", default_value = "text")]
     pub(super) values: Form,
 }
@@ -101,18 +101,18 @@ impl IndexFile {
         self.file.display().to_string()
     }
 
-    /// Refuses to read the index's own file as an input.
+    /// Refuses the file of the index as an input.
     pub(super) fn refuse_input(&self, input: &Path) -> Result<()> {
         crate::replace::refuse_same(&self.file, input)
     }
 
-    /// Opens the index for reading alone.
+    /// Opens the index read-only.
     pub(super) fn read(&self) -> Result<AnyIndex> {
         let (storage, name) = self.place()?;
         Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages: self.paging.options() }, true)?)
     }
 
-    /// Opens the index for changes.
+    /// Opens the index for writing.
     pub(super) fn write(&self, durability: &DurabilityOptions) -> Result<AnyIndex> {
         let (storage, name) = self.place()?;
         let mut pages = self.paging.options();
@@ -120,7 +120,7 @@ impl IndexFile {
         Ok(AnyIndex::open(&storage, &name, &OpenOptions { pages }, false)?)
     }
 
-    /// The index as its last checkpoint left it, where its log is lost.
+    /// The index as of its last checkpoint, if its log is lost.
     pub(super) fn without_log(&self) -> Result<Option<(AnyIndex, LostLog)>> {
         let (storage, name) = self.place()?;
         Ok(AnyIndex::without_log(&storage, &name, &OpenOptions { pages: self.paging.options() })?)

@@ -1,4 +1,4 @@
-//! `ogive index get`: looks one key up.
+//! `ogive index get`: looks up a key.
 
 use super::file::{IndexFile, PayloadOptions};
 use super::text;
@@ -11,12 +11,12 @@ use std::ffi::OsString;
 const EXAMPLES: &str = "\
 Examples:
   ogive index get ids.ogx 1234                     print the payload of a key
-  ogive index get ids.ogx 1234 --values number     as a number
-  ogive index get tags.ogx 1234 --all              print the payloads of all entries of this key
+  ogive index get ids.ogx 1234 --values number     print it as a number
+  ogive index get tags.ogx 1234 --all              print the payloads of all entries with this key
 
-A key that is not there is told on standard error, and the exit code is 1.";
+Prints 'not found' to standard error and exits with 1 if the key is absent.";
 
-/// Look a key up
+/// Look up a key
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// Print the payloads of all entries of this key, not only of the first
+    /// Print the payloads of all entries with this key, not only the first
     #[arg(long)]
     all: bool,
 

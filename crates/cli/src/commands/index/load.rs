@@ -1,4 +1,4 @@
-//! `ogive index load`: puts the records of a file in.
+//! `ogive index load`: loads the records of a file.
 
 use super::any::{WordIndex, either, raw};
 use super::file::{DurabilityOptions, IndexFile, PayloadOptions};
@@ -17,16 +17,16 @@ use std::time::Instant;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive index load ids.ogx keys.u64 --payload 8            SOSD keys, with payloads made from them
+  ogive index load ids.ogx keys.u64 --payload 8            SOSD keys, with payloads derived from them
   ogive index load ids.ogx rows.csv --key id --value name  columns by name or number
   ogive index load ids.ogx more.csv --key id --value name --batch 1000
                                                            commit after every 1,000 records
-  ogive index load ids.ogx keys.u64 --sorted               insist on the fast way
+  ogive index load ids.ogx keys.u64 --sorted               require a bulk load
 
-An empty index is filled in one go where the input is sorted: nothing of it is there until all of it is. Otherwise records are
-inserted one by one, in batches that are there at once. Records without values get payloads of zeros.";
+Loads sorted input into an empty index in one atomic bulk load. Otherwise inserts records one by one, in atomic batches.
+Records without values get payloads of zeros.";
 
-/// Fill an index from a file
+/// Load a file into an index
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -39,15 +39,15 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     input: InputOptions,
 
-    /// Insist on a bulk load: fail where the index has entries or the input is not sorted
+    /// Require a bulk load: fail if the index is not empty or the input is not sorted
     #[arg(long, conflicts_with = "random")]
     sorted: bool,
 
-    /// Insert record by record, even where a bulk load would do
+    /// Insert records one by one, even if a bulk load is possible
     #[arg(long)]
     random: bool,
 
-    /// Records to a commit, where they are inserted one by one
+    /// Records per commit, unless bulk loaded
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     batch: u64,
 
@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
     payloads: PayloadOptions,
 }
 
-/// How the records came in.
+/// Result of a load.
 #[derive(Debug)]
 struct Loaded {
     records: u64,
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let loaded = match either!(&any, index => load(index, arguments, &interrupt, &mut committed)) {
         Ok(loaded) => loaded,
         Err(failure) => {
-            // What was committed is to be durable, whatever the durability of a commit.
+            // Closing makes commits durable that were not synced.
             let is_durable = any.close().is_ok() || arguments.durability.is_at_once();
             return Err(failure.but(what_is_there(committed, is_durable)));
         }
@@ -96,16 +96,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// What of the input is in the index, for whom the rest could not be loaded.
+/// The part of the input that is in the index after a failure.
 fn what_is_there(records: u64, is_durable: bool) -> String {
     match (records, is_durable) {
-        (0, _) => "no record of it is in the index".into(),
-        (_, true) => format!("the first {} records are in the index, durably", grouped(records)),
+        (0, _) => "no records were loaded".into(),
+        (_, true) => format!("the first {} records are durable in the index", grouped(records)),
         (_, false) => format!("the first {} records are in the index, but may not be durable", grouped(records)),
     }
 }
 
-/// Loads in bulk where that can be, else inserts. `committed` counts the records that are in the index.
+/// Loads in bulk if possible, else inserts. `committed` counts the records in the index.
 fn load<W: Word>(
     index: &WordIndex<W>,
     arguments: &Arguments,
@@ -116,7 +116,7 @@ fn load<W: Word>(
     if arguments.sorted || !arguments.random && may_retry && index.is_empty()? {
         match bulk_load(index, arguments, interrupt) {
             Err(Failure::Engine(Error::Unsorted { .. } | Error::Repeated { .. })) if !arguments.sorted => {
-                note("the input is not sorted; its records are inserted one by one");
+                note("the input is not sorted; inserting records one by one");
             }
             done => return done.map(|records| Loaded { records, bulk: true }),
         }
@@ -162,8 +162,8 @@ fn insert<W: Word>(
             return Ok(());
         }
         let hint = match index.layout().duplicates {
-            true => "load what is left of the file: this index keeps records that come again",
-            false => "load the file again for the rest: records that are there are overwritten",
+            true => "load only the rest of the file, since this index keeps repeated records",
+            false => "load the file again; records already loaded are overwritten",
         };
         Err(Failure::refused("interrupted", hint))
     };
@@ -177,7 +177,7 @@ fn insert<W: Word>(
             transaction.insert(key, payload)?;
             batch += 1;
         }
-        // An interrupt ends a whole pipeline: what comes here as the end of the input may be the end of who wrote it.
+        // An interrupt ends a whole pipeline, so the input may have ended early.
         check()?;
         transaction.commit()?;
         *committed += batch;
@@ -213,7 +213,7 @@ impl<'a> Records<'a> {
         let place = || format!("record {} of {}", grouped(self.records), self.arguments.input.path.display());
         let word = text::key_from_record(self.key_type, self.record_type, record.key).ok_or_else(|| {
             Failure::refused(
-                format!("the key of {} is none of type {}", place(), self.key_type),
+                format!("the key of {} is not of type {}", place(), self.key_type),
                 format!("the keys of this index are {}", text::describe(self.key_type)),
             )
         })?;
@@ -224,13 +224,13 @@ impl<'a> Records<'a> {
             (value, Some(_)) => {
                 return Err(Failure::usage(
                     format!("payloads of this index have {} bytes, not {}", self.payload_bytes, value.len()),
-                    format!("give --payload {}", self.payload_bytes),
+                    format!("use --payload {}", self.payload_bytes),
                 ));
             }
             (value, None) => form.parse(value, self.payload_bytes).map_err(|detail| {
                 Failure::refused(
                     format!("the value of {} does not fit: {detail}", place()),
-                    "--values says what values are: text, number or hex",
+                    "set the form of the values with --values: text, number or hex",
                 )
             })?,
         };
@@ -238,7 +238,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// The options of the input, told by the index what its keys are unless somebody said so.
+/// The options of the input, with the key type of the index as default.
 fn input_options(input: &InputOptions, key_type: KeyType) -> InputOptions {
     let unguessed = match key_type {
         KeyType::U32 | KeyType::U64 => table::KeyType::U64,

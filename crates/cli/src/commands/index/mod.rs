@@ -1,4 +1,4 @@
-//! `ogive index`: indexes that are updated in place. One file for each sub-command.
+//! `ogive index`: commands on indexes, one file each.
 
 mod any;
 mod arguments;

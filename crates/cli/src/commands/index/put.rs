@@ -1,4 +1,4 @@
-//! `ogive index put`: puts one entry in.
+//! `ogive index put`: writes an entry.
 
 use super::file::{DurabilityOptions, IndexFile, PayloadOptions};
 use super::text;
@@ -16,10 +16,10 @@ Examples:
   ogive index put ids.ogx 1234 99 --values number  a number, stored little-endian
   ogive index put ids.ogx 1234 00ff --values hex   any bytes
 
-An entry that has the key is overwritten, unless the index allows duplicates. When the command is done, the entry is
-durable. For many entries, `ogive index load` is faster.";
+Overwrites an existing entry unless the index allows duplicates. The entry is durable when the command returns. For many
+entries, `ogive index load` is faster.";
 
-/// Put an entry in, or overwrite it
+/// Insert or overwrite an entry
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "KEY", allow_negative_numbers = true)]
     key: OsString,
 
-    /// Its payload
+    /// Payload of the entry
     #[arg(value_name = "VALUE", default_value = "", hide_default_value = true, allow_negative_numbers = true)]
     value: OsString,
 
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     let payload = match arguments.value.as_bytes() {
         [] => vec![0; payload_bytes],
         written => form.parse(written, payload_bytes).map_err(|message| {
-            Failure::usage(message, "give a payload that fits, or say with --values what it is: text, number or hex")
+            Failure::usage(message, "use a payload that fits, or set its form with --values: text, number or hex")
         })?,
     };
     let grew = index.put(word, payload)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     if output.is_json() {
         output.json(&json!({ "key": text::key_to_json(key_type, word), "new": grew }))?;
     } else {
-        let done = if grew { "put in" } else { "overwritten" };
+        let done = if grew { "inserted" } else { "overwritten" };
         output.line(format_args!("{}: {done}", text::key_shown(key_type, word)))?;
     }
     Ok(Outcome::Done)

@@ -1,4 +1,4 @@
-//! An index as a relation that is joined.
+//! An index as an input of a join.
 
 use super::any::{AnyIndex, either};
 use crate::failure::Result;
@@ -10,7 +10,7 @@ use ogive::page::PageOptions;
 use ogive::table::KeyType;
 use std::sync::Arc;
 
-/// Whether a file is an index, damaged or not.
+/// Whether a file is an index, even a damaged one.
 pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
     match AnyIndex::open(storage, name, &OpenOptions::default(), true) {
         Err(Error::NotAnIndex { .. } | Error::NotAPageFile { .. }) => Ok(false),
@@ -19,7 +19,7 @@ pub(crate) fn is_index(storage: &Arc<dyn Storage>, name: &str) -> Result<bool> {
     }
 }
 
-/// The entries of an index, and what its keys are.
+/// The entries of an index and its key type.
 pub(crate) fn relation(storage: &Arc<dyn Storage>, name: &str, memory_bytes: u64) -> Result<(Source, KeyType)> {
     let mut pages = PageOptions::default();
     pages.budget_bytes = memory_bytes;

@@ -1,4 +1,4 @@
-//! `ogive index repair`: lets an index go on whose log is lost.
+//! `ogive index repair`: recovers an index without its log.
 
 use super::file::IndexFile;
 use crate::args::Outcome;
@@ -10,22 +10,22 @@ use serde_json::json;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive index repair ids.ogx                  say what is lost, and change nothing
+  ogive index repair ids.ogx                  report the loss and change nothing
   cp ids.ogx ids-damaged.ogx && ogive index repair ids.ogx --accept-loss
-                                              go on without the log
+                                              recover without the log
 
-For an index whose log is missing or damaged, so that it does not open. Kept is what its last checkpoint left, once every page of that was
-checked; all commits since are lost, and how many they were is not known. An index that opens is not touched, and neither is one whose
-pages are damaged: restore that from a copy.";
+For an index that does not open because its log is missing or damaged. Checks every page of the last checkpoint and
+keeps that state; all later commits are lost, and their number is unknown. Does not change an index that opens, or one
+with damaged pages, which must be restored from a backup.";
 
-/// Go on without a log that is lost
+/// Recover an index whose log is lost
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     file: IndexFile,
 
-    /// Give up all commits since the last checkpoint; without it, nothing is changed
+    /// Discard all commits since the last checkpoint; without this option, nothing is changed
     #[arg(long)]
     accept_loss: bool,
 }
@@ -37,17 +37,17 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         if output.is_json() {
             output.json(&json!({ "opens": true, "repaired": false }))?;
         } else {
-            output.line(format_args!("{shown}: it opens; nothing to repair"))?;
+            output.line(format_args!("{shown}: opens normally; nothing to repair"))?;
         }
         return Ok(Outcome::Done);
     };
     let entries = match index.verify() {
         Ok(report) => report.entries,
         Err(error) => {
-            let kept = "its log is lost, and what its last checkpoint left is not whole, so nothing was changed";
+            let kept = "its log is lost and its last checkpoint is damaged, so nothing was changed";
             return Err(Failure::refused(
                 format!("{shown}: {kept}: {error}"),
-                "restore the index and its log from a copy",
+                "restore the index and its log from a backup",
             ));
         }
     };
@@ -57,11 +57,11 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     tell(&lost, &shown, entries, arguments.accept_loss, output)?;
     if !arguments.accept_loss {
         output.flush()?;
-        note("nothing was changed; hint: copy the file, then give --accept-loss");
+        note("nothing was changed; hint: copy the file, then use --accept-loss");
         return Ok(Outcome::Negative);
     }
     if !output.is_json() {
-        output.line(format_args!("{shown}: it opens again"))?;
+        output.line(format_args!("{shown}: repaired"))?;
     }
     Ok(Outcome::Done)
 }
@@ -79,14 +79,14 @@ fn tell(lost: &LostLog, shown: &str, entries: u64, is_accepted: bool, output: &m
     }
     output.line(format_args!("{shown}: its log is lost: {}", lost.cause))?;
     output.line(format_args!(
-        "kept: {} entries, as commit {} left them, the last that a checkpoint brought into the file",
+        "kept: {} entries, as of commit {}, the last checkpoint",
         grouped(entries),
         grouped(lost.checkpoint)
     ))?;
-    output.line("lost: all later commits; how many they were is not known")?;
+    output.line("lost: all later commits; their number is unknown")?;
     if !lost.segments.is_empty() {
         let count = counted(lost.segments.len() as u64, "segment");
-        output.line(format_args!("of no use: {count} of the log that are there: {}", lost.segments.join(", ")))?;
+        output.line(format_args!("unusable: {count} of the log: {}", lost.segments.join(", ")))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `ogive index scan`: prints entries in the order of their keys.
+//! `ogive index scan`: prints entries in key order.
 
 use super::file::{IndexFile, PayloadOptions};
 use super::text;
@@ -12,25 +12,25 @@ use std::ops::RangeInclusive;
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive index scan ids.ogx                           print everything
-  ogive index scan ids.ogx --from 1000 --to 2000     print the keys from 1000 up to, but without, 2000
-  ogive index scan ids.ogx --reverse --limit 10      print the ten last entries
-  ogive index scan ids.ogx --values number --json    print one JSON object a line
+  ogive index scan ids.ogx                           print all entries
+  ogive index scan ids.ogx --from 1000 --to 2000     print the keys from 1000 up to but not including 2000
+  ogive index scan ids.ogx --reverse --limit 10      print the last ten entries
+  ogive index scan ids.ogx --values number --json    print one JSON object per line
 
-Each line is a key, a tab, and its payload. It shows one commit, whatever is written meanwhile.";
+Each line is a key, a tab and a payload. The scan reads a single commit.";
 
-/// Print entries in order: key, tab, payload
+/// Print entries in key order: key, tab, payload
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     file: IndexFile,
 
-    /// First key [default: the first of the index]
+    /// First key of the range [default: the first of the index]
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     from: Option<OsString>,
 
-    /// Key to end before [default: behind the last of the index]
+    /// End of the range, exclusive [default: the end of the index]
     #[arg(long, value_name = "KEY", allow_negative_numbers = true)]
     to: Option<OsString>,
 
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 
-    /// Begin with the last entry
+    /// Print the entries in reverse order
     #[arg(long)]
     reverse: bool,
 
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-/// The first and the last word to print; none where nothing can lie between the bounds.
+/// The first and last key to print; `None` if the range is empty.
 fn bounds(arguments: &Arguments, key_type: KeyType) -> Result<Option<RangeInclusive<u128>>> {
     let parsed = |argument: &Option<OsString>| {
         argument.as_ref().map(|argument| text::key_from_argument(key_type, argument)).transpose()

@@ -1,4 +1,4 @@
-//! `ogive index stats`: tells what an index is made of.
+//! `ogive index stats`: shows statistics of an index.
 
 use super::any::AnyIndex;
 use super::file::IndexFile;
@@ -12,12 +12,12 @@ use serde_json::{Map, Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
-  ogive index stats ids.ogx            entries, height, nodes and pages level by level
-  ogive index stats ids.ogx --json     the same for programs
+  ogive index stats ids.ogx            entries, height, nodes and pages per level
+  ogive index stats ids.ogx --json     the same as JSON
 
-All nodes are read, which takes a while in a large index.";
+Reads all nodes, which takes a while for a large index.";
 
-/// Tell what an index is made of
+/// Show statistics of an index: entries, height, nodes, pages
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -70,14 +70,14 @@ fn to_json(index: &AnyIndex, statistics: &Statistics) -> Result<Value> {
 fn print(name: &str, index: &AnyIndex, statistics: &Statistics, output: &mut Output) -> Result<()> {
     let (layout, file) = (index.layout(), index.page_statistics());
     output.line(format_args!(
-        "{name}: an index of kind {} with keys of type {} and payloads of {} B{}",
+        "{name}: {} index with keys of type {} and payloads of {} B{}",
         index.kind(),
         index.key_type(),
         grouped(layout.payload_bytes as u64),
         if layout.duplicates { ", duplicates allowed" } else { "" }
     ))?;
     output.line(format_args!(
-        "{} in pages of {}, {} of them free; log {}",
+        "{} in pages of {}, {} free; log {}",
         human_bytes(file.file_bytes),
         human_bytes(file.page_bytes),
         grouped(file.free_pages),
@@ -86,8 +86,8 @@ fn print(name: &str, index: &AnyIndex, statistics: &Statistics, output: &mut Out
     let counts = [
         ("entries", index.len()?),
         ("leaves", statistics.leaves),
-        ("pages of leaves", statistics.leaf_pages),
-        ("pages above them", statistics.inner_pages),
+        ("leaf pages", statistics.leaf_pages),
+        ("inner pages", statistics.inner_pages),
         ("height", u64::from(statistics.height)),
     ];
     let rows = counts.into_iter().chain(statistics.details.iter().copied());

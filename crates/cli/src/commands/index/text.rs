@@ -1,4 +1,4 @@
-//! Keys and payloads between what people write and what an index holds.
+//! Conversion of keys and payloads of indexes between text and bytes.
 
 use crate::failure::{Failure, Result};
 use crate::key;
@@ -8,25 +8,25 @@ use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// Most bytes of a payload that is a number.
+/// Longest payload that is a number, in bytes.
 const NUMBER_BYTES_MAX: usize = 16;
 
-/// What payloads are taken for.
+/// Text form of payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, clap::ValueEnum)]
 pub(super) enum Form {
-    /// Text, padded with zero bytes; other bytes are written \xNN
+    /// Text, padded with zero bytes; other bytes as \xNN
     #[default]
     Text,
-    /// An unsigned number, stored little-endian; up to 16 bytes
+    /// Unsigned integer, stored little-endian, of up to 16 bytes
     Number,
-    /// Hexadecimal digits, two a byte
+    /// Hexadecimal digits, two per byte
     Hex,
 }
 
-/// The word of a key given as an argument, widened to 16 bytes.
+/// A key given as an argument, as an integer widened to 16 bytes.
 ///
 /// # Errors
-/// [`Failure::Usage`] when it is no key of the type.
+/// [`Failure::Usage`] when it is not a key of the type.
 pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u128> {
     let bytes = argument.as_bytes();
     let written = match argument.to_str() {
@@ -35,13 +35,13 @@ pub(super) fn key_from_argument(key_type: KeyType, argument: &OsStr) -> Result<u
     };
     key_from_written(key_type, &written).ok_or_else(|| {
         Failure::usage(
-            format!("'{}' is no key of this index", key::escaped(bytes)),
+            format!("'{}' is not a valid key for this index", key::escaped(bytes)),
             format!("its keys are {}", describe(key_type)),
         )
     })
 }
 
-/// The word of a key as an input holds it: a number in decimal, or just the bytes.
+/// A key as written in an input: a decimal number, or bytes.
 pub(super) fn key_from_written(key_type: KeyType, written: &[u8]) -> Option<u128> {
     fn number<T: std::str::FromStr>(written: &[u8]) -> Option<T> {
         std::str::from_utf8(written).ok()?.parse().ok()
@@ -56,7 +56,7 @@ pub(super) fn key_from_written(key_type: KeyType, written: &[u8]) -> Option<u128
     }
 }
 
-/// The word of a key of an input whose keys have the type of a table's; `None` where the index has no such key.
+/// A key of an input with typed keys; `None` if it is not a key of the index.
 pub(super) fn key_from_record(key_type: KeyType, record_type: table::KeyType, key: &[u8]) -> Option<u128> {
     let unsigned = matches!(record_type, table::KeyType::U64 | table::KeyType::U128);
     let word = big_endian(key);
@@ -76,7 +76,7 @@ fn big_endian(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |word, &byte| word << 8 | u128::from(byte))
 }
 
-/// What keys of a type are, for messages.
+/// Description of the keys of a type, for messages.
 pub(super) fn describe(key_type: KeyType) -> String {
     match key_type {
         KeyType::U32 => "whole numbers from 0 to 4294967295".into(),
@@ -84,7 +84,7 @@ pub(super) fn describe(key_type: KeyType) -> String {
         KeyType::U128 => "whole numbers from 0 to 2^128 - 1".into(),
         KeyType::I64 => "whole numbers from -9223372036854775808 to 9223372036854775807".into(),
         KeyType::I128 => "whole numbers from -2^127 to 2^127 - 1".into(),
-        _ => format!("{} bytes each; a backslash is written \\\\, and any byte \\xNN", key_type.key_bytes()),
+        _ => format!("{} bytes each; write a backslash as \\\\ and any byte as \\xNN", key_type.key_bytes()),
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn key_shown(key_type: KeyType, word: u128) -> String {
     }
 }
 
-/// A key in JSON: a number where JSON's readers take it for one.
+/// A key in JSON: a number if JSON parsers keep its precision.
 pub(super) fn key_to_json(key_type: KeyType, word: u128) -> Value {
     match key_type {
         KeyType::U32 | KeyType::U64 => json!(word as u64),
@@ -114,10 +114,10 @@ pub(super) fn key_to_json(key_type: KeyType, word: u128) -> Value {
 }
 
 impl Form {
-    /// The payload of this size that a text stands for.
+    /// Parses a payload of this size.
     ///
     /// # Errors
-    /// A word on what is wrong with it.
+    /// A message for the user.
     pub(super) fn parse(self, written: &[u8], payload_bytes: usize) -> Result<Vec<u8>, String> {
         let mut payload = match self {
             Self::Text => written.to_vec(),
@@ -130,7 +130,7 @@ impl Form {
         };
         if significant > payload_bytes {
             return Err(format!(
-                "'{}' takes {significant} bytes, and payloads of this index have {payload_bytes}",
+                "'{}' takes {significant} bytes, but payloads of this index have {payload_bytes}",
                 key::escaped(written)
             ));
         }
@@ -138,7 +138,7 @@ impl Form {
         Ok(payload)
     }
 
-    /// A payload as a line shows it.
+    /// A payload in text output.
     pub(super) fn shown(self, payload: &[u8]) -> String {
         match self {
             Self::Number if payload.len() <= NUMBER_BYTES_MAX => little_endian(payload).to_string(),
@@ -171,7 +171,7 @@ fn little_endian(payload: &[u8]) -> u128 {
 
 fn number_bytes(written: &[u8]) -> Result<Vec<u8>, String> {
     let number = std::str::from_utf8(written).ok().and_then(|text| text.parse::<u128>().ok());
-    let number = number.ok_or_else(|| format!("'{}' is no whole number from 0 to 2^128 - 1", key::escaped(written)))?;
+    let number = number.ok_or_else(|| format!("'{}' is not an integer from 0 to 2^128 - 1", key::escaped(written)))?;
     Ok(number.to_le_bytes().to_vec())
 }
 
@@ -182,7 +182,7 @@ fn hex_bytes(written: &[u8]) -> Result<Vec<u8>, String> {
         _ => None,
     });
     let bytes: Option<Vec<u8>> = pairs.collect();
-    bytes.ok_or_else(|| format!("'{}' are no hexadecimal digits, two a byte", key::escaped(written)))
+    bytes.ok_or_else(|| format!("'{}' is not a sequence of hexadecimal digits, two per byte", key::escaped(written)))
 }
 
 #[cfg(test)]

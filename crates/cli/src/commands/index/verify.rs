@@ -1,4 +1,4 @@
-//! `ogive index verify`: checks every page and every promise of an index.
+//! `ogive index verify`: checks every page and node of an index.
 
 use super::file::IndexFile;
 use crate::args::Outcome;
@@ -13,8 +13,8 @@ Examples:
   ogive index verify ids.ogx
   ogive index verify ids.ogx --json
 
-Walks over all nodes and trusts none: checksums, order of the keys, links, models as look-ups use them, counts. The first
-thing that does not hold is told, and the exit code is 1.";
+Walks all nodes and checks checksums, the order of keys, links, models as lookups use them, and counts. Reports the
+first finding and exits with 1.";
 
 /// Check every page of an index, the order of its keys, and its nodes
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         output.json(&json!({ "sound": true, "entries": report.entries, "pages": report.pages, "findings": [] }))?;
     } else {
         output.line(format_args!(
-            "{}: sound; keys in order: {}, in {}",
+            "{}: sound; entries: {}, in {}",
             arguments.file.shown(),
             grouped(report.entries),
             counted(report.pages, "page")
@@ -51,6 +51,6 @@ fn damaged(error: &Error, output: &mut Output) -> Result<Outcome> {
     }
     output.flush()?;
     note(format_args!("error: {error}"));
-    note("hint: restore it from a copy; if it still opens, `ogive index scan` prints the entries up to the damage");
+    note("hint: restore it from a backup; if it still opens, `ogive index scan` prints the entries up to the damage");
     Ok(Outcome::Negative)
 }

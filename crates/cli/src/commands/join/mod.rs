@@ -1,4 +1,4 @@
-//! `ogive join`: joins two relations by their keys. Its arguments, the two sides, the rows as text, and what is told of the join.
+//! `ogive join`: arguments, the two inputs, rows as text, and reports.
 
 mod arguments;
 mod records;

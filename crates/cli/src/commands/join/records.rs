@@ -1,4 +1,4 @@
-//! Files that are not ours as relations to be joined.
+//! Foreign files as inputs of a join.
 
 use crate::failure::Result;
 use crate::input::{Facts, Input, InputOptions};
@@ -8,16 +8,16 @@ use ogive::table::KeyType;
 use std::io;
 use std::path::Path;
 
-/// Records from which the length of all is told.
+/// Records sampled to estimate the number and size of all.
 const SAMPLE_RECORDS: u64 = 1000;
 
-/// A file whose keys are all of `key_type`, which is read anew each time its records are asked for.
+/// A file with keys of `key_type`, which is read again for each pass.
 ///
 /// # Errors
 /// Those of the input.
 pub(super) fn source(input: &InputOptions, key_type: KeyType) -> Result<Source> {
     let shape = estimate(input, key_type)?;
-    // What cannot be told of its own keys must not be guessed again.
+    // The key type is fixed here, so that later passes do not guess another one.
     let options = InputOptions {
         key_type: input.key_type.or(Some(key_type)).filter(|_| !input.has_typed_keys()),
         ..input.clone()
@@ -38,10 +38,10 @@ pub(super) fn empty(input: &InputOptions, key_type: KeyType) -> Source {
     Source::unsorted(shape, || Box::new(std::iter::empty()))
 }
 
-/// The records of an input as the engine takes them.
+/// An input as an iterator for the engine.
 struct Records {
     path: std::path::PathBuf,
-    /// Nothing behind the end, or behind an error.
+    /// `None` after the end or an error.
     input: Option<Box<dyn Input>>,
 }
 
@@ -63,7 +63,7 @@ impl Iterator for Records {
     }
 }
 
-/// About how many records there are, and how long they are, by the first of them.
+/// Estimates the number and size of the records from the first ones.
 fn estimate(input: &InputOptions, key_type: KeyType) -> Result<RecordShape> {
     let mut records = input.open(key_type)?;
     let facts = records.facts().clone();

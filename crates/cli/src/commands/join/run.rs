@@ -1,4 +1,4 @@
-//! Runs `ogive join`.
+//! The run of `ogive join`.
 
 use super::arguments::{Arguments, Io, To};
 use super::shape::RowShape;
@@ -18,9 +18,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// Of the memory, each open side may take this part for its index and what it caches.
+/// Each input may use this fraction (1/N) of the memory for its index and cache.
 const SIDE_SHARE: u64 = 16;
-/// Rows for standard output are handed over in pieces of about so many bytes, of which at most so many wait.
+/// Approximate size of the pieces in which rows are sent to standard output, and the number that may be queued.
 const PIECE_BYTES: usize = 64 << 10;
 const PIECES_WAITING: usize = 4;
 
@@ -37,7 +37,7 @@ fn run_join(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     if memory_bytes < MEMORY_BYTES_MIN {
         return Err(Failure::usage(
             format!("a join needs at least {MEMORY_BYTES_MIN} bytes of memory"),
-            "raise --memory to 64MiB, which is enough for most joins",
+            "raise --memory to 64MiB, enough for most joins",
         ));
     }
     let direct = match arguments.io {
@@ -54,7 +54,7 @@ fn run_join(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
         place.refuse_inputs(&files)?;
     }
     if left.refused_direct || right.refused_direct {
-        note("warning: the file system refuses direct reads; these are cached ones");
+        note("warning: the file system does not support direct reads; using the page cache");
     }
     let options = JoinOptions {
         kind: arguments.kind,
@@ -65,7 +65,7 @@ fn run_join(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
         profile,
         stop: Some(interrupt.flag()),
         watcher: Some(watch::watcher()),
-        // What joins into a file is put aside beside it.
+        // A join into a file spills next to it.
         spill: arguments.is_piped().then(spill_folder),
         ..JoinOptions::default()
     };
@@ -86,7 +86,7 @@ fn run_join(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Where the engine says how much its part of the memory must have, how much the whole must.
+/// Translates the memory that the engine needs into `--memory`.
 fn in_the_commands_memory(failure: Failure) -> Failure {
     match failure {
         Failure::Engine(Error::JoinMemoryShort { what, needed_bytes, .. }) => {
@@ -97,12 +97,12 @@ fn in_the_commands_memory(failure: Failure) -> Failure {
     }
 }
 
-/// Of a side for which there is too little memory, how much the whole join takes.
+/// Translates the memory that an input needs into `--memory`.
 fn what_a_side_takes(failure: Failure, side_bytes: u64) -> Failure {
     match failure {
         Failure::Engine(Error::MemoryShort { path, needed_bytes, .. }) => Failure::refused(
             format!(
-                "{} takes at least {needed_bytes} bytes of memory, and each side of a join has one part in {SIDE_SHARE} of \
+                "{} needs at least {needed_bytes} bytes of memory, but each input of a join has 1/{SIDE_SHARE} of \
                  --memory: {side_bytes} bytes",
                 path.display()
             ),
@@ -116,12 +116,12 @@ fn available_threads() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Where rows are put aside that go to standard output: among the system's temporary files.
+/// The spill folder of joins to standard output: the system's temporary folder.
 fn spill_folder() -> (Arc<dyn Storage>, String) {
     (Arc::new(LocalStorage::new(std::env::temp_dir())), "ogive-join".to_owned())
 }
 
-/// The profile asked for, else that of the page cache where reads go through it for sure.
+/// The requested profile, else that of the page cache if `--io cached` is given.
 fn profile(arguments: &Arguments) -> Result<Profile> {
     Ok(match arguments.profile.as_deref() {
         Some("cached") => join::cached_profile(),
@@ -131,7 +131,7 @@ fn profile(arguments: &Arguments) -> Result<Profile> {
     })
 }
 
-/// The place of the file that is written, unless rows go to standard output.
+/// The destination of the output file, unless rows go to standard output.
 fn place(arguments: &Arguments, to: To) -> Result<Option<Place>> {
     if arguments.is_piped() {
         return Ok(None);
@@ -142,7 +142,7 @@ fn place(arguments: &Arguments, to: To) -> Result<Option<Place>> {
     claim(&arguments.output, kind, &inputs, Some(arguments.force)).map(Some)
 }
 
-/// The file that is written.
+/// The output file as a target of the engine.
 fn target(place: &Place, to: To, shape: RowShape, direct: bool) -> join::Output {
     let storage = place.storage(|folder| match direct {
         true => LocalStorage::new(folder).with_direct_writes(),
@@ -160,7 +160,7 @@ fn target(place: &Place, to: To, shape: RowShape, direct: bool) -> join::Output 
     }
 }
 
-/// Joins, with rows on standard output. The join has a thread of its own: this one writes what it sends.
+/// Joins to standard output. The join runs on a thread of its own, and this thread writes its rows.
 fn piped(
     left: &Source,
     right: &Source,
@@ -185,7 +185,7 @@ fn piped(
         });
         let joining = joining.map_err(|source| Error::io("start a thread for", "the join", source))?;
         let written = pieces.iter().try_for_each(|piece| output.bytes(&piece));
-        // Whoever closed the pipe wants no more: what is sent from here on fails, and the join ends.
+        // Dropping the receiver ends the join when the pipe is closed.
         drop(pieces);
         let joined = joining.join();
         written?;
@@ -196,7 +196,7 @@ fn piped(
     })
 }
 
-/// Rows on their way to standard output.
+/// Rows for standard output, collected into pieces.
 struct Rows {
     sender: SyncSender<Vec<u8>>,
     piece: Vec<u8>,
@@ -214,12 +214,12 @@ impl Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        // Where nobody takes it, nobody misses it.
+        // The receiver is gone only when the join is ending.
         let _ = self.sender.send(std::mem::take(&mut self.piece));
     }
 }
 
-/// Tells what was done.
+/// Reports the result.
 fn tell(report: &JoinReport, arguments: &Arguments, output: &mut Output) -> Result<()> {
     let explanation = report.explanation.as_ref().filter(|_| arguments.explain);
     if output.is_json() {
@@ -233,7 +233,7 @@ fn tell(report: &JoinReport, arguments: &Arguments, output: &mut Output) -> Resu
     say(lines, arguments, output)
 }
 
-/// Lines for people: beside the rows where those go to standard output.
+/// Prints lines: to standard error if the rows go to standard output.
 fn say(lines: Vec<String>, arguments: &Arguments, output: &mut Output) -> Result<()> {
     lines.into_iter().try_for_each(|line| {
         if arguments.is_piped() {

@@ -1,20 +1,20 @@
-//! Rows as text and as JSON.
+//! Formatting of joined rows as text and JSON.
 
 use crate::key;
 use ogive::table::KeyType;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// What keys and values of a join are taken for.
+/// Types of the keys and values of a join.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowShape {
     pub(super) key_type: KeyType,
-    /// Whether values of the left and of the right side are little-endian numbers.
+    /// Whether the left and right values are little-endian numbers.
     pub(super) numbers: [bool; 2],
 }
 
 impl RowShape {
-    /// Appends a line: the key, the left value, and the right value unless there is none, between tabs.
+    /// Appends a line: the key, the left value and the right value if any, separated by tabs.
     pub(super) fn line(self, key: &[u8], left: &[u8], right: Option<&[u8]>, line: &mut Vec<u8>) {
         line.extend_from_slice(key::shown(self.fitting(key), key).as_bytes());
         for (value, is_number) in [Some(left), right].into_iter().zip(self.numbers) {
@@ -26,7 +26,7 @@ impl RowShape {
         line.push(b'\n');
     }
 
-    /// Appends a line with the row as an object of JSON.
+    /// Appends a line with the row as a JSON object.
     pub(super) fn object(self, key: &[u8], left: &[u8], right: Option<&[u8]>, line: &mut Vec<u8>) {
         let mut object = json!({ "key": key::to_json(self.fitting(key), key), "left": to_json(left, self.numbers[0]) });
         if let Some(right) = right {
@@ -36,7 +36,7 @@ impl RowShape {
         line.push(b'\n');
     }
 
-    /// A key that is none of the type is shown as bytes.
+    /// A key of another type is shown as bytes.
     fn fitting(self, key: &[u8]) -> KeyType {
         if self.key_type.width().is_some_and(|width| width != key.len()) { KeyType::Bytes } else { self.key_type }
     }

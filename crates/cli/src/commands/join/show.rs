@@ -1,18 +1,18 @@
-//! What is told of a join, before and after it.
+//! Reports on a join: its plan and its result.
 
 use super::arguments::Arguments;
 use crate::size::{counted, grouped, human_bytes, human_us};
 use crate::table_text::plain_table;
 use ogive::join::{Alternative, Cost, Explanation, JoinReport, RelationSummary, Side};
 
-/// The choice and the alternatives, with what each is expected to take.
+/// The chosen method and the alternatives, with their predicted costs.
 pub(super) fn choice(explanation: &Explanation) -> Vec<String> {
     let mut lines = vec![
         side("left", &explanation.left),
         side("right", &explanation.right),
         format!(
             "{} {}{}, within {} on {} ({}); requests of {}, {} at a time",
-            if explanation.is_asked_for { "asked for:" } else { "chosen:" },
+            if explanation.is_asked_for { "requested:" } else { "chosen:" },
             explanation.method,
             role(explanation.inner),
             human_bytes(explanation.memory_bytes),
@@ -22,13 +22,13 @@ pub(super) fn choice(explanation: &Explanation) -> Vec<String> {
             explanation.reads.at_once,
         ),
         format!(
-            "gaps of up to {} are read along; {:.0} % of the blocks lie in ranges, the others are read one by one",
+            "gaps of up to {} are bridged; {:.0} % of the blocks are read in ranges, the others one by one",
             human_bytes(explanation.reads.gap_bytes),
             explanation.reads.range_share * 100.0
         ),
         String::new(),
     ];
-    let headings = ["method", "looks up in", "predicted", "device", "core", "reads", "bytes", "spilled"];
+    let headings = ["method", "probes", "predicted", "device", "CPU", "reads", "bytes", "spilled"];
     lines.push(plain_table(&headings, explanation.alternatives.iter().filter_map(row)));
     lines.extend(explanation.alternatives.iter().filter_map(refusal));
     lines
@@ -40,13 +40,13 @@ fn side(word: &str, summary: &RelationSummary) -> String {
         summary.name,
         counted(summary.rows as u64, "row"),
         human_bytes(summary.bytes as u64),
-        if summary.is_sorted { "sorted" } else { "in no order" },
+        if summary.is_sorted { "sorted" } else { "unsorted" },
         if summary.has_index { ", with an index" } else { "" }
     )
 }
 
 fn role(inner: Option<Side>) -> String {
-    inner.map_or_else(String::new, |inner| format!(", looking up in {}", word(inner)))
+    inner.map_or_else(String::new, |inner| format!(", probing {}", word(inner)))
 }
 
 fn word(side: Side) -> &'static str {
@@ -71,17 +71,17 @@ fn row(alternative: &Alternative) -> Option<Vec<String>> {
 }
 
 fn refusal(alternative: &Alternative) -> Option<String> {
-    alternative.refused.as_ref().map(|reason| format!("{} cannot: {reason}", alternative.method))
+    alternative.refused.as_ref().map(|reason| format!("{} is not possible: {reason}", alternative.method))
 }
 
-/// One line on what was done.
+/// One line on the result.
 pub(super) fn summary(arguments: &Arguments, report: &JoinReport) -> String {
     let target =
         if arguments.is_piped() { "standard output".to_owned() } else { arguments.output.display().to_string() };
     format!("{target}: {} by {} in {:.2} s", counted(report.rows, "row"), report.method, report.seconds.total())
 }
 
-/// What the join took beside what it was expected to take.
+/// Actual and predicted costs.
 pub(super) fn outcome(explanation: &Explanation, report: &JoinReport) -> Vec<String> {
     let seconds = &report.seconds;
     let predicted = &explanation.predicted;
@@ -97,7 +97,7 @@ pub(super) fn outcome(explanation: &Explanation, report: &JoinReport) -> Vec<Str
             human_us(seconds.writing * 1e6),
         ),
         format!(
-            "predicted {} of {}, made {} of {}; {} of memory at most",
+            "predicted {} of {}, made {} of {}; peak memory {}",
             counted(predicted.requests.ceil() as u64, "read"),
             human_bytes(predicted.bytes_read as u64),
             grouped(report.requests),

@@ -1,4 +1,4 @@
-//! The two sides: finding out what each is, and opening it.
+//! The two inputs of a join: detection and opening.
 
 use super::arguments::SideOptions;
 use super::records;
@@ -17,29 +17,29 @@ use ogive::table::{KeyType, OpenOptions, Table};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How sides are opened.
+/// Options for opening the inputs.
 #[derive(Clone, Debug)]
 pub(super) struct Opening<'a> {
-    /// Whether reads go past the page cache.
+    /// Whether reads bypass the page cache.
     pub(super) direct: bool,
-    /// Memory for what an open side keeps by itself, in bytes.
+    /// Memory of an open input, in bytes.
     pub(super) memory_bytes: u64,
     pub(super) profile: Profile,
     pub(super) interrupt: &'a Interrupt,
 }
 
-/// An open side.
+/// An open input.
 #[derive(Debug)]
 pub(super) struct OpenSide {
     pub(super) source: Source,
     pub(super) key_type: KeyType,
     /// Whether values are little-endian numbers.
     pub(super) has_numbers: bool,
-    /// The file of its records, where that may be another one than was named.
+    /// The file of its records, which may differ from the given one.
     pub(super) data: Option<PathBuf>,
-    /// Whether reads were to go past the page cache, and do not.
+    /// Whether direct reads were requested but are not supported.
     pub(super) refused_direct: bool,
-    /// Holds what a pipe gave.
+    /// Holds the contents of a pipe.
     _scratch: Option<Scratch>,
 }
 
@@ -49,7 +49,7 @@ impl OpenSide {
     }
 }
 
-/// What a side is.
+/// Detected kind of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
     Table,
@@ -68,11 +68,11 @@ pub(super) fn length_bytes(path: &Path) -> u64 {
     files.filter_map(|file| file.metadata().ok()).map(|metadata| metadata.len()).sum()
 }
 
-/// Opens both sides, whose keys must be of one type: what a file does not say of its keys, it takes from the other side.
+/// Opens both inputs, whose keys must be of one type. A file without typed keys takes the type of the other input.
 ///
 /// # Errors
-/// [`Failure::Usage`] for flags that a side has no use for, [`Failure::Refused`] where the keys are of different types; what inputs and
-/// engine report.
+/// [`Failure::Usage`] for flags that do not apply to an input, [`Failure::Refused`] for keys of different types; errors
+/// of inputs and of the engine.
 pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[OpenSide; 2]> {
     let found = [find(&sides[0], opening)?, find(&sides[1], opening)?];
     let is_open_to_types = |side: &SideOptions, found: &Found| *found == Found::File && is_untyped(&side.input);
@@ -89,13 +89,13 @@ pub(super) fn open(sides: &[SideOptions; 2], opening: &Opening<'_>) -> Result<[O
                 sides[second].shown(),
                 other.key_type
             ),
-            "join relations whose keys are of one type; --key-type says what the keys of a file are",
+            "the keys of both inputs must have one type; --key-type sets the type of the keys of files",
         ));
     }
     Ok(if right_first { [other, one] } else { [one, other] })
 }
 
-/// Whether keys of two types are equal where their bytes are. A store does not know more of its keys than bytes.
+/// Whether keys of two types are equal when their bytes are. The keys of a store may be untyped bytes.
 fn is_one_type(one: KeyType, other: KeyType) -> bool {
     let is_plain = |key_type| matches!(key_type, KeyType::Text | KeyType::Bytes);
     one == other || (is_plain(one) && is_plain(other))
@@ -131,25 +131,25 @@ fn place(path: &Path, direct: bool) -> Result<(Arc<dyn Storage>, String)> {
 }
 
 impl SideOptions {
-    /// The side's path, for messages.
+    /// The input's path, for messages.
     fn shown(&self) -> String {
         self.input.path.display().to_string()
     }
 
-    /// Refuses what would be ignored.
+    /// Refuses flags that would be ignored.
     fn check_flags(&self, found: &Found) -> Result<()> {
         let has_columns = self.input.key.is_some() || self.input.value.is_some();
         if has_columns && *found != Found::File {
             return Err(Failure::usage(
-                format!("{} is no file with columns", self.shown()),
-                format!("leave out --{0}-key and --{0}-value", self.word),
+                format!("{} is not a file with columns", self.shown()),
+                format!("remove --{0}-key and --{0}-value", self.word),
             ));
         }
         let is_cut = self.from.is_some() || self.to.is_some();
         if is_cut && *found != Found::Store {
             return Err(Failure::usage(
-                format!("{} is no store, of which a part could be joined", self.shown()),
-                format!("leave out --{0}-from and --{0}-to", self.word),
+                format!("{} is not a store", self.shown()),
+                format!("remove --{0}-from and --{0}-to", self.word),
             ));
         }
         Ok(())
@@ -171,7 +171,7 @@ impl SideOptions {
                 Ok(OpenSide::of(source, key_type))
             }
             Found::File => match self.open_file(wanted, opening) {
-                // A relation without rows is one, too.
+                // An empty file is a valid input of a join.
                 Err(Failure::Input(InputError::Empty { .. })) => {
                     let typed = (self.input.format() == Format::Sosd).then_some(KeyType::U64);
                     let key_type = self.input.key_type.or(typed).or(wanted).unwrap_or(KeyType::Text);
@@ -215,7 +215,7 @@ impl SideOptions {
         Ok(OpenSide::of(records::source(&input, plan.key_type)?, plan.key_type))
     }
 
-    /// A pipe can be read once: what comes is put aside, in order.
+    /// Copies a pipe, which can be read only once, to a sorted temporary table.
     fn open_pipe(&self, wanted: Option<KeyType>, opening: &Opening<'_>) -> Result<OpenSide> {
         let scratch = Scratch::create()?;
         let storage = scratch.storage();
@@ -226,7 +226,7 @@ impl SideOptions {
             options: Output::options(),
             memory_bytes: opening.memory_bytes,
         };
-        load(&input, &target, "putting the pipe aside", opening.interrupt)?;
+        load(&input, &target, "copying the pipe", opening.interrupt)?;
         let options = OpenOptions {
             budget_bytes: opening.memory_bytes,
             profile: opening.profile.clone(),
@@ -237,7 +237,7 @@ impl SideOptions {
     }
 }
 
-/// How the keys of a SOSD file of 8-byte keys lie.
+/// Layout of the records in a SOSD file of 8-byte keys.
 fn sosd_layout(path: &Path) -> Option<RecordFile> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     (!name.ends_with(".u32") && !name.ends_with("_uint32")).then(|| RecordFile::sosd(0))

@@ -1,16 +1,16 @@
-//! The progress of a join on standard error.
+//! Progress of a join on standard error.
 
 use crate::progress::{Progress, Unit};
 use ogive::join::{JoinProgress, Phase, Watcher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A watcher that shows each phase as a piece of work of its own.
+/// A watcher that shows a progress bar per phase.
 pub(super) fn watcher() -> Watcher {
     let shown: Mutex<Option<(Phase, Progress)>> = Mutex::new(None);
     Arc::new(move |progress: JoinProgress| {
         let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
         if shown.as_ref().is_none_or(|(phase, _)| *phase != progress.phase) {
-            // The bar that was there goes before the next one comes.
+            // Remove the old bar before the new one appears.
             *shown = None;
             *shown = Some((progress.phase, Progress::start(word(progress.phase), Some(progress.total), Unit::Items)));
         }
@@ -25,7 +25,7 @@ fn word(phase: Phase) -> &'static str {
     match phase {
         Phase::Planning => "planning",
         Phase::Loading => "loading indexes",
-        Phase::Arranging => "arranging rows",
+        Phase::Arranging => "preparing rows",
         Phase::Joining => "joining",
         Phase::Finishing => "completing the output",
         _ => "working",
