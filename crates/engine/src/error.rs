@@ -1,4 +1,4 @@
-//! The one error type of the engine: every variant names its file and says what to do.
+//! The error type of the engine. Every message names the file and says what to do.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
-//! Goal: an index beside data that stay where they are answers as a table of its own would, leaves the data untouched, and sees
-//! when they are not what was indexed.
-//! Method: files of records and tables of every layout, indexed in place, against the reference of the test kit; files that
-//! are no such records; data changed afterwards; faults and crashes at every call.
+//! Tests of external indexes. Goal: an external index answers like a table that holds the data itself, leaves the data
+//! untouched, and notices data that has changed. Method: record files and tables of every layout, indexed in place and
+//! compared with the reference of the test kit; files of other content; data changed afterwards; faults and crashes at
+//! every call.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

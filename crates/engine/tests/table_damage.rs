@@ -1,6 +1,6 @@
-//! Goal: no damage to a table file ever leads to a wrong answer, a panic, or a walk that finds nothing.
-//! Method: small tables of every layout; every bit flipped, every truncation, garbage at the end, blocks swapped and
-//! taken from another table of the same shape. Each damaged file is opened, asked for everything, and walked over.
+//! Damage tests of table files. Goal: no damage to a table file leads to a wrong answer, a panic, or a verification
+//! without findings. Method: small tables of every layout; every bit flipped, every truncation, garbage at the end,
+//! blocks swapped and taken from another table of the same shape. Each damaged file is opened, searched and verified.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

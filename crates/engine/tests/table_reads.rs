@@ -1,6 +1,6 @@
-//! Goal: opening is one read, and a look-up makes one read for each layer below the root and one for the data, for keys
-//! present and absent; what a look-up reads stays within what the file promises.
-//! Method: receipts of look-ups with nothing cached, for every design and kind of key.
+//! Tests of read counts. Goal: opening is one read, and a lookup makes one read for each layer below the root and one
+//! for the data, for present and absent keys, within the sizes that the file states. Method: read traces of uncached
+//! lookups, for every design and key type.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,7 +1,7 @@
-//! Goal: a table answers every question as a sorted vector does, whatever its keys, its layout and its index.
-//! Method: tables over nasty, clustered and repeated keys, with every design, are held against the reference of the test kit, for keys
-//! present, absent and at the edges. All other options are drawn for each table: blocks, memory, compression, filter, layout, direct or
-//! cached reads.
+//! Tests of tables against a reference. Goal: a table answers every query like a sorted vector, whatever its keys,
+//! layout and index. Method: tables over hard, clustered and repeated keys with every design are compared with the
+//! reference of the test kit, for present, absent and extreme keys. All other options are drawn at random for each
+//! table: blocks, memory, compression, filter, layout, direct or cached reads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

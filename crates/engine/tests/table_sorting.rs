@@ -1,5 +1,6 @@
-//! Goal: records in any order become the table that sorted ones would have made, and nothing is left of a sort that fails.
-//! Method: shuffled records through budgets that force runs, against the reference of the test kit; faults at every call.
+//! Tests of the sorting writer. Goal: unsorted records give the same table as sorted ones, and a failed sort leaves
+//! nothing behind. Method: shuffled records with budgets that force runs, compared with the reference of the test kit;
+//! faults at every call.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,5 @@
-//! The search finds designs as good as brute force over all designs of up to two layers, at a fraction of the work.
+//! Tests that the search finds designs as good as brute force over all designs of up to two layers, with a fraction of
+//! the work.
 
 mod tune_support;
 

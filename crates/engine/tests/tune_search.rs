@@ -1,4 +1,4 @@
-//! What the search decides: where it stops, what it leaves out, and how designs fare on storage they were not made for.
+//! Tests of the search: its stop rule, its pruning, and the cost of designs on storage that they were not tuned for.
 
 mod tune_support;
 

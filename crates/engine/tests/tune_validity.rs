@@ -1,5 +1,5 @@
-//! Whatever the search returns is a valid index: simulated look-ups find every key's block within what they read, and
-//! their mean cost is the cost that the design states.
+//! Tests that every design that the search returns is valid: simulated lookups find each key's block within the stated
+//! reads, and their mean cost is the cost that the design states.
 
 mod tune_support;
 

@@ -1,4 +1,5 @@
-//! Bands: lines with a window, as long as a window allows, or as narrow as a group allows.
+//! Band nodes: lines with an error window, either as long as a given window allows or as narrow as a given group
+//! allows.
 
 use crate::FenceRun;
 use crate::line::{LineNode, MAX_WINDOW, OFFSET_WINDOWS, fit, offset_step, storable_window};

@@ -1,4 +1,4 @@
-//! Integers of a fixed width of bits, packed without gaps, least significant bit first.
+//! Bit-packed integers of a fixed width, least significant bit first.
 
 /// Appends integers of a given width to a growing buffer.
 #[derive(Clone, Debug, Default)]

@@ -1,4 +1,4 @@
-//! Fixed-size records of nodes: reading fields and searching by the coordinate that stands first in each record.
+//! Fixed-size node records: field access, and a search by the key that begins each record.
 
 /// The 40-bit child number that stands for one that did not fit.
 pub(crate) const NO_CHILD: u64 = (1 << 40) - 1;

@@ -1,4 +1,4 @@
-//! The coded step node: exact separators as a line plus packed residuals.
+//! The coded step node: exact separators stored as a line plus packed residuals.
 //!
 //! A *group* codes the separators of up to [`MAX_GROUP`] neighbouring children:
 //!

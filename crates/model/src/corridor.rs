@@ -1,4 +1,5 @@
-//! Which lines pass above all floors and below all ceilings: exact, streaming, constant time a point on average.
+//! The lines that pass above all lower bounds and below all upper bounds: exact, streaming, in amortised constant time
+//! a point.
 
 use std::cmp::Ordering;
 

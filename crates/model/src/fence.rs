@@ -1,4 +1,4 @@
-//! The border between two neighbouring children.
+//! A fence: the border between two neighbouring children.
 
 /// What lies around the border between child `i` and child `i + 1`, in coordinates.
 ///

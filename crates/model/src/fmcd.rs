@@ -1,4 +1,4 @@
-//! FMCD: a line that spreads keys over slots with few in the same one, as LIPP and AULID use it.
+//! FMCD: a line that spreads keys over slots with few conflicts, as in LIPP and AULID.
 
 /// A line from keys to slots.
 ///

@@ -1,4 +1,4 @@
-//! Learning a position from a key: nodes of learned and exact indexes as pure functions, without I/O or dependencies.
+//! Learned and exact index nodes as pure functions from a key to a position, without I/O or dependencies.
 //!
 //! A sorted file is a row of *children* (blocks of data, or units of an index layer), and between two neighbours lies a
 //! [`Fence`]. A node answers one question: which children may hold coordinate `x`? Two kinds of node answer it:

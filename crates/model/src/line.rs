@@ -1,4 +1,4 @@
-//! The hint: a line through the keys with a window that was measured.
+//! The line node: an approximate node of a line through the keys and a measured error window.
 
 use crate::bytes::{NO_CHILD, put_child, read_child, read_u64, upper_bound};
 use crate::{Fence, FenceRun};

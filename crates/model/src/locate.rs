@@ -1,4 +1,4 @@
-//! What structures in memory have in common: windows of children, by descent from the root or by a walk along the leaves.
+//! Lookups in resident structures: windows of children, by descent from the root or by a walk along the leaves.
 
 use crate::Fence;
 use std::ops::RangeInclusive;

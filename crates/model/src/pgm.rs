@@ -1,4 +1,4 @@
-//! The PGM-index in memory: levels of optimal piecewise linear approximations, the lowest over the children.
+//! The resident PGM-index: levels of optimal piecewise linear approximations over a sorted sequence.
 
 use crate::line::LineNode;
 use crate::locate::{Locate, last_between, last_from};

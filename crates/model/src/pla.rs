@@ -1,4 +1,4 @@
-//! Optimal piecewise linear approximation, as in the PGM-index.
+//! Optimal piecewise linear approximation (PLA), as in the PGM-index.
 
 use crate::FenceRun;
 use crate::corridor::{Corner, Corridor};

@@ -1,4 +1,4 @@
-//! Greedy piecewise linear regression, as in Bourbon.
+//! Greedy piecewise linear regression (PLR), as in Bourbon.
 
 use crate::FenceRun;
 use crate::line::{LineNode, MAX_WINDOW, fit};

@@ -1,4 +1,4 @@
-//! RadixSpline: a spline within an error corridor, and a table from the first bits of a coordinate to its knots.
+//! RadixSpline: a spline within an error corridor, and a radix table from the leading bits of a key to its knots.
 
 use crate::locate::{Locate, last_between, last_from, mean_window_children};
 use crate::tuning::Tried;

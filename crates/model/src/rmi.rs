@@ -1,4 +1,5 @@
-//! RMI: a root model that picks one of many leaf models, which say where a key lies.
+//! The recursive model index (RMI): a root model that selects one of many leaf models, each of which predicts a
+//! position.
 
 use crate::Fence;
 use crate::locate::{Locate, mean_window_children};

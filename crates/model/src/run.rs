@@ -1,4 +1,4 @@
-//! A stretch of a row of children, as the builders take it.
+//! A run of fences: the input of the node builders.
 
 use crate::Fence;
 

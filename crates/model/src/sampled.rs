@@ -1,4 +1,4 @@
-//! Rows of samples: every so many-th key stands for those up to the next.
+//! Sampled sequences: every n-th key stands for the keys up to the next sample.
 
 use crate::Fence;
 use std::ops::RangeInclusive;

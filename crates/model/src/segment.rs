@@ -1,4 +1,4 @@
-//! Line nodes from segments that somebody else has cut.
+//! The conversion of externally chosen segments to line nodes.
 
 use crate::FenceRun;
 use crate::line::{LineNode, MAX_WINDOW, fit};

@@ -1,4 +1,4 @@
-//! The plain proof: one separator for each piece.
+//! The step node: an exact node with one plain separator for each piece.
 
 use crate::FenceRun;
 use crate::bytes::{NO_CHILD, put_child, read_child, read_u64, upper_bound};

@@ -1,4 +1,4 @@
-//! Greedy segmentation: each node as long as some line allows.
+//! Greedy segmentation: each node covers as many children as some line allows.
 
 use crate::corridor::{Corner, Corridor};
 use crate::line::{LineNode, MAX_WINDOW, Span, fit, offset_range, offset_step};

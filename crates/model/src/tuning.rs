@@ -1,4 +1,4 @@
-//! Choosing among settings of a structure: by size, or by what they cost.
+//! The choice among parameter settings of a structure, by size or by cost.
 
 /// A setting that was tried.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! The optimal piecewise linear approximation is optimal.
+//! Tests that the optimal piecewise linear approximation is optimal.
 
 mod common;
 

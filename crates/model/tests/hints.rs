@@ -1,5 +1,5 @@
-//! Hints lead every coordinate, present or absent, to all children that may hold it: checked against the meaning of a
-//! fence, on random rows and on the key sets that are known to break learned indexes.
+//! Tests of approximate nodes. Goal: every key, present or absent, is led to all children that may hold it. Method:
+//! windows are compared with the meaning of a fence, on random input and on key sets that break learned indexes.
 
 mod common;
 

@@ -1,7 +1,7 @@
-//! Coded inner nodes are proofs. Goal: whatever the separators, the pages and the history of a node, every key is led to its child, nothing is
-//! lost, and no node takes more bytes than plain separators would. Method: nodes over separators from the key sets that break learned indexes, with
-//! pages in several orders, are encoded, searched at and beside each separator, changed in place at random, and compared with the row they stand
-//! for.
+//! Tests of coded inner nodes. Goal: whatever the separators, the pages and the history of a node, every key is led to
+//! its child, nothing is lost, and no node takes more bytes than plain separators would. Method: nodes over separators
+//! from key sets that break learned indexes, with pages in several orders, are encoded, searched at and next to each
+//! separator, changed in place at random, and compared with the children they stand for.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

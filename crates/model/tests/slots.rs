@@ -1,5 +1,5 @@
-//! FMCD lines: total and monotone on any keys, and as good as their definition says; checked on the sets that are known to break
-//! learned indexes and against a search of all degrees on random rows.
+//! Tests of FMCD lines. Goal: the lines are total and monotone on any keys, and as good as their definition requires.
+//! Method: key sets that break learned indexes, and a search of all conflict degrees on random input.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Step pieces are proofs: each coordinate's piece holds the child where it is at home.
+//! Tests of step nodes: each key's piece holds the child that the key belongs to.
 
 mod common;
 

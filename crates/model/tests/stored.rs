@@ -1,4 +1,4 @@
-//! Stored nodes are found in place as they were built, and no bytes make the search fail but with `None`.
+//! Tests of stored nodes: a search in the stored form finds what was built, and arbitrary bytes give at worst `None`.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! Structures in memory lead every coordinate, present or absent, to all children that may hold it, from the root and by
-//! walking: checked against sorted keys, on random rows and on the key sets that are known to break learned indexes.
+//! Tests of resident structures. Goal: every key, present or absent, is led to all children that may hold it, by
+//! descent from the root and by a walk along the leaves. Method: comparison with sorted keys, on random input and on
+//! key sets that break learned indexes.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the tuner is told about windows is what look-ups read.
+//! Tests that the window lengths reported to the tuner are those that lookups read.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Appending to a file that is open for writing in place, through a buffer.
+//! A buffered appender to a file that is open for in-place writes.
 
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest, UpdatableFile};

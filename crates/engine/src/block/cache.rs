@@ -1,4 +1,4 @@
-//! The block cache: checked and unpacked blocks in memory, within a budget of bytes.
+//! The block cache: checked and decompressed blocks, evicted by S3-FIFO and charged by bytes.
 //!
 //! The budget is a limit: it counts the bytes of the blocks *and* what the cache needs to keep track of them. Blocks
 //! that a caller still holds after they were evicted are the caller's. Which block to evict is decided by S3-FIFO with

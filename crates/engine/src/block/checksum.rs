@@ -1,4 +1,4 @@
-//! The checksum of everything on disk: CRC-32C, seeded with the place where the bytes belong.
+//! The checksum of all stored data: CRC-32C, seeded with file identity and offset.
 //!
 //! A checksum of the bytes alone cannot see a *misplaced* or *stale* block: one that is whole, but that a confused disk
 //! or a bad copy put where another belongs. So the identity of the file and the offset in it go into the sum first:

@@ -1,8 +1,8 @@
-//! Compression of one block at a time.
+//! The compression of single blocks.
 //!
-//! The codec of a block is one byte beside it, so that each block is stored as suits it: a block that would not shrink
-//! by at least one part in eight is stored as it is, since unpacking it would cost time at every look-up and save hardly
-//! a read. The bytes of LZ4 are its *block format*, those of zstd one frame of RFC 8878 without a dictionary.
+//! Each block stores its codec in one byte, so that blocks of one file may differ: a block that would not shrink by at
+//! least an eighth is stored uncompressed, since decompressing it would cost time at every lookup and save hardly a
+//! read. LZ4 data is in the *LZ4 block format*, zstd data is one frame of RFC 8878 without a dictionary.
 
 use std::fmt;
 

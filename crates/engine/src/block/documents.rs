@@ -1,4 +1,4 @@
-//! The examples in the pages on formats, for the tests beside the code that they show.
+//! Hex examples from the format documentation, for tests.
 
 /// The bytes of the block of `document` that begins with "```hex name": lines of an offset and up to sixteen bytes; the last line is
 /// the length.

@@ -1,4 +1,4 @@
-//! Frames: blocks in memory that their owners find by number, without hashing, within a budget.
+//! The slot cache: cached blocks that their owners find by number, without hashing, within a memory budget.
 //!
 //! ```text
 //! owner's directory:  | frame of block 0 | of block 1 | ...      four bytes a block

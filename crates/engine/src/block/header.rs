@@ -1,4 +1,4 @@
-//! The header of files that one owner numbers: write-ahead logs and value files of a store.
+//! The header of numbered files of a store: write-ahead logs and value files.
 //!
 //! A file is bound to the store and to the opening for writing that wrote it ([`Bond`]), so that what two copies of a store wrote after
 //! they parted never passes for the other's. Headers of version 1 know the store alone.

@@ -1,6 +1,5 @@
-//! Blocks: the checksum that ties each to its place, its compression, and the cache that keeps some in memory.
-//!
-//! `block` knows bytes and places, not records.
+//! Blocks: checksums bound to a location, compression, and the block cache. This module knows bytes and offsets, not
+//! records.
 
 pub(crate) mod appender;
 pub mod cache;

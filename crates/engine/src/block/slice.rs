@@ -1,4 +1,4 @@
-//! Bytes that are shared rather than copied.
+//! Byte slices that share their backing memory instead of copying it.
 
 use std::fmt;
 use std::ops::{Deref, Range};

@@ -1,4 +1,4 @@
-//! Long values as streams of checked chunks: what tables and value files have in common.
+//! Value streams: long values read and written as checksummed chunks, shared by tables and value files.
 
 use crate::error::{Error, Result};
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Numbers of few bytes: seven bits a byte, the lowest first.
+//! Variable-length integers: seven bits a byte, lowest first (LEB128).
 
 /// Appends a number, seven bits a byte, the lowest first.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {

@@ -1,4 +1,4 @@
-//! A part of a file in memory, for whoever walks over it.
+//! A read window: a sliding part of a file in memory, for sequential readers.
 
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest, ReadableFile};

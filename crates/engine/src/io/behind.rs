@@ -1,4 +1,4 @@
-//! Writing behind: a worker appends to a file what others have filled, and makes it durable bit by bit.
+//! Write-behind: a worker thread appends filled buffers to a file and syncs it at intervals.
 //!
 //! ```text
 //! caller: fill A | fill B | fill C | ...

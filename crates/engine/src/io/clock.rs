@@ -1,4 +1,5 @@
-//! Time and chance: a modelled clock that prices reads by a profile, the real clock, and random numbers.
+//! Clocks and random numbers: a modelled clock that prices reads by a storage profile, a real timer, and a random
+//! source.
 
 use super::profile::Profile;
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};

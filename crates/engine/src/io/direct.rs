@@ -1,4 +1,4 @@
-//! Opening a file so that reads reach the device.
+//! Direct I/O: opens files past the page cache where the system supports it.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod system {

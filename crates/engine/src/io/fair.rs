@@ -1,4 +1,4 @@
-//! A lock that is handed over in the order in which it was asked for.
+//! A fair mutex: threads acquire it in the order of their requests.
 
 use super::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Which fast paths are taken.
+//! Switches for the engine's fast paths.
 
 /// Which fast paths an open table, an open store, an index or a join takes; all of them, unless said.
 ///

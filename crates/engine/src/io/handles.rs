@@ -1,4 +1,5 @@
-//! File handles as a budget: a file that is read is closed while nobody reads it, and opened again when somebody does.
+//! A budget of file handles: an idle file that is open for reading is closed to make room, and reopened at its next
+//! read.
 //!
 //! ```text
 //! reader of a file -> Slot: is its file open? --yes--> read

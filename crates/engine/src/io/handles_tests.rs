@@ -1,5 +1,6 @@
-//! Goal: with few handles any number of files is read, each the one that was opened, whatever becomes of its name. Method: real files, more
-//! than there are handles, removed and replaced by this process and behind its back.
+//! Tests of the handle budget. Goal: any number of files can be read with few handles, and each read reaches the file
+//! that was opened, whatever happens to its name. Method: more real files than handles, removed and replaced by this
+//! process and by others.
 
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage};
 use super::{LocalStorage, handles};

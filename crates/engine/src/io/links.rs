@@ -1,4 +1,4 @@
-//! Symbolic and hard links: one file under several names must not be taken for several files.
+//! Symbolic and hard links: checks that one file under several names is not taken for several files.
 
 use crate::error::{Error, Result};
 use std::fs;

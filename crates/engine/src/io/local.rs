@@ -1,4 +1,4 @@
-//! Files of the local file system: through the page cache, or past it with O_DIRECT.
+//! Local file system storage, through the page cache or by direct I/O.
 
 use super::handles::{Mode, OpenFile, OpenFiles, Pool, Slot, Ticket, keep_readers_of, with_room};
 use super::links;

@@ -1,4 +1,4 @@
-//! Measuring the profile of the device under a directory.
+//! The measurement of a device's storage profile.
 
 use super::clock::{Timer, random_u64};
 use super::direct;

@@ -1,4 +1,4 @@
-//! Files in memory, for tests and for tables that need no disk.
+//! In-memory storage, for tests and for tables that need no disk.
 
 use super::storage::{
     FileLock, Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range,

@@ -1,4 +1,4 @@
-//! A meter: counts what passes between the engine and a storage.
+//! A storage meter: counts requests, bytes and blocks between the engine and a storage.
 
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile};
 use super::wrapper::{ReaderWrapper, StorageWrapper, UpdaterWrapper, WriterWrapper};

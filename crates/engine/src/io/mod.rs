@@ -1,4 +1,4 @@
-//! The one seam to the outside: everything that the engine reads, writes, times or draws at random passes here.
+//! The I/O layer: all access to files, time, threads and random numbers goes through this module.
 //!
 //! [`Storage`] is a flat directory of named files, narrow enough that an object store, a simulated disk, a fault
 //! injector and a meter are each one implementation of it. `io` knows no format.

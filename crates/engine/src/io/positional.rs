@@ -1,4 +1,4 @@
-//! Reading and writing at an offset, whatever the operating system calls it, and whole ranges out of aligned reads.
+//! Positional I/O: reads and writes at an offset on every operating system, and unaligned ranges by aligned reads.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};

@@ -1,4 +1,4 @@
-//! Storage profiles: how long a device takes to read n consecutive bytes, and how many reads it serves at once.
+//! Storage profiles: T(n), the time to read n consecutive bytes, and the number of reads served at once.
 
 use super::random_u64;
 use crate::error::{Error, Result};

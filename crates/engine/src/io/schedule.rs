@@ -1,4 +1,5 @@
-//! Schedules for tests: of several threads one runs at a time, and at every lock a seeded choice says which is next.
+//! A deterministic thread scheduler for tests: one thread runs at a time, and a seeded choice at every lock says which
+//! is next.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! The traits of the seam.
+//! The storage traits: a flat directory of named files.
 
 use crate::error::{Error, Result};
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Files that are written once, in sequence, past the page cache.
+//! A sequential writer for new files that bypasses the page cache.
 
 use super::local::LocalReader;
 use super::positional::{AlignedBuffer, write_exactly};

@@ -1,5 +1,5 @@
-//! Locks: those of the standard library, which go on after a panic elsewhere. In tests a schedule decides which
-//! thread runs at each of them, so that interleavings can be tried one by one.
+//! Locks of the standard library that ignore poisoning. In tests, a schedule decides at each lock which thread runs, so
+//! that interleavings can be tried one by one.
 
 #[cfg(test)]
 use super::schedule;

@@ -1,4 +1,4 @@
-//! Files of the local file system that are written in place: through the page cache, or past it with O_DIRECT.
+//! Local files that are written in place, through the page cache or by direct I/O.
 
 use super::handles::OpenFile;
 use super::local::{LocalReader, with_scratch};

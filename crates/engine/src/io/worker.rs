@@ -1,4 +1,4 @@
-//! Threads of the engine's own.
+//! Worker threads that end with their handle or scope.
 
 use crate::error::{Error, Result};
 use std::io;

@@ -1,4 +1,4 @@
-//! Storages around another storage: a wrapper says what it changes, and everything else reaches what it wraps.
+//! Storage wrappers: traits for a storage around another that implement only what they change and forward the rest.
 //!
 //! [`Storage`], [`ReadableFile`] and [`WritableFile`] have no default that leads on to another implementation, so that
 //! none of the real ones can leave a method out unnoticed. The traits here have such defaults, and whatever implements one

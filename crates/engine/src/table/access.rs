@@ -1,4 +1,4 @@
-//! What somebody needs who looks many keys up at once: the nodes that lead to blocks, to be held in memory.
+//! The nodes of a table's bottom index layer, for joins that hold them in memory and look up many keys at once.
 
 use super::format::NodeKind;
 use super::key::Probe;

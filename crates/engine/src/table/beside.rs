@@ -1,8 +1,8 @@
-//! Indexes beside data that stay where they are: for a sorted file of records that is not ours, and for a table that is
-//! read from another storage than the one it was made for.
+//! External indexes: an index file over data that stays where it is, either a sorted file of fixed-width records in a
+//! foreign format, or a table that is also read from a storage other than the one it was tuned for.
 //!
-//! Both walk the data once, write nothing but the index file, and give it its name when it is complete and durable. The
-//! index is opened as any table, by [`Table::open`] on its name; data and index lie in one folder.
+//! Both kinds scan the data once, write only the index file, and give it its name when it is complete and durable. Such
+//! an index is opened like any table, by [`Table::open`] on its name; data and index lie in the same folder.
 
 use super::format::{Meta, Section, Source};
 use super::index;

@@ -1,4 +1,4 @@
-//! Data blocks: how records lie in a block, and how they are found there.
+//! Data blocks: the layout of records in a block, and the search for a record.
 //!
 //! ```text
 //! dense, for records of one width:      | key value | key value | ... | zeros | trailer |

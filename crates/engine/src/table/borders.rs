@@ -1,4 +1,4 @@
-//! The borders between blocks that are already there, block by block, as the index builder wants them.
+//! The borders between existing blocks, collected block by block for the index builder.
 
 use super::index::Bottom;
 use super::key::coordinate;

@@ -1,4 +1,5 @@
-//! Blocks of columns: the keys of a block side by side, without what they share, and what all records have alike stored once.
+//! Columnar blocks: keys, suffixes, kinds and values in a column each, with shared prefixes and constant columns stored
+//! once.
 //!
 //! ```text
 //! flags u8 | bytes of a suffix u8 | tag u8 | 0 | prefix u32 | key u32 | value u32 | least suffix u64     the head: lengths in bytes

@@ -1,4 +1,4 @@
-//! How many records lie before each block, for rank and position.
+//! Cumulative record counts by block, for rank and position.
 //!
 //! ```text
 //! for each 128 blocks:  records before the first u40 | fewest records in a block u24 | width u8 | start of the bits u32

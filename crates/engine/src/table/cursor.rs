@@ -1,4 +1,4 @@
-//! A position among the records of a table that moves either way: what merges and compaction read.
+//! A bidirectional cursor over the records of a table, used by merges and compactions.
 
 use super::block::{BlockHead, BlockView, Place};
 use super::format::Section;

@@ -1,4 +1,4 @@
-//! The filter for absent keys: a blocked Bloom filter, cut into units by position.
+//! The filter for absent keys: a blocked Bloom filter in checksummed pages, partitioned by position.
 //!
 //! The index leads a key to its data block before the filter is asked, so the filter need not be one large thing: each
 //! *group* of consecutive data blocks has its own small filter, of one [`UNIT_BYTES`] unit, or of several where a single

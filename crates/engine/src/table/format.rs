@@ -1,4 +1,4 @@
-//! The tail of a table file: root, locations, metadata, footer. Described in `docs/format/table.md`.
+//! The tail of a table file: root, block locations, metadata, footer. Specified in `docs/format/table.md`.
 //!
 //! The tail is what the one opening read brings. Its size follows from the length of the file: the writer fills the file
 //! up with zeros until `length mod 512` is the class of the tail's size, of which there are 16 for each doubling.

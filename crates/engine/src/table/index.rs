@@ -1,4 +1,4 @@
-//! The index of a table: designed when all blocks are written, then stored layer by layer.
+//! The index of a table: designed after all blocks are written, then stored layer by layer.
 
 use super::format::{FOOTER_BYTES, LayerMeta, NodeKind, TYPICAL_METADATA_BYTES, opening_bytes, storable_mean};
 use super::options::WriteOptions;

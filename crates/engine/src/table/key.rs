@@ -1,4 +1,4 @@
-//! Keys: order-preserving bytes, and the numeric coordinate that models work on.
+//! Key types: order-preserving encodings, and the key prefix as u64 that models work on.
 
 use crate::error::{Error, Result};
 use std::fmt;

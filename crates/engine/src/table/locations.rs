@@ -1,4 +1,4 @@
-//! Where blocks lie, for tables whose blocks do not simply follow each other in one size.
+//! Block locations, for tables whose blocks differ in size or do not follow each other.
 //!
 //! Two coded layers, both with exact separators: the offsets of the blocks, and, where something lies between blocks
 //! (chunks of long values), the running sum of their lengths.

@@ -1,5 +1,5 @@
-//! What a look-up of a store's tables costs, by path, with everything in the cache: for whoever works on it, in a release build. Prints
-//! and asserts nothing.
+//! Benchmarks of lookups in a store's tables, by search path, with every block cached. Run by hand in a release build;
+//! they print timings and assert nothing.
 //!
 //! `cargo test --release -p ogive --lib measure_look_ups -- --ignored --nocapture`
 

@@ -1,4 +1,4 @@
-//! Immutable sorted tables: blocks of records, an index that is tuned to the keys and to the storage, a reader that is exact.
+//! Immutable sorted tables: data blocks, an index tuned to the keys and to the storage, and an exact reader.
 //!
 //! [`TableWriter`] takes records in key order; it chooses where blocks end so that their separators code best
 //! (`pending`), writes them (`block`), designs the index when all are there (`index`, with [`crate::tune`]), proves that it leads to

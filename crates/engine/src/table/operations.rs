@@ -1,4 +1,4 @@
-//! The operations of a reader, with and without a receipt.
+//! The read operations of a table: point lookups, batches, ranks and ranges, with or without a read trace.
 
 use super::block::{Key, Stored};
 use super::key::Probe;

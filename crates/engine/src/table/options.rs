@@ -1,4 +1,4 @@
-//! What a caller may choose when a table is written or opened.
+//! The options for writing a table and for opening one.
 
 use super::key::KeyType;
 use crate::block::compress::Compression;

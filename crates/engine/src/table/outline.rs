@@ -1,11 +1,5 @@
-//! The outline of a table: where among its blocks some of its keys lie, as far as the root tells that an open table holds.
-//!
-//! ```text
-//! key      |----*----------*---*----------------*----|
-//! block    0    10         20  30               40   50
-//! ```
-//!
-//! Between two points keys are taken for evenly spread. It is for estimates; nothing is looked up by it.
+//! The key histogram of a table: a few keys of its index root with their positions, for estimates of the key
+//! distribution.
 
 use super::format::NodeKind;
 use super::reader::Table;

@@ -1,4 +1,4 @@
-//! The growing file of a table or an index: under a temporary name until it is complete and durable.
+//! An output file under a temporary name that is published atomically when it is complete.
 
 use super::options::OpenOptions;
 use super::reader::read_tail;

@@ -1,4 +1,5 @@
-//! Blocks as somebody sees them who passes over many: where they lie, and what they hold, checked where they were read to.
+//! Scan blocks: locations and decoded views of data blocks for sequential readers, which check a block where it was
+//! read.
 
 use super::block::{BlockView, Layout, Stored, trailer};
 use super::format::Source;

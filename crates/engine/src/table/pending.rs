@@ -1,4 +1,4 @@
-//! Records that are accepted but not yet written: the writer looks ahead over them to choose where blocks end.
+//! The look-ahead buffer of a table writer: accepted records from which the ends of blocks are chosen.
 
 use super::block::{COLUMNS_FLAG, Layout, Stored, TRAILER_BYTES, Tag, push_entry, push_trailer, start_bytes};
 use super::columns::{self, HEAD_BYTES, Rows, Shape};

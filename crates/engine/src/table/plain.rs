@@ -1,4 +1,4 @@
-//! LevelDB's way to a block, as a baseline: the full last keys of all blocks in one array, bisected.
+//! A baseline index as in LevelDB: the full last key of each block in one array, searched by bisection.
 
 use super::reader::Inner;
 use crate::error::Result;

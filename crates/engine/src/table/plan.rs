@@ -1,4 +1,4 @@
-//! What is decided before the first block is written: its size, and whether block ends follow separators.
+//! The block plan of a new table: block size, and whether block ends follow separators.
 
 use super::index::opening_with;
 use super::options::WriteOptions;

@@ -1,12 +1,14 @@
-//! The writer's proof that the index of a new table leads to its blocks.
+//! The writer's check that the index of a new table leads to its blocks.
 //!
-//! While blocks are written, the separators of each group are decoded from their stored form and held against the keys on both sides of
-//! their borders; a digest of them is kept. When the index is designed, its layers are decoded once more: the bottom one must have that
-//! digest, or, where the borders of all blocks are still in memory, must separate each of them; and each layer above must separate the
-//! units of the one below. So nothing is read, and a look-up for the first or last record of a block is led to that block. Lines are
-//! hints, which the reader checks itself: they need no proof.
+//! While blocks are written, the separators of each group are decoded from their stored form and compared with the keys
+//! on both sides of their borders, and a digest of them is kept. When the index is designed, its layers are decoded
+//! once more: the bottom layer must have that digest or, where the borders of all blocks are still in memory, must
+//! separate all of them; each layer above must separate the index pages of the one below. The check reads nothing from
+//! storage, and guarantees that a lookup of the first or last record of a block is led to that block. Line nodes are
+//! approximate and checked by the reader, so they are not checked here.
 //!
-//! A border with a repeated key on both sides has one separator only, the least key above it: repeats are looked for where they begin.
+//! A border with the same key on both sides has exactly one valid separator, the least key above it: repeated keys are
+//! looked up in the block where they begin.
 
 use super::filter::hash_key;
 use ogive_model::Fence;

@@ -1,5 +1,5 @@
-//! Goal: a table whose index does not lead to its blocks is never published. Method: writers whose separators are spoiled before the
-//! table ends, and rows whose nodes are shifted by one.
+//! Tests of the index check. Goal: a table whose index does not lead to its blocks is never published. Method: writers
+//! whose separators are corrupted before the table ends, and layers whose nodes are shifted by one.
 
 use super::options::{OpenOptions, WriteOptions};
 use super::proof::{coded_lead, steps_lead};

@@ -1,7 +1,8 @@
-//! The quick way to a record: in blocks of columns whose keys have one length, from a note that stands beside the cached block.
+//! The fast path to a record in a columnar block with keys of one length, driven by a note stored with the cached
+//! block.
 //!
-//! Keys are compared eight bytes at a time, from a guessed place outwards: a good guess costs a cache line or two, a bad one as much as
-//! a bisection.
+//! Keys are compared eight bytes at a time, outwards from a predicted position: a good prediction costs one or two
+//! cache lines, a bad one as much as a bisection.
 
 use super::block::{BlockView, Tag};
 use super::columns::HEAD_BYTES;

@@ -1,4 +1,4 @@
-//! Records in order, from either end.
+//! A double-ended iterator over the records of a key range.
 
 use super::key::Probe;
 use super::operations::Record;

@@ -1,4 +1,4 @@
-//! The reader: opening a table, and fetching checked blocks and units within the budget.
+//! The table reader: opens a table and fetches checked blocks and index pages within the memory budget.
 
 use super::block::{Layout, TRAILER_BYTES, push_trailer, trailer};
 use super::counts::{self, Counts};

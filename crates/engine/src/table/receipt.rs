@@ -1,4 +1,4 @@
-//! What an operation read.
+//! Read traces: a record of the storage reads that an operation made.
 
 use crate::io::Purpose;
 use std::collections::BTreeSet;

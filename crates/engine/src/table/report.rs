@@ -1,4 +1,4 @@
-//! What a table says of itself: sizes, layers, and the price of look-ups.
+//! Table reports: sizes, index layers, and the modelled cost of lookups.
 
 use super::format::{LayerMeta, Meta, Source, opening_bytes_of_file};
 use crate::io::Profile;

@@ -1,4 +1,4 @@
-//! Writing a table anew from a scan of another, which asks the other's index nothing.
+//! The rewrite of a table from a sequential scan of another table, without use of the other's index.
 
 use super::block::Stored;
 use super::reader::{Reads, Table};

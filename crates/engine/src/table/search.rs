@@ -1,4 +1,5 @@
-//! From a place among the keys to a block and a record: routing through the layers, and the check of what hints said.
+//! The general lookup: routes a search position through the index layers to a block and a record, and verifies what
+//! approximate nodes predicted.
 
 use super::block::BlockView;
 use super::filter;

@@ -1,4 +1,4 @@
-//! What every table and index file holds behind its blocks and layers: counts, filter, tail.
+//! The sections that table and index files have in common behind blocks and layers: counts, filter, tail.
 
 use super::counts;
 use super::filter::{FilterBuilder, hash_key};

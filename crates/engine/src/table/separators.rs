@@ -1,4 +1,5 @@
-//! The exact separators of a table, decoded into a flat array: from a key to its block within a few cache lines.
+//! Resident separators: the exact separators of a table, decoded into a flat array that leads from a key to its block
+//! within a few cache lines.
 //!
 //! ```text
 //! separator of a block:  | prefix of all | eight bytes, as a number | rest |

@@ -1,4 +1,4 @@
-//! The writer for records that come in any order: an external sort in front of the sorted writer.
+//! The table writer for unsorted input: an external sort in front of the sorted writer.
 
 use super::block::{TAG_BYTES, Tag};
 use super::options::WriteOptions;

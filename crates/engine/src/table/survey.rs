@@ -1,4 +1,5 @@
-//! What a walk over blocks that are already there collects, and the index file that is made of it.
+//! The index-from-scan builder: collects borders, counts and filter from a scan of existing blocks, and writes the
+//! index file.
 
 use super::borders::Borders;
 use super::counts::even_count;

@@ -1,5 +1,5 @@
-//! Units of an index layer: checksummed pieces of 512 B to 4 KiB that hold whole nodes, and the root, which is one run of
-//! nodes of any size.
+//! Index pages: checksummed pages of 512 B to 4 KiB that hold whole nodes of a layer. The root is a single run of nodes
+//! of any size.
 //!
 //! ```text
 //! | nodes | zeros | nodes u32 | end child u40 | zeros u24 | end separator u64 | checksum u32 |

@@ -1,6 +1,7 @@
-//! Look-ups of versions, and cursors, against a map. Goal: whatever the keys, the lengths, the versions and the layout of blocks, every
-//! path finds what a sorted map finds, and a cursor stands where a position in that map stands. Method: tables of generated records in
-//! several shapes; every key, its neighbours and absent ones, at every sequence of interest; random walks of a cursor.
+//! Tests of version lookups and cursors against a sorted map. Goal: every search path finds what the map finds, and a
+//! cursor stands where a position in the map stands, for all keys, lengths, versions and block layouts. Method:
+//! generated tables of several shapes; every key, its neighbours and absent keys, at every sequence number of interest;
+//! random walks of a cursor.
 
 use super::*;
 use crate::block::Compression;

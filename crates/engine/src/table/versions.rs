@@ -1,4 +1,4 @@
-//! The look-ups of a store: a version of a key, from tables that share one cache.
+//! The lookups of a store: a version of a key, from tables that share one block cache.
 
 mod steps;
 

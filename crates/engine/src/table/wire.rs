@@ -1,4 +1,4 @@
-//! Reading and writing the metadata: varints and byte strings, bounded by what is there.
+//! The encoding of table metadata: varints and byte strings, bounded by the input.
 
 /// Appends values to a buffer.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! The writer of sorted tables: records in, blocks out, the index at the end.
+//! The sorted table writer: records in key order become blocks, and the index is written at the end.
 //!
 //! Memory does not grow with the table but for a few bytes a block: records pass through a look-ahead of at most
 //! [`LOOKAHEAD_BYTES`] (or four blocks), in which block ends are chosen where separators code best. The file grows under

@@ -1,4 +1,4 @@
-//! The size of data blocks as part of the design.
+//! The choice of a data block size as part of the index design.
 
 use super::candidate::Glasses;
 use super::layer::UNIT_HEADER_BYTES;

@@ -1,4 +1,4 @@
-//! The layer builders F: each turns a row into a layer.
+//! The layer builders F: each turns a level input into an index layer.
 
 use super::layer::{Layer, LayerNodes};
 use super::parallel;

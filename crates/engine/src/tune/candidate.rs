@@ -1,4 +1,4 @@
-//! Candidates for the next layer: built whole, or judged by stretches of a long row.
+//! Candidates for the next layer: built in full, or estimated on samples of a long level input.
 
 use super::builder::Builder;
 use super::design::LINE_NODE_BYTES;

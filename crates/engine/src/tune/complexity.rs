@@ -1,4 +1,4 @@
-//! Step index complexity: what the best index of ideal step layers would cost on storage of this profile.
+//! Step index complexity: the cost of the best index of ideal step layers on storage of a given profile.
 
 use crate::io::Profile;
 

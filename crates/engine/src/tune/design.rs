@@ -1,4 +1,4 @@
-//! An index design: its layers, and what they cost.
+//! An index design: its layers and their cost.
 
 use super::layer::{Layer, LayerNodes, UNIT_HEADER_BYTES, line_windows_at};
 use super::problem::Problem;

@@ -1,4 +1,4 @@
-//! Families of designs with settings of their own, which are tried on a grid.
+//! Design families with parameters of their own, tuned by grid search.
 
 use super::builder::Builder;
 use super::design::Design;

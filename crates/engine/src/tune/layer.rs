@@ -1,4 +1,4 @@
-//! One layer of an index: its nodes, how they are packed into units, and the row that those units are.
+//! One index layer: its nodes, their packing into index pages, and the level input that those pages form.
 
 use super::builder::Builder;
 use super::design::{LINE_NODE_BYTES, STEP_PIECE_BYTES, root_blob_bytes};

@@ -1,4 +1,4 @@
-//! Work spread over a stated number of threads.
+//! A parallel map over a given number of threads.
 
 use crate::io::spawn_helper;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What a search is to find: storage, workload, limits, and how hard to look.
+//! The tuning problem: storage, workload, limits, and search effort.
 
 use super::builder::Builder;
 use super::candidate::Candidate;

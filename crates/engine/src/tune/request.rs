@@ -1,4 +1,4 @@
-//! Designs by name: what a user may ask for instead of a search.
+//! Design requests: the named index designs that a user may choose instead of the search.
 
 use super::builder::Builder;
 use super::design::Design;

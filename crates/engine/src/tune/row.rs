@@ -1,4 +1,4 @@
-//! The row of children that a layer is built over.
+//! The level input: the children that an index layer is built over.
 
 use ogive_model::Fence;
 

@@ -1,4 +1,4 @@
-//! Records, and the check that a table answers every question about them as a sorted vector does.
+//! Test records, and the comparison of a table with a sorted vector over all operations.
 
 #![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part of what all of them share")]
 

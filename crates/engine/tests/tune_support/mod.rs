@@ -1,4 +1,4 @@
-//! Key sets, rows and simulated look-ups for the tests of the tuner.
+//! Key sets, level inputs and simulated lookups for the tests of the tuner.
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a test fails by a panic")]
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part of the support")]

@@ -1,4 +1,4 @@
-//! Fitting a group: which line, which shift, how many children.
+//! The fit of a coded group: its line, its shift, and its number of children.
 //!
 //! A *pass* lays separators along one line with one shift and takes, for each child, the residual nearest to zero that
 //! lies in its gap. That choice gives the narrowest range of residuals for this line and shift, because the first child has

@@ -1,4 +1,4 @@
-//! One group of coded separators: its header and the arithmetic that decodes a separator.
+//! One group of coded separators: its header, and the arithmetic that decodes a separator.
 
 /// Most children in one group: the count takes 8 bits, less one.
 pub const MAX_GROUP: usize = 256;

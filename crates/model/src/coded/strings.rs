@@ -1,4 +1,4 @@
-//! Coded steps over byte strings: groups that code separators in a window of eight bytes, or front-coded.
+//! Coded step nodes over byte strings: groups that code separators in an eight-byte window, or front-coded.
 //!
 //! ```text
 //! stored form of n groups:   n x { first_child u40, body u32 }   where each group begins

@@ -1,4 +1,4 @@
-//! Changing one group of a node in place.
+//! In-place changes to one group of an inner node.
 
 use super::cut::{CodedGroup, cut_groups};
 use super::node::{HEADER_BYTES, Header, Kind, NodeView};

@@ -1,4 +1,4 @@
-//! Cutting rows of children: into groups where that saves bytes, and into nodes of even size.
+//! The partition of children into groups, where that saves bytes, and into nodes of even size.
 
 use super::fit::{self, Fit};
 use super::group::MOST_IN_GROUP;

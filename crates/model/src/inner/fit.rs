@@ -1,4 +1,4 @@
-//! Choosing the parameters of a group, and storing it.
+//! The choice of a group's parameters, and its encoding.
 
 use super::group::{
     Line, MOST_IN_GROUP, OTHERS_BYTES, PageCode, Parameters, ROUND_BYTES, RoundCode, SeparatorCode, WIDEST_PAGE,

@@ -1,4 +1,4 @@
-//! One group of coded children: its stored form, and the arithmetic that decodes it.
+//! One group of coded children: its stored form and its decoding.
 //!
 //! Stored form (little-endian), beside the first separator, `start`, which stands in the directory of the node:
 //!

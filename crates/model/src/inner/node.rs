@@ -1,4 +1,4 @@
-//! A node in its stored form: header, search, decoding.
+//! An inner node in its stored form: header, search, decoding.
 //!
 //! ```text
 //!  0  kind u8 (1 coded, 2 plain), level u8 (0: its children are leaves), separators u16, groups u16, used u16 (bytes of the node)

@@ -1,4 +1,4 @@
-//! The value with the most zeros at its end.
+//! The roundest value in a range: the one with the most trailing zero bits.
 
 /// The value of `low..=high` that is a multiple of the greatest power of two; the lesser of the two if `high` lies below `low`.
 ///

@@ -1,4 +1,4 @@
-//! Writing nodes.
+//! The writer of inner nodes.
 
 use super::cut::{CodedGroup, cut_groups};
 use super::node::{Children, HEADER_BYTES, Header, Kind};

@@ -1,4 +1,4 @@
-//! The greedy spline corridor.
+//! The greedy spline corridor of RadixSpline.
 
 use crate::FenceRun;
 use std::cmp::Ordering;

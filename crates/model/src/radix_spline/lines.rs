@@ -1,4 +1,4 @@
-//! The segments of a spline as line nodes, for an index layer.
+//! The conversion of spline segments to line nodes, for an index layer.
 
 use super::corridor;
 use crate::FenceRun;

@@ -1,4 +1,4 @@
-//! Leaf models: a line and by how much it was measured to miss.
+//! RMI leaf models: a line with its measured error.
 
 use super::root::Root;
 use crate::Fence;

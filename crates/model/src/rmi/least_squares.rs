@@ -1,4 +1,4 @@
-//! Polynomials of degree up to three by least squares, with coefficients that are not negative.
+//! Least-squares fits of polynomials up to degree three with non-negative coefficients.
 
 /// Highest degree.
 const DEGREE: usize = 3;

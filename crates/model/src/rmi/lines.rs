@@ -1,4 +1,4 @@
-//! The leaf models of an RMI as line nodes, for an index layer.
+//! The conversion of RMI leaf models to line nodes, for an index layer.
 
 use super::least_squares::Moments;
 use super::root::{Root, RootKind};

@@ -1,4 +1,4 @@
-//! Root models: from a coordinate to the number of a leaf, never falling.
+//! RMI root models: monotone functions from a key to a leaf number.
 
 use super::least_squares::Moments;
 use crate::{Fence, FenceRun};

@@ -1,4 +1,4 @@
-//! Key sets that are known to break learned indexes, and the definition of what a window must hold.
+//! Key sets that break learned indexes, and the definition of a correct window, for the tests of this crate.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 

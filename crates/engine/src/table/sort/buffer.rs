@@ -1,4 +1,4 @@
-//! Records in memory: one block of bytes, and an index of it that is sorted in place.
+//! The sort buffer: records in one allocation, with an index that is sorted in place.
 
 use std::cmp::Ordering;
 

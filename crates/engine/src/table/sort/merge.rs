@@ -1,4 +1,4 @@
-//! Merging of runs by a tree of losers.
+//! The merge of sorted runs by a loser tree.
 
 use super::buffer::key_prefix;
 use super::run::{Run, RunReader};

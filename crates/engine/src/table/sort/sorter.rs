@@ -1,4 +1,4 @@
-//! The sorter: fills the buffer, writes runs, and merges them.
+//! The sorter: fills the buffer, spills runs, and merges them.
 
 use super::buffer::{RecordBuffer, record_bytes};
 use super::merge::Merge;

@@ -1,4 +1,5 @@
-//! The sort against a stable sort in memory, its budget, its files, and faults at every call.
+//! Tests of the external sort: against a stable sort in memory, for its memory budget and its temporary files, and with
+//! a fault at every storage call.
 
 use super::*;
 use crate::error::{Error, Result};

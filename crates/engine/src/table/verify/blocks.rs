@@ -1,4 +1,4 @@
-//! The data: blocks, records, long values, and what counts and filter say of them.
+//! The verification of data: blocks, records, long values, and the counts and filter that describe them.
 
 use super::super::beside::block_checksums;
 use super::super::block::{BlockView, Stored};

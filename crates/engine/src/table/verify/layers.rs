@@ -1,5 +1,4 @@
-//! The units of the index layers, the root, and the units of the filter: checksums, the order of nodes, and that units follow
-//! each other without a gap.
+//! The verification of index and filter pages: checksums, node order, and that pages follow each other without gaps.
 
 use super::super::filter;
 use super::super::format::{NodeKind, Section};

@@ -1,4 +1,4 @@
-//! The walk over a whole table that `verify` makes: every byte, every record, every route.
+//! Table verification: a walk over every byte, every record and every index route of a table.
 //!
 //! A reader trusts what carries a valid checksum; the walk trusts nothing. It recomputes the checksum of every block and unit
 //! (`layers`, `blocks`), holds the records against the order that was promised and against what the metadata, the counts and

@@ -1,4 +1,4 @@
-//! What a walk found.
+//! The report of a table verification.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! Asking the index: whether it leads keys, present and absent, to their places within the promised reads, without
-//! the reader having to widen what a hint said.
+//! The verification of index routes: each key, present or absent, is led to its place within the reads that the file
+//! states, without widening an approximate window.
 
 use super::super::key::Probe;
 use super::super::locations::Locations;

@@ -1,4 +1,4 @@
-//! Accounting for every byte: each belongs to one section, or is a zero between two.
+//! The verification of file space: each byte belongs to exactly one section or is a zero between two sections.
 
 use super::super::format::{Section, Source};
 use super::walk::{STRETCH_BYTES, Walk};

@@ -1,6 +1,6 @@
-//! Goal: lies behind valid checksums change no answer when they are hints, and are found by the walk when they are proofs or
-//! anything else that readers trust.
-//! Method: tables are written, parts of them changed, and sealed again.
+//! Tests of table verification. Goal: false data behind valid checksums changes no answer where it is in approximate
+//! nodes, and is reported where it is in exact nodes or in anything else that readers trust. Method: tables are
+//! written, parts of them are changed and sealed again.
 
 use super::super::format::{Meta, NodeKind, encode_tail};
 use super::super::key::KeyType;

@@ -1,4 +1,4 @@
-//! The walk as a whole: its steps, its progress, and what it does with errors.
+//! The verification walk: its steps, its progress, and its handling of errors.
 
 use super::super::format::{self, Section, Source};
 use super::super::reader::{Inner, Reads, Table};

@@ -1,4 +1,4 @@
-//! A look-up with a clock between its steps, for breakdowns (Bourbon, Figures 2 and 8).
+//! A lookup with a clock between its steps, for latency breakdowns (Bourbon, Figures 2 and 8).
 
 use super::{Found, FoundVersion, Outcome, SearchPath};
 use crate::block::Slice;
