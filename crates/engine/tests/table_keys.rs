@@ -7,7 +7,7 @@
 mod table_support;
 
 use ogive::io::{MemoryStorage, Storage};
-use ogive::table::beside::{RecordFile, index_records, index_table};
+use ogive::table::external::{RecordFile, index_records, index_table};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use std::sync::Arc;
 use table_support::check_strange;

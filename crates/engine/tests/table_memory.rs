@@ -90,7 +90,7 @@ fn an_open_table_stays_within_its_budget() {
                 table.multi_get(&keys).unwrap();
                 assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
             });
-            // The walk of `verify` has one stretch of blocks and some units at hand beside.
+            // The walk of `verify` has one stretch of blocks and some pages at hand beside.
             assert!(peak <= budget as usize + (2 << 20) + SLACK_BYTES, "{design}: {peak} bytes within {budget}");
         }
     }

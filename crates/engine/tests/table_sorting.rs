@@ -106,17 +106,17 @@ fn versions_come_by_key_and_then_newest_first() {
         versions.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);
     }
     let storage = Arc::new(MemoryStorage::new());
-    let options = WriteOptions { tagged: true, block_bytes: Some(512), ..WriteOptions::default() };
+    let options = WriteOptions { versioned: true, block_bytes: Some(512), ..WriteOptions::default() };
     let mut writer = SortingWriter::create(storage.clone(), "t", options, SORT_BUDGET_BYTES_MIN).unwrap();
     for (key, suffix) in &versions {
-        writer.append_tagged(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
+        writer.append_version(key, (suffix % 2) as u8, *suffix, &suffix.to_le_bytes()).unwrap();
     }
     writer.finish().unwrap();
     let table = Table::open(storage, "t", &OpenOptions::default()).unwrap();
     let stored: Vec<(Vec<u8>, Vec<u8>)> = table.iter().map(Result::unwrap).collect();
     let expected: Vec<_> = sorted.iter().map(|(key, suffix)| (key.to_vec(), suffix.to_le_bytes().to_vec())).collect();
     assert_eq!(stored, expected);
-    assert_eq!(table.get_tagged(b"a", 100).unwrap(), Some((1, 99, 99_u64.to_le_bytes().to_vec())));
+    assert_eq!(table.get_version(b"a", 100).unwrap(), Some((1, 99, 99_u64.to_le_bytes().to_vec())));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //! allows.
 
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW, OFFSET_WINDOWS, fit, offset_step, storable_window};
+use crate::line::{LineNode, OFFSET_WINDOWS, WINDOW_CHILDREN_MAX, fit, offset_step, storable_window};
 use crate::stretch::{Part, Rule, stretch};
 
-/// Greedy band: as many fences a node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
+/// Greedy band: as many fences a node as a window of `window_children` (1 to [`WINDOW_CHILDREN_MAX`]) allows.
 ///
 /// ```text
 ///   fences   o  o  o  o       o      o      o           one line for the first four, another for the rest
@@ -27,14 +27,14 @@ use crate::stretch::{Part, Rule, stretch};
 /// assert_eq!((nodes.len(), nodes[0].window), (1, 2));
 /// ```
 pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
-    let window = window_children.clamp(1, MAX_WINDOW);
+    let window = window_children.clamp(1, WINDOW_CHILDREN_MAX);
     let storable = (1..=window).rev().find(|&shorter| storable_window(shorter) <= window);
     stretch(run, Rule::Window(storable.unwrap_or(1)))
 }
 
 /// Equal band: groups of `children_per_node` children, and for each the line whose window is least.
 ///
-/// Where equal keys cross the border of a group, it ends behind their run. A group that no line serves within [`MAX_WINDOW`]
+/// Where equal keys cross the border of a group, it ends behind their run. A group that no line serves within [`WINDOW_CHILDREN_MAX`]
 /// is halved.
 ///
 /// Source: AirIndex, Appendix A.1 (EBand). The order of time is O(n).
@@ -108,9 +108,9 @@ impl Narrowest {
         self.rights.clear();
         self.rights.extend(span.fences[..needed].iter().map(|fence| distance(fence.first_right())));
         let (slope, offset, width) = self.least_width();
-        let hint = (width as u64 + 1).min(MAX_WINDOW);
+        let hint = (width as u64 + 1).min(WINDOW_CHILDREN_MAX);
         let offset = 1.0 - offset - offset_step(hint) / 2.0;
-        fit(&span, part.first_child(run), slope as f32, offset, hint, MAX_WINDOW).ok()
+        fit(&span, part.first_child(run), slope as f32, offset, hint, WINDOW_CHILDREN_MAX).ok()
     }
 
     /// The slope, not negative, with the closest parallel lines around all corners; how far the lower line lies above
@@ -130,7 +130,7 @@ impl Narrowest {
         let mut falling = Cut::between((first_left, 0.0), (last_right, self.rights.len() as f64));
         let mut rising = Cut::between((last_left, self.lefts.len() as f64 - 1.0), (first_right, 1.0));
         let mut best = (0.0, 0.0, falling.at(0.0));
-        for _ in 0..MOST_CUTS {
+        for _ in 0..BISECTION_STEPS_MAX {
             let slope = falling.meets(rising);
             if !slope.is_finite() || slope < 0.0 {
                 break;
@@ -167,7 +167,7 @@ impl Narrowest {
 }
 
 /// Passes after which a line is narrow enough; six or so are usual.
-const MOST_CUTS: usize = 40;
+const BISECTION_STEPS_MAX: usize = 40;
 
 /// The index of the corner with the greatest height.
 fn highest(distances: &[f64], height: impl Fn(f64, f64) -> f64) -> usize {

@@ -1,6 +1,6 @@
 //! The coded step node: exact separators stored as a line plus packed residuals.
 //!
-//! A *group* codes the separators of up to [`MAX_GROUP`] neighbouring children:
+//! A *group* codes the separators of up to [`GROUP_CHILDREN_MAX`] neighbouring children:
 //!
 //! ```text
 //! separator(j) = start + ((mantissa * j << exponent) >> 28) + ((residual_j - bias) << shift)     0 < j < count
@@ -24,7 +24,7 @@ mod layer;
 mod strings;
 
 pub use fit::{Cuts, Effort, EvenCuts, FlexibleGroup, fit_fences, fit_flexible};
-pub use group::{GroupHeader, MAX_GROUP};
+pub use group::{GROUP_CHILDREN_MAX, GroupHeader};
 pub use layer::{CodedLayer, GROUP_BYTES, encode_row, search, separator_at, stored_len, visit_children};
 pub use strings::{
     Separator, StringCuts, StringGroup, StringLayer, cheapest_border, common_prefix, first_string, fit_strings,

@@ -45,7 +45,7 @@ impl SlotLine {
 }
 
 /// Added to the distance that a slot spans, so that it is never 0: integer keys that differ lie a million times as far apart.
-const LEAST_SPAN: f64 = 1e-6;
+const SPAN_MIN_RATIO: f64 = 1e-6;
 
 /// The Fastest Minimum Conflict Degree algorithm: a line that puts `keys` keys into `slots` slots, with the number of keys in the
 /// fullest slot, the *conflict degree*, about as small as a line can make it. Takes O(`keys`).
@@ -91,12 +91,12 @@ pub fn fit(keys: usize, slots: u64, gap: impl Fn(usize, usize) -> f64) -> SlotLi
 /// The line of the least `D`; `None` where it exceeds a third of the keys.
 fn least_conflict(keys: usize, slots: u64, gap: &impl Fn(usize, usize) -> f64) -> Option<SlotLine> {
     // With fewer keys the middle is a single key or none: nothing to stretch.
-    const FEWEST_KEYS: usize = 4;
+    const CONFLICT_KEYS_MIN: usize = 4;
     let middle_slots = slots.saturating_sub(2).max(1) as f64;
-    let span = |degree: usize| gap(degree, keys - 1 - degree) / middle_slots + LEAST_SPAN;
+    let span = |degree: usize| gap(degree, keys - 1 - degree) / middle_slots + SPAN_MIN_RATIO;
     let mut degree = 1;
     let mut key = 0;
-    if keys < FEWEST_KEYS {
+    if keys < CONFLICT_KEYS_MIN {
         return None;
     }
     while key + degree < keys {

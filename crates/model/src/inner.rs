@@ -44,7 +44,7 @@ mod write;
 
 pub use change::{Change, replace_group};
 pub use cut::{CodedGroup, coded_bytes, cut_groups, spread};
-pub use group::{GroupView, MOST_IN_GROUP};
+pub use group::{GROUP_CHILDREN_MAX, GroupView};
 pub use node::{Children, Found, HEADER_BYTES, Kind, NodeView, Position};
 pub use round::roundest;
 pub use write::{KeyWidth, NodeWriter, encode, plain_capacity};

@@ -5,7 +5,7 @@ use crate::{Fence, FenceRun};
 use std::ops::RangeInclusive;
 
 /// Most children in a window.
-pub const MAX_WINDOW: u64 = 1 << 12;
+pub const WINDOW_CHILDREN_MAX: u64 = 1 << 12;
 
 /// Stored size of a node: start (8 bytes), first child (5), slope (4), window (1), drop (2); all little-endian.
 ///
@@ -46,7 +46,7 @@ pub struct LineNode {
     pub first_child: u64,
     /// Children for each unit of coordinate; finite and not negative.
     pub slope: f32,
-    /// Children in the window, 1 to [`MAX_WINDOW`], before it is cut to the children of the node; one of the lengths that
+    /// Children in the window, 1 to [`WINDOW_CHILDREN_MAX`], before it is cut to the children of the node; one of the lengths that
     /// can be stored.
     pub window: u16,
     /// How far the line lies below 1 at the start, less one step, in steps of `window.next_power_of_two() / 4096`.
@@ -78,7 +78,7 @@ impl LineNode {
     /// `next_start` is that node's start, `None` at the end of the row.
     pub fn holds(&self, fences: &[Fence], next_start: Option<u64>) -> bool {
         let span = Span { start: self.start, fences, next_start };
-        match measure(&span, self.slope, self.offset(), MAX_WINDOW) {
+        match measure(&span, self.slope, self.offset(), WINDOW_CHILDREN_MAX) {
             Ok(need) => need.below <= 0 && need.above < i64::from(self.window),
             Err(_) => false,
         }
@@ -161,7 +161,7 @@ fn window_grain(window: u64) -> u64 {
 
 /// The stored form of a window: its number among those that can be stored.
 fn window_code(window: u16) -> u8 {
-    let window = u64::from(window).clamp(1, MAX_WINDOW);
+    let window = u64::from(window).clamp(1, WINDOW_CHILDREN_MAX);
     let grain = window_grain(window);
     (window.div_ceil(grain) + 32 * u64::from(grain.ilog2()) - 1) as u8
 }
@@ -210,8 +210,8 @@ pub(crate) fn fit(
     window_hint: u64,
     max_window: u64,
 ) -> Result<LineNode, usize> {
-    let mut hint = window_hint.clamp(1, MAX_WINDOW);
-    let max_window = max_window.clamp(1, MAX_WINDOW);
+    let mut hint = window_hint.clamp(1, WINDOW_CHILDREN_MAX);
+    let max_window = max_window.clamp(1, WINDOW_CHILDREN_MAX);
     if !slope.is_finite() {
         return Err(0);
     }
@@ -225,7 +225,7 @@ pub(crate) fn fit(
             // The grid holds every whole number within its range, so only the range can be in the way.
             offset = stored - need.below as f64;
             hint = hint.max(window).max(window_for_offset(offset));
-            if hint > MAX_WINDOW {
+            if hint > WINDOW_CHILDREN_MAX {
                 return Err(0);
             }
             continue;

@@ -1,7 +1,7 @@
 //! Greedy piecewise linear regression (PLR), as in Bourbon.
 
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW, fit};
+use crate::line::{LineNode, WINDOW_CHILDREN_MAX, fit};
 use crate::stretch::Part;
 
 /// Lines that miss the first coordinate of each child by at most `error_children`, taken greedily with a cone of constant
@@ -26,13 +26,20 @@ use crate::stretch::Part;
 /// assert_eq!(plr::greedy(&FenceRun::whole(&fences), 1).len(), 1);
 /// ```
 pub fn greedy(run: &FenceRun<'_>, error_children: u64) -> Vec<LineNode> {
-    let error = error_children.min(MAX_WINDOW / 2) as f64;
+    let error = error_children.min(WINDOW_CHILDREN_MAX / 2) as f64;
     let mut nodes = Vec::new();
     let mut next = Part::first(run);
     while let Some(part) = next {
         let (mut end, slope, offset) = cone_from(run, part, error);
         let node = loop {
-            match fit(&part.span(run, end), part.first_child(run), slope, offset, 2 * error as u64 + 2, MAX_WINDOW) {
+            match fit(
+                &part.span(run, end),
+                part.first_child(run),
+                slope,
+                offset,
+                2 * error as u64 + 2,
+                WINDOW_CHILDREN_MAX,
+            ) {
                 Ok(node) => break node,
                 Err(_) => {
                     let shorter = part.halve(run, end);

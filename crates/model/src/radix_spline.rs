@@ -11,7 +11,7 @@ mod lines;
 pub use lines::lines;
 
 /// Most bits that index the table.
-pub const MAX_RADIX_BITS: u32 = 28;
+pub const RADIX_BITS_MAX: u32 = 28;
 
 /// How large a RadixSpline is, and how exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ fn radix_table(knots: &[Knot], radix_bits: u32) -> (Box<[u32]>, u32) {
         return (Box::default(), 0);
     }
     let distance_bits = u64::BITS - (last.x - first.x).leading_zeros();
-    let shift = distance_bits.saturating_sub(radix_bits.min(MAX_RADIX_BITS));
+    let shift = distance_bits.saturating_sub(radix_bits.min(RADIX_BITS_MAX));
     let value_of = |x: u64| (x - first.x).checked_shr(shift).unwrap_or(0) as usize;
     let values = value_of(last.x) + 1;
     let mut table = Vec::with_capacity(values + 1);
@@ -210,5 +210,5 @@ const KNOT_STEPS_A_CHILD: f64 = 4096.0;
 
 /// Bits beyond which a table has more entries than four a knot.
 fn most_useful_bits(knots: usize) -> u32 {
-    (usize::BITS - knots.leading_zeros() + 2).min(MAX_RADIX_BITS)
+    (usize::BITS - knots.leading_zeros() + 2).min(RADIX_BITS_MAX)
 }

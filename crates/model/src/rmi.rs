@@ -17,14 +17,14 @@ use root::Root;
 pub use root::RootKind;
 
 /// Most leaf models of an RMI: 2 GiB of them.
-pub const MAX_LEAVES: usize = 1 << 26;
+pub const LEAVES_MAX: usize = 1 << 26;
 
 /// The shape of an RMI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// Model at the root.
     pub root: RootKind,
-    /// Linear models below it; at most [`MAX_LEAVES`].
+    /// Linear models below it; at most [`LEAVES_MAX`].
     pub leaves: usize,
 }
 
@@ -61,7 +61,7 @@ pub struct Rmi {
 impl Rmi {
     /// Learns the children between the `fences`.
     pub fn build(fences: &[Fence], setting: Setting) -> Self {
-        let leaves = setting.leaves.clamp(1, MAX_LEAVES);
+        let leaves = setting.leaves.clamp(1, LEAVES_MAX);
         let root = Root::train(fences, setting.root, leaves);
         let (leaves, end) = leaf::train(fences, &root, leaves);
         Self { root, leaves, end, children: fences.len() as u64 + 1 }
@@ -102,7 +102,7 @@ impl Locate for Rmi {
 }
 
 /// Children a leaf, at most, that the grid goes up to.
-const MOST_CHILDREN_PER_LEAF: usize = 1 << 12;
+const CHILDREN_PER_LEAF_MAX: usize = 1 << 12;
 
 /// Tries every root with numbers of leaves that double from one for every 4,096 children to one for each, or to
 /// `most_leaves`: for [`crate::tuning::pareto`].
@@ -124,8 +124,8 @@ pub fn try_settings(fences: &[Fence], most_leaves: usize) -> Vec<Tried<Setting>>
 
 /// The grid of settings for a row of so many children.
 pub fn settings(children: usize, most_leaves: usize) -> impl Iterator<Item = Setting> {
-    let least = (children / MOST_CHILDREN_PER_LEAF).max(1).next_power_of_two();
-    let most = children.min(most_leaves).clamp(1, MAX_LEAVES);
+    let least = (children / CHILDREN_PER_LEAF_MAX).max(1).next_power_of_two();
+    let most = children.min(most_leaves).clamp(1, LEAVES_MAX);
     let numbers = std::iter::successors(Some(least), |leaves| leaves.checked_mul(2)).take_while(move |&n| n <= most);
     numbers.flat_map(|leaves| RootKind::ALL.map(|root| Setting { root, leaves }))
 }

@@ -1,7 +1,7 @@
 //! The conversion of externally chosen segments to line nodes.
 
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW, fit};
+use crate::line::{LineNode, WINDOW_CHILDREN_MAX, fit};
 use crate::stretch::Part;
 
 /// A line for the children from where the one before ended.
@@ -54,7 +54,7 @@ fn fit_or_halve(
     loop {
         let span = part.span(run, end);
         let slope = proposal.slope as f32;
-        match fit(&span, part.first_child(run), slope, proposal.offset, window_hint, MAX_WINDOW) {
+        match fit(&span, part.first_child(run), slope, proposal.offset, window_hint, WINDOW_CHILDREN_MAX) {
             Ok(node) => return (node, end),
             Err(_) => match part.halve(run, end) {
                 shorter if shorter < end => end = shorter,

@@ -1,11 +1,11 @@
 //! Greedy segmentation: each node covers as many children as some line allows.
 
 use crate::corridor::{Corner, Corridor};
-use crate::line::{LineNode, MAX_WINDOW, Span, fit, offset_range, offset_step};
+use crate::line::{LineNode, Span, WINDOW_CHILDREN_MAX, fit, offset_range, offset_step};
 use crate::{Fence, FenceRun};
 
 /// Heights are counted in parts of a child, so that "strictly below the next child" is one part less.
-const PARTS: i64 = 1 << 20;
+const CHILD_PARTS: i64 = 1 << 20;
 
 /// What a line must respect at each fence.
 #[derive(Clone, Copy, Debug)]
@@ -21,14 +21,14 @@ impl Rule {
     fn window_hint(self) -> u64 {
         match self {
             Rule::Window(window) => window,
-            Rule::Error(error) => error.saturating_mul(2).saturating_add(2).min(MAX_WINDOW),
+            Rule::Error(error) => error.saturating_mul(2).saturating_add(2).min(WINDOW_CHILDREN_MAX),
         }
     }
 
     fn max_window(self) -> u64 {
         match self {
             Rule::Window(window) => window,
-            Rule::Error(_) => MAX_WINDOW,
+            Rule::Error(_) => WINDOW_CHILDREN_MAX,
         }
     }
 }
@@ -157,8 +157,8 @@ impl Stretch<'_> {
         match self.rule {
             Rule::Window(window) => {
                 // Other offsets cannot be stored.
-                self.corridor.push_floor(Corner { x: 0, y: (1 - offset_range(window) as i64) * PARTS });
-                self.corridor.push_ceiling(Corner { x: 0, y: PARTS - 1 });
+                self.corridor.push_floor(Corner { x: 0, y: (1 - offset_range(window) as i64) * CHILD_PARTS });
+                self.corridor.push_ceiling(Corner { x: 0, y: CHILD_PARTS - 1 });
             }
             Rule::Error(error) => {
                 self.push_point(Corner { x: 0, y: 0 }, error);
@@ -169,13 +169,13 @@ impl Stretch<'_> {
     /// Adds what child `k` of the run asks for if the node is to own it; `false` if no line is left.
     fn take(&mut self, part: Part, k: usize) -> bool {
         let Some(fence) = self.run.fences.get(k) else { return self.take_pending() };
-        let height = (k - part.from) as i64 * PARTS;
+        let height = (k - part.from) as i64 * CHILD_PARTS;
         let start = fence.start();
         if let Some(pending) = &mut self.pending
             && pending.start == start
         {
             // A run of equal keys: it is at home in its first child, and the next key lies behind its last.
-            pending.floor = pending.floor.map(|corner| Corner { y: corner.y + PARTS, ..corner });
+            pending.floor = pending.floor.map(|corner| Corner { y: corner.y + CHILD_PARTS, ..corner });
             let ceiling = pending.ceiling.take();
             return self.push_ceiling(ceiling);
         }
@@ -185,7 +185,7 @@ impl Stretch<'_> {
         match self.rule {
             Rule::Window(window) => self.take_window(part, fence, height, window as i64),
             Rule::Error(_) => {
-                let point = start.map(|at| Corner { x: at.saturating_sub(part.start), y: height + PARTS });
+                let point = start.map(|at| Corner { x: at.saturating_sub(part.start), y: height + CHILD_PARTS });
                 self.pending = Some(Pending { start, ceiling: None, floor: point });
                 true
             }
@@ -195,8 +195,8 @@ impl Stretch<'_> {
     fn take_window(&mut self, part: Part, fence: &Fence, height: i64, window: i64) -> bool {
         let start = fence.start();
         let right = fence.first_right();
-        let ceiling = Corner { x: fence.last_left().saturating_sub(part.start), y: height + PARTS - 1 };
-        let floor = Corner { x: right.saturating_sub(part.start), y: height + (2 - window) * PARTS };
+        let ceiling = Corner { x: fence.last_left().saturating_sub(part.start), y: height + CHILD_PARTS - 1 };
+        let floor = Corner { x: right.saturating_sub(part.start), y: height + (2 - window) * CHILD_PARTS };
         let ends_at_gap = start.is_some_and(|start| right < start);
         // Without a start nothing lies behind the fence that a node could go on to.
         let pending_floor = (start == Some(right)).then_some(floor);
@@ -219,7 +219,7 @@ impl Stretch<'_> {
     }
 
     fn push_point(&mut self, at: Corner, error: u64) -> bool {
-        let slack = error.min(MAX_WINDOW) as i64 * PARTS;
+        let slack = error.min(WINDOW_CHILDREN_MAX) as i64 * CHILD_PARTS;
         self.corridor.push_floor(Corner { y: at.y - slack, ..at })
             && self.corridor.push_ceiling(Corner { y: at.y + slack, ..at })
     }
@@ -253,7 +253,7 @@ impl Stretch<'_> {
 
     /// Lines with stored parameters in and near the middle of the corridor, best first.
     fn lines(&self) -> impl Iterator<Item = (f32, f64)> {
-        let parts = PARTS as f64;
+        let parts = CHILD_PARTS as f64;
         let middle = self.corridor.middle_slope();
         let (least, greatest) = self.corridor.offsets(middle);
         let step = offset_step(self.rule.window_hint());

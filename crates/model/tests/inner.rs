@@ -9,7 +9,7 @@ mod common;
 
 use common::{Random, nasty_sets};
 use ogive_model::inner::{
-    Children, HEADER_BYTES, KeyWidth, Kind, MOST_IN_GROUP, NodeView, NodeWriter, coded_bytes, cut_groups, encode,
+    Children, GROUP_CHILDREN_MAX, HEADER_BYTES, KeyWidth, Kind, NodeView, NodeWriter, coded_bytes, cut_groups, encode,
     plain_capacity, replace_group, roundest, spread,
 };
 
@@ -197,7 +197,7 @@ fn smooth_separators_take_a_fraction_of_a_b_tree_s_bytes() {
         .collect();
     let groups = cut_groups(&row, &pages(row.len(), 0, &mut random), KeyWidth::Eight);
     let mut writer = NodeWriter::new(KeyWidth::Eight, ROOM);
-    assert!(groups.iter().all(|group| group.children <= MOST_IN_GROUP));
+    assert!(groups.iter().all(|group| group.children <= GROUP_CHILDREN_MAX));
     assert!(groups.into_iter().all(|group| writer.push(group)));
     assert!(writer.stored_bytes() * 8 < row.len() * 12, "{} bytes for {}", writer.stored_bytes(), row.len());
 }

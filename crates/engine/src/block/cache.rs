@@ -5,7 +5,7 @@
 //! a Clock-PRO memory of what was evicted lately (crate `quick_cache`), so that one scan does not push out what
 //! look-ups need again and again.
 
-use super::frames::Frames;
+use super::slots::SlotCache;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use std::sync::Arc;
@@ -24,8 +24,8 @@ const MARK_BYTES: u64 = 128;
 const SHARD_OVERHEAD_BYTES: u64 = 4 << 10;
 
 /// In a cache for tables, this part of the budget is for what is not found by number: units of layers, filters.
-const HASHED_SHARE: u64 = 32;
-const MOST_HASHED_BYTES: u64 = 8 << 20;
+const HASHED_DIVISOR: u64 = 32;
+const HASHED_BYTES_MAX: u64 = 8 << 20;
 
 /// Which block: the file's identity, and the offset in it, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +51,7 @@ pub struct BlockCache {
     /// `None` where the budget does not suffice for a cache at all.
     cache: Option<Cache<BlockKey, Arc<[u8]>, BlockWeighter>>,
     /// Blocks of tables that find them by number; `None` in a cache that is not for tables.
-    frames: Option<Frames>,
+    slots: Option<SlotCache>,
 }
 
 impl BlockCache {
@@ -67,7 +67,7 @@ impl BlockCache {
         let for_marks = budget_bytes / EVICTED_PER_MARK_BYTES * MARK_BYTES;
         let for_blocks = budget_bytes.saturating_sub(shards * SHARD_OVERHEAD_BYTES + for_marks);
         if for_blocks <= ENTRY_OVERHEAD_BYTES {
-            return Self { cache: None, frames: None };
+            return Self { cache: None, slots: None };
         }
         let options = OptionsBuilder::new()
             .shards(shards as usize)
@@ -78,52 +78,52 @@ impl BlockCache {
         let cache = options.ok().map(|options| {
             Cache::with_options(options, BlockWeighter, DefaultHashBuilder::default(), DefaultLifecycle::default())
         });
-        Self { cache, frames: None }
+        Self { cache, slots: None }
     }
 
     /// A cache for the tables of a store, which keep nearly all of it in frames: their blocks, found by number. The rest is for what
     /// else they read.
     #[must_use]
     pub fn for_tables(budget_bytes: u64) -> Self {
-        let hashed_bytes = (budget_bytes / HASHED_SHARE).min(MOST_HASHED_BYTES);
-        Self { frames: Some(Frames::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
+        let hashed_bytes = (budget_bytes / HASHED_DIVISOR).min(HASHED_BYTES_MAX);
+        Self { slots: Some(SlotCache::new(budget_bytes - hashed_bytes)), ..Self::new(hashed_bytes) }
     }
 
     /// As [`Self::for_tables`], but nothing is held in it: it only counts what a store keeps in memory beside. Tables must give it no
     /// blocks.
     #[must_use]
-    pub(crate) fn of_nothing_for_tables(budget_bytes: u64) -> Self {
-        Self { frames: Some(Frames::new(budget_bytes)), cache: None }
+    pub(crate) fn for_accounting(budget_bytes: u64) -> Self {
+        Self { slots: Some(SlotCache::new(budget_bytes)), cache: None }
     }
 
     /// The frames, in a cache for tables.
-    pub(crate) fn frames(&self) -> Option<&Frames> {
-        self.frames.as_ref()
+    pub(crate) fn slots(&self) -> Option<&SlotCache> {
+        self.slots.as_ref()
     }
 
     /// Keeps `bytes` of the budget for what could do without them, if a share of it is still left for blocks.
-    pub(crate) fn take(&self, bytes: u64) -> bool {
-        self.frames.as_ref().is_none_or(|frames| frames.take(bytes))
+    pub(crate) fn try_reserve(&self, bytes: u64) -> bool {
+        self.slots.as_ref().is_none_or(|slots| slots.try_reserve(bytes))
     }
 
     /// Keeps `bytes` of the budget for something that is there in any case: blocks make room.
     pub(crate) fn reserve(&self, bytes: u64) {
-        if let Some(frames) = &self.frames {
-            frames.reserve(bytes);
+        if let Some(slots) = &self.slots {
+            slots.reserve(bytes);
         }
     }
 
     /// Gives back what was taken or reserved.
-    pub(crate) fn give(&self, bytes: u64) {
-        if let Some(frames) = &self.frames {
-            frames.give(bytes);
+    pub(crate) fn release(&self, bytes: u64) {
+        if let Some(slots) = &self.slots {
+            slots.release(bytes);
         }
     }
 
     /// As [`Self::reserve`], until what is returned is dropped.
-    pub(crate) fn hold(self: &Arc<Self>, bytes: u64) -> Held {
+    pub(crate) fn reserve_scoped(self: &Arc<Self>, bytes: u64) -> Reservation {
         self.reserve(bytes);
-        Held { cache: Arc::clone(self), bytes }
+        Reservation { cache: Arc::clone(self), bytes }
     }
 
     /// The block, if it is in memory.
@@ -155,7 +155,7 @@ impl BlockCache {
     /// Bytes counted against the budget now: those of the blocks and [`ENTRY_OVERHEAD_BYTES`] for each.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        let in_frames = self.frames.as_ref().map_or(0, Frames::held_bytes);
+        let in_frames = self.slots.as_ref().map_or(0, SlotCache::held_bytes);
         in_frames + self.cache.as_ref().map_or(0, Cache::weight)
     }
 
@@ -174,14 +174,14 @@ impl BlockCache {
 
 /// Bytes of a cache's budget that are kept for something else for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Reservation {
     cache: Arc<BlockCache>,
     bytes: u64,
 }
 
-impl Drop for Held {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.cache.give(self.bytes);
+        self.cache.release(self.bytes);
     }
 }
 

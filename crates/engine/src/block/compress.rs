@@ -13,8 +13,8 @@ pub const CODEC_LZ4: u8 = 1;
 /// Codec byte of a zstd frame.
 pub const CODEC_ZSTD: u8 = 2;
 
-/// A block must shrink to at most `raw - raw / MIN_SAVING_PART` bytes to be stored compressed.
-const MIN_SAVING_PART: usize = 8;
+/// A block must shrink to at most `raw - raw / SAVING_DIVISOR` bytes to be stored compressed.
+const SAVING_DIVISOR: usize = 8;
 
 /// How a writer packs its blocks. Readers need not know: each block says how it is packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl Compression {
     pub fn compress(&self, raw: &[u8], packed: &mut Vec<u8>) -> Option<u8> {
         packed.clear();
         // Less than that cannot save a whole byte.
-        if raw.len() < MIN_SAVING_PART {
+        if raw.len() < SAVING_DIVISOR {
             return None;
         }
         let (codec, length) = self.pack(raw, packed)?;
@@ -144,7 +144,7 @@ impl Compression {
 
 /// The greatest length at which a packed block is worth keeping.
 fn largest_packed(raw_length: usize) -> usize {
-    raw_length - raw_length / MIN_SAVING_PART
+    raw_length - raw_length / SAVING_DIVISOR
 }
 
 /// Unpacks `body` into `raw` (which is cleared first), to exactly `raw_length` bytes.

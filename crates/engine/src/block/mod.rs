@@ -6,10 +6,10 @@ pub mod cache;
 pub mod checksum;
 pub mod compress;
 #[cfg(test)]
-pub(crate) mod documents;
-pub(crate) mod frames;
+pub(crate) mod format_examples;
 pub(crate) mod header;
 mod slice;
+pub(crate) mod slots;
 pub(crate) mod stream;
 pub(crate) mod varint;
 pub(crate) mod window;

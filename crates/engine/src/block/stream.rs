@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// The longest value that any format takes, in bytes: 1 GiB.
-pub(crate) const MAX_VALUE_BYTES: u64 = 1 << 30;
+pub(crate) const VALUE_BYTES_MAX: u64 = 1 << 30;
 
 /// Where the chunks of one value come from.
 pub(crate) trait ChunkSource: Debug {

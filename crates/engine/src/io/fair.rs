@@ -9,12 +9,12 @@ use std::sync::Arc;
 /// library lets such a thread win nearly always, and the others starve.
 #[derive(Debug, Default)]
 pub(crate) struct FairMutex<T> {
-    turns: Mutex<Turns>,
+    turns: Mutex<FairQueue>,
     value: Mutex<T>,
 }
 
 #[derive(Debug, Default)]
-struct Turns {
+struct FairQueue {
     is_held: bool,
     next_ticket: u64,
     /// How many turns there were, and the most that others who came later had ahead of one who waited.
@@ -31,12 +31,12 @@ struct Turns {
 pub(crate) struct FairGuard<'a, T> {
     // Let go before the turn is.
     value: MutexGuard<'a, T>,
-    _turn: Turn<'a>,
+    _turn: FairTurn<'a>,
 }
 
 /// A turn, which ends when it is dropped, by a panic too.
 #[derive(Debug)]
-struct Turn<'a>(&'a Mutex<Turns>);
+struct FairTurn<'a>(&'a Mutex<FairQueue>);
 
 impl<T> FairMutex<T> {
     pub(crate) fn new(value: T) -> Self {
@@ -79,7 +79,7 @@ impl<T> FairMutex<T> {
     }
 
     fn guard(&self) -> FairGuard<'_, T> {
-        let turn = Turn(&self.turns);
+        let turn = FairTurn(&self.turns);
         FairGuard { value: self.value.lock(), _turn: turn }
     }
 }
@@ -97,7 +97,7 @@ impl<T> FairMutex<T> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for FairTurn<'_> {
     fn drop(&mut self) {
         let mut turns = self.0.lock();
         turns.is_held = false;

@@ -1,7 +1,9 @@
 //! Local file system storage, through the page cache or by direct I/O.
 
-use super::handles::{Mode, OpenFile, OpenFiles, Pool, Slot, Ticket, keep_readers_of, with_room};
 use super::links;
+use super::open_files::{
+    HandlePool, HandleTicket, OpenFile, OpenFiles, OpenMode, ReadHandle, keep_readers_of, with_room,
+};
 use super::positional::{AlignedBuffer, read_aligned, read_exactly, write_exactly};
 use super::storage::{
     FileLock, ReadRequest, ReadableFile, Storage, UpdatableFile, WritableFile, check_name, check_range, check_write,
@@ -19,10 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Direct reads in flight at once in one call of [`ReadableFile::read_many`].
-const DIRECT_READS_AT_ONCE: usize = 16;
+const DIRECT_READS_MAX: usize = 16;
 
 /// A thread keeps its scratch buffer for the next direct read up to this size.
-const KEPT_SCRATCH_BYTES: usize = 1 << 20;
+const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
 /// A directory of the local file system.
 ///
@@ -41,7 +43,7 @@ pub struct LocalStorage {
     /// Where that led when the directory was first found there: a link that is turned elsewhere later, and another working
     /// directory, change nothing for who is at work.
     place: Arc<OnceLock<PathBuf>>,
-    pool: Arc<Pool>,
+    pool: Arc<HandlePool>,
     direct: bool,
     direct_writes: bool,
     refused_direct: Arc<AtomicBool>,
@@ -55,7 +57,7 @@ impl LocalStorage {
         Self {
             root,
             place: Arc::default(),
-            pool: Pool::shared(),
+            pool: HandlePool::shared(),
             direct: false,
             direct_writes: false,
             refused_direct: Arc::default(),
@@ -79,7 +81,7 @@ impl LocalStorage {
     /// not. At least 8.
     #[must_use]
     pub fn with_open_files(self, limit: usize) -> Self {
-        Self { pool: Pool::new(Some(limit)), ..self }
+        Self { pool: HandlePool::new(Some(limit)), ..self }
     }
 
     /// How many files are open, here and in all storages that share the limit.
@@ -182,10 +184,10 @@ impl LocalStorage {
         self.place.get().unwrap_or(&self.root)
     }
 
-    fn open_file(&self, name: &str, mode: Mode) -> Result<LocalReader> {
+    fn open_file(&self, name: &str, mode: OpenMode) -> Result<LocalReader> {
         let (path, place) = self.full_path(name)?;
-        let action = if mode == Mode::Create { "create" } else { "open" };
-        let opened = Slot::open(&self.pool, (&path, &place), self.direct, mode);
+        let action = if mode == OpenMode::Create { "create" } else { "open" };
+        let opened = ReadHandle::open(&self.pool, (&path, &place), self.direct, mode);
         let (slot, metadata) = opened.map_err(|source| Error::io(action, &path, source))?;
         if self.direct && !slot.is_direct() {
             self.refused_direct.store(true, Ordering::Relaxed);
@@ -202,21 +204,21 @@ impl LocalStorage {
 
 impl Storage for LocalStorage {
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
-        Ok(Arc::new(self.open_file(name, Mode::Read)?))
+        Ok(Arc::new(self.open_file(name, OpenMode::Read)?))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(LocalUpdater::new(self.open_file(name, Mode::Update)?)))
+        Ok(Arc::new(LocalUpdater::new(self.open_file(name, OpenMode::Update)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
-        Ok(Arc::new(LocalUpdater::new(self.open_file(name, Mode::Create)?)))
+        Ok(Arc::new(LocalUpdater::new(self.open_file(name, OpenMode::Create)?)))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         if self.direct_writes {
             let direct = Self { direct: true, ..self.clone() };
-            return Ok(Box::new(StreamWriter::new(direct.open_file(name, Mode::Create)?)?));
+            return Ok(Box::new(StreamWriter::new(direct.open_file(name, OpenMode::Create)?)?));
         }
         let (path, place) = self.full_path(name)?;
         let (file, ticket) = self
@@ -315,14 +317,14 @@ impl Storage for LocalStorage {
 #[derive(Debug)]
 struct LocalLock {
     _file: File,
-    _ticket: Ticket,
+    _ticket: HandleTicket,
 }
 
 impl FileLock for LocalLock {}
 
 #[derive(Debug)]
 pub(super) struct LocalReader {
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Arc<ReadHandle>,
     pub(super) length_bytes: AtomicU64,
     modified_ns: Option<u64>,
     pub(super) path: PathBuf,
@@ -337,7 +339,7 @@ thread_local! {
 pub(super) fn with_scratch<T>(work: impl FnOnce(&mut AlignedBuffer) -> T) -> T {
     SCRATCH.with_borrow_mut(|scratch| {
         let outcome = work(scratch);
-        if scratch.capacity_bytes() > KEPT_SCRATCH_BYTES {
+        if scratch.capacity_bytes() > SCRATCH_BYTES_MAX {
             *scratch = AlignedBuffer::default();
         }
         outcome
@@ -368,7 +370,7 @@ impl LocalReader {
     }
 
     fn read_in_parallel(&self, requests: Vec<ReadRequest<'_>>) -> Result<()> {
-        let threads = requests.len().min(DIRECT_READS_AT_ONCE);
+        let threads = requests.len().min(DIRECT_READS_MAX);
         let slots: Vec<_> = requests.into_iter().map(|request| Mutex::new(Some(request))).collect();
         let next = AtomicUsize::new(0);
         let work = || -> Result<()> {
@@ -429,7 +431,7 @@ struct LocalWriter {
     length_bytes: u64,
     poisoned: bool,
     path: PathBuf,
-    _ticket: Option<Ticket>,
+    _ticket: Option<HandleTicket>,
 }
 
 impl LocalWriter {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 /// Sizes that are measured: powers of two, as exponents.
 const SIZE_BITS: std::ops::RangeInclusive<u32> = 9..=24;
-const LARGEST_READ_BYTES: u64 = 1 << 24;
+const READ_BYTES_MAX: u64 = 1 << 24;
 /// Reads in flight that are tried, and the size of each.
 const LEVELS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 const LEVEL_READ_BYTES: usize = 4096;
@@ -28,8 +28,8 @@ const WRITING_SHARE: f64 = 0.3;
 const SIZES_SHARE: f64 = 0.4;
 const LEVELS_SHARE: f64 = 0.2;
 /// A median needs some reads, however slow, and no more than these, however fast.
-const LEAST_READS: usize = 2;
-const MOST_READS: usize = 2_000;
+const READS_MIN: usize = 2;
+const READS_MAX: usize = 2_000;
 
 /// How much a measurement may take.
 #[derive(Clone, Copy, Debug)]
@@ -221,8 +221,8 @@ impl ScratchFile {
     fn fill(&mut self, writer: &File, options: &MeasureOptions) -> io::Result<()> {
         let timer = Timer::start();
         let mut piece = vec![0_u8; PIECE_BYTES];
-        let mut random = Sequence::new();
-        while self.length_bytes < 2 * LARGEST_READ_BYTES
+        let mut random = XorShift::new();
+        while self.length_bytes < 2 * READ_BYTES_MAX
             || (self.length_bytes < options.file_bytes && timer.elapsed_s() < options.budget_s * WRITING_SHARE)
         {
             for word in piece.chunks_exact_mut(8) {
@@ -237,7 +237,7 @@ impl ScratchFile {
 
     /// Times reads of one size at random places; nothing when the device takes no read as small as that.
     fn time_reads(&self, size: usize, slice_s: f64, smaller: Option<&MeasuredPoint>) -> Result<Option<MeasuredPoint>> {
-        let mut reads = Reads::new(self, size);
+        let mut reads = RandomReads::new(self, size);
         match reads.read() {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput && size < ALIGNMENT => return Ok(None),
             // The first read may wake the device up; it is not timed.
@@ -245,7 +245,7 @@ impl ScratchFile {
         }
         let slice = Timer::start();
         let mut times_us = Vec::new();
-        while times_us.len() < LEAST_READS || (times_us.len() < MOST_READS && slice.elapsed_s() < slice_s) {
+        while times_us.len() < READS_MIN || (times_us.len() < READS_MAX && slice.elapsed_s() < slice_s) {
             let timer = Timer::start();
             reads.read().map_err(|source| Error::io("read", &self.path, source))?;
             times_us.push(timer.elapsed_us());
@@ -269,7 +269,7 @@ impl ScratchFile {
     fn throughput(&self, threads: u32, slice_s: f64) -> Result<f64> {
         let timer = Timer::start();
         let work = || -> io::Result<u64> {
-            let mut reads = Reads::new(self, LEVEL_READ_BYTES);
+            let mut reads = RandomReads::new(self, LEVEL_READ_BYTES);
             let mut count = 0;
             while timer.elapsed_s() < slice_s {
                 reads.read()?;
@@ -292,16 +292,16 @@ impl ScratchFile {
 }
 
 /// Reads of one size at random multiples of it.
-struct Reads<'a> {
+struct RandomReads<'a> {
     file: &'a ScratchFile,
     size: usize,
     buffer: AlignedBuffer,
-    places: Sequence,
+    places: XorShift,
 }
 
-impl<'a> Reads<'a> {
+impl<'a> RandomReads<'a> {
     fn new(file: &'a ScratchFile, size: usize) -> Self {
-        Self { file, size, buffer: AlignedBuffer::default(), places: Sequence::new() }
+        Self { file, size, buffer: AlignedBuffer::default(), places: XorShift::new() }
     }
 
     fn read(&mut self) -> io::Result<()> {
@@ -315,9 +315,9 @@ impl<'a> Reads<'a> {
 }
 
 /// Random numbers, fast (Marsaglia's xorshift64, from a seed that differs each time).
-struct Sequence(u64);
+struct XorShift(u64);
 
-impl Sequence {
+impl XorShift {
     fn new() -> Self {
         Self(random_u64() | 1)
     }

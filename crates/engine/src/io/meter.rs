@@ -37,7 +37,7 @@ pub struct WriteCounts {
 
 /// Counts of writes into files that are updated in place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WrittenCounts {
+pub struct UpdateCounts {
     /// Ranges written.
     pub requests: u64,
     /// Bytes in those ranges.
@@ -56,7 +56,7 @@ pub struct MeterSnapshot {
     /// Writes and syncs.
     pub writes: WriteCounts,
     /// Those of the writes that went into an [`UpdatableFile`], by purpose.
-    pub writes_by_purpose: BTreeMap<Purpose, WrittenCounts>,
+    pub writes_by_purpose: BTreeMap<Purpose, UpdateCounts>,
 }
 
 /// A storage that behaves as the one inside it and counts requests, bytes and distinct blocks, in total and by
@@ -208,8 +208,8 @@ impl Ranges {
         ReadCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
     }
 
-    fn written(&self) -> WrittenCounts {
-        WrittenCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
+    fn written(&self) -> UpdateCounts {
+        UpdateCounts { requests: self.requests, bytes: self.bytes, blocks: self.distinct_blocks() }
     }
 
     fn distinct_blocks(&self) -> u64 {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 
 /// Largest buffer that one aligned read passes through; a longer range takes several.
-const SCRATCH_LIMIT_BYTES: usize = 4 << 20;
+const SCRATCH_BYTES_MAX: usize = 4 << 20;
 
 /// One attempt at reading at an offset: may be interrupted and may return less than was asked.
 pub(super) trait ReadAt {
@@ -120,7 +120,7 @@ pub(super) fn read_aligned(
     while done < buffer.len() {
         let from = offset + done as u64;
         let skip = (from & mask) as usize;
-        let take = (buffer.len() - done).min(SCRATCH_LIMIT_BYTES - skip);
+        let take = (buffer.len() - done).min(SCRATCH_BYTES_MAX - skip);
         let blocks = scratch.slice((skip + take).next_multiple_of(alignment), alignment);
         read_blocks(source, blocks, from - skip as u64, skip + take, alignment)?;
         buffer[done..done + take].copy_from_slice(&blocks[skip..skip + take]);
@@ -158,21 +158,21 @@ mod tests {
     use std::cell::Cell;
 
     /// A file that interrupts every other attempt and hands out at most `most` bytes at a time.
-    struct Moody {
+    struct UnreliableFile {
         content: Vec<u8>,
         most: usize,
         attempts: Cell<usize>,
         alignment: usize,
     }
 
-    impl Moody {
+    impl UnreliableFile {
         fn new(length: usize, most: usize, alignment: usize) -> Self {
             let content = (0..length).map(|i| (i * 7 % 251) as u8).collect();
             Self { content, most, attempts: Cell::new(0), alignment }
         }
     }
 
-    impl ReadAt for Moody {
+    impl ReadAt for UnreliableFile {
         fn read_at_once(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
             assert_eq!(offset as usize % self.alignment, 0, "offset of a direct read");
             assert_eq!(buffer.len() % self.alignment, 0, "length of a direct read");
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn interrupted_and_short_reads_still_fill_the_range() {
-        let file = Moody::new(1000, 7, 1);
+        let file = UnreliableFile::new(1000, 7, 1);
         let mut buffer = vec![0; 900];
         read_exactly(&file, &mut buffer, 50).unwrap();
         assert_eq!(buffer, file.content[50..950]);
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn aligned_reads_fill_every_range_up_to_the_partial_last_block() {
         for most in [512, 700, 1 << 20] {
-            let file = Moody::new(5000, most, 512);
+            let file = UnreliableFile::new(5000, most, 512);
             for (offset, length) in
                 [(0, 5000), (0, 512), (1, 1), (511, 2), (4999, 1), (4608, 392), (1024, 1024), (3, 0)]
             {
@@ -215,12 +215,12 @@ mod tests {
 
     #[test]
     fn ranges_longer_than_the_scratch_buffer_are_read_in_parts() {
-        let file = Moody::new(SCRATCH_LIMIT_BYTES * 2 + 77, usize::MAX, 4096);
+        let file = UnreliableFile::new(SCRATCH_BYTES_MAX * 2 + 77, usize::MAX, 4096);
         let mut scratch = AlignedBuffer::default();
-        let mut buffer = vec![0; SCRATCH_LIMIT_BYTES * 2 + 70];
+        let mut buffer = vec![0; SCRATCH_BYTES_MAX * 2 + 70];
         read_aligned(&file, &mut scratch, &mut buffer, 5, 4096).unwrap();
-        assert!(buffer == file.content[5..SCRATCH_LIMIT_BYTES * 2 + 75]);
-        assert!(scratch.capacity_bytes() <= SCRATCH_LIMIT_BYTES + 4096);
+        assert!(buffer == file.content[5..SCRATCH_BYTES_MAX * 2 + 75]);
+        assert!(scratch.capacity_bytes() <= SCRATCH_BYTES_MAX + 4096);
     }
 
     struct Full(Cell<usize>);

@@ -12,10 +12,10 @@ pub(super) const FORMAT_VERSION: u32 = 1;
 
 /// Longest time, and so smallest rate, that a profile may state: beyond 11 days a read is a typing error, and the
 /// limit keeps every sum of times finite.
-const MAX_TIME_US: f64 = 1e12;
-const MIN_BANDWIDTH_MB_PER_S: f64 = 1e-6;
-const MAX_BANDWIDTH_MB_PER_S: f64 = 1e9;
-const MAX_PARALLEL: u32 = 1 << 16;
+const TIME_US_MAX: f64 = 1e12;
+const BANDWIDTH_MB_PER_S_MIN: f64 = 1e-6;
+const BANDWIDTH_MB_PER_S_MAX: f64 = 1e9;
+const PARALLEL_MAX: u32 = 1 << 16;
 
 /// Name, latency in us, bandwidth in MB/s, reads at once.
 ///
@@ -85,10 +85,10 @@ impl Profile {
     /// [`Error::InvalidArgument`] for a zero, negative, NaN, infinite or absurdly large value.
     pub fn affine(name: &str, latency_us: f64, bandwidth_mb_per_s: f64, parallel: u32) -> Result<Self> {
         check_time(name, "latency_us", latency_us)?;
-        if !(MIN_BANDWIDTH_MB_PER_S..=MAX_BANDWIDTH_MB_PER_S).contains(&bandwidth_mb_per_s) {
+        if !(BANDWIDTH_MB_PER_S_MIN..=BANDWIDTH_MB_PER_S_MAX).contains(&bandwidth_mb_per_s) {
             return Err(Error::InvalidArgument(format!(
                 "profile {name}: bandwidth_mb_per_s is {bandwidth_mb_per_s}; give a number from \
-                 {MIN_BANDWIDTH_MB_PER_S} to {MAX_BANDWIDTH_MB_PER_S}"
+                 {BANDWIDTH_MB_PER_S_MIN} to {BANDWIDTH_MB_PER_S_MAX}"
             )));
         }
         check_parallel(name, parallel)?;
@@ -231,20 +231,20 @@ fn interpolate(points: &[ProfilePoint], bytes: u64) -> f64 {
 }
 
 fn check_time(name: &str, field: &str, time_us: f64) -> Result<()> {
-    if time_us > 0.0 && time_us <= MAX_TIME_US {
+    if time_us > 0.0 && time_us <= TIME_US_MAX {
         return Ok(());
     }
     Err(Error::InvalidArgument(format!(
-        "profile {name}: {field} is {time_us}; give a number of microseconds above 0 and up to {MAX_TIME_US}"
+        "profile {name}: {field} is {time_us}; give a number of microseconds above 0 and up to {TIME_US_MAX}"
     )))
 }
 
 fn check_parallel(name: &str, parallel: u32) -> Result<()> {
-    if (1..=MAX_PARALLEL).contains(&parallel) {
+    if (1..=PARALLEL_MAX).contains(&parallel) {
         return Ok(());
     }
     Err(Error::InvalidArgument(format!(
-        "profile {name}: parallel is {parallel}; give the number of reads served at once, from 1 to {MAX_PARALLEL}"
+        "profile {name}: parallel is {parallel}; give the number of reads served at once, from 1 to {PARALLEL_MAX}"
     )))
 }
 

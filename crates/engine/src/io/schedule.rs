@@ -65,9 +65,9 @@ pub(crate) fn pass() -> bool {
 }
 
 /// Ends a thread's part in the schedule, by a panic too.
-struct Leave(Arc<Schedule>, usize);
+struct ScheduleExit(Arc<Schedule>, usize);
 
-impl Drop for Leave {
+impl Drop for ScheduleExit {
     fn drop(&mut self) {
         CURRENT.set(None);
         let mut turn = self.0.turn();
@@ -86,7 +86,7 @@ pub(crate) fn run(seed: u64, work: Vec<Box<dyn FnOnce() + Send + '_>>) -> u64 {
         for (thread, work) in work.into_iter().enumerate() {
             let schedule = Arc::clone(&schedule);
             scope.spawn(move || {
-                let leave = Leave(Arc::clone(&schedule), thread);
+                let leave = ScheduleExit(Arc::clone(&schedule), thread);
                 schedule.wait_for(thread, schedule.turn());
                 CURRENT.set(Some((schedule, thread)));
                 work();

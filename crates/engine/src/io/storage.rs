@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a read is for, so that meters and receipts can tell reads apart.
+/// What a read is for, so that meters and traces can tell reads apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Purpose {
@@ -225,7 +225,7 @@ pub trait UpdatableFile: ReadableFile {
 
     /// Ends writing, after a sync: from now on the file is only read, and need not stay open for it. Nothing is to be done where files
     /// cost nothing while they are open.
-    fn settle(&self) {}
+    fn finish_writes(&self) {}
 }
 
 /// A lock that is released when the guard is dropped.

@@ -106,7 +106,7 @@ impl Condvar {
 }
 
 /// Lets other threads run for a moment; `false` where a schedule decides who runs.
-pub(crate) fn give_way() -> bool {
+pub(crate) fn yield_briefly() -> bool {
     #[cfg(test)]
     if schedule::is_scheduled() {
         return false;

@@ -1,7 +1,7 @@
 //! Local files that are written in place, through the page cache or by direct I/O.
 
-use super::handles::OpenFile;
 use super::local::{LocalReader, with_scratch};
+use super::open_files::OpenFile;
 use super::positional::{AlignedBuffer, ReadAt, write_exactly};
 use super::storage::{Purpose, ReadRequest, ReadableFile, UpdatableFile};
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Longest aligned write at once; a longer range takes several.
-const WRITE_LIMIT_BYTES: usize = 1 << 20;
+const WRITE_BYTES_MAX: usize = 1 << 20;
 
 /// A [`LocalReader`] that is also written. Direct writes are whole blocks: where a range begins or ends inside one, the rest
 /// of the block is read first and written back as it was.
@@ -21,14 +21,19 @@ pub(super) struct LocalUpdater {
     reader: LocalReader,
     poisoned: AtomicBool,
     /// Whether it takes no more writes.
-    settled: AtomicBool,
+    writes_finished: AtomicBool,
     /// Held while parts of a block are read and written back, so that no other write to the block comes between.
     edges: Mutex<()>,
 }
 
 impl LocalUpdater {
     pub(super) fn new(reader: LocalReader) -> Self {
-        Self { reader, poisoned: AtomicBool::new(false), settled: AtomicBool::new(false), edges: Mutex::new(()) }
+        Self {
+            reader,
+            poisoned: AtomicBool::new(false),
+            writes_finished: AtomicBool::new(false),
+            edges: Mutex::new(()),
+        }
     }
 
     /// The file.
@@ -42,7 +47,7 @@ impl LocalUpdater {
         if self.poisoned.load(Ordering::Acquire) {
             return Err(Error::Poisoned { path: self.reader.path.clone() });
         }
-        if self.settled.load(Ordering::Acquire) {
+        if self.writes_finished.load(Ordering::Acquire) {
             let path = self.reader.path.display();
             return Err(Error::InvalidArgument(format!("{path} is finished; open it again to write to it")));
         }
@@ -79,7 +84,7 @@ fn write_aligned(
     while done < bytes.len() {
         let from = offset + done as u64;
         let skip = (from & mask) as usize;
-        let take = (bytes.len() - done).min(WRITE_LIMIT_BYTES - skip);
+        let take = (bytes.len() - done).min(WRITE_BYTES_MAX - skip);
         let length = (skip + take).next_multiple_of(alignment);
         let (start, blocks) = (from - skip as u64, scratch.slice(length, alignment));
         if skip > 0 {
@@ -152,11 +157,11 @@ impl UpdatableFile for LocalUpdater {
         self.guarded("sync", |open| open.file.sync_data())
     }
 
-    fn settle(&self) {
-        self.settled.store(true, Ordering::Release);
+    fn finish_writes(&self) {
+        self.writes_finished.store(true, Ordering::Release);
         // What is not known to be durable stays open: a failed sync of another handle would tell nothing.
         if !self.poisoned.load(Ordering::Acquire) {
-            self.reader.slot.settle();
+            self.reader.slot.finish_writes();
         }
     }
 }

@@ -241,9 +241,9 @@ pub trait UpdaterWrapper: ReaderWrapper {
         self.updatable().sync()
     }
 
-    /// As [`UpdatableFile::settle`].
-    fn settle(&self) {
-        self.updatable().settle();
+    /// As [`UpdatableFile::finish_writes`].
+    fn finish_writes(&self) {
+        self.updatable().finish_writes();
     }
 }
 
@@ -260,7 +260,7 @@ impl<W: UpdaterWrapper> UpdatableFile for W {
         UpdaterWrapper::sync(self)
     }
 
-    fn settle(&self) {
-        UpdaterWrapper::settle(self);
+    fn finish_writes(&self) {
+        UpdaterWrapper::finish_writes(self);
     }
 }

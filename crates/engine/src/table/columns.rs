@@ -11,19 +11,19 @@
 //! of at most 64 KiB, else in u32. A suffix is stored as what it has beyond the least one, in as many bytes as that takes: none
 //! where all are equal. Tags are one byte a record, and absent where all are equal.
 
-use super::block::{Tag, start_bytes};
+use super::block::{VersionTag, start_bytes};
 use std::ops::Range;
 
 /// Bytes of the head.
 pub(super) const HEAD_BYTES: usize = 24;
 /// Flags of the head.
-const ONE_KEY_LENGTH: u8 = 1;
-const ONE_VALUE_LENGTH: u8 = 2;
-const MANY_TAGS: u8 = 4;
+const FIXED_KEY_LENGTH_FLAG: u8 = 1;
+const FIXED_VALUE_LENGTH_FLAG: u8 = 2;
+const MIXED_KINDS_FLAG: u8 = 4;
 
 /// What the records of a block have alike, and so how much room they take: gathered record by record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct ColumnShape {
     pub(super) count: usize,
     /// Bytes of all keys, and of all values.
     pub(super) key_bytes: usize,
@@ -32,49 +32,49 @@ pub(super) struct Shape {
     pub(super) one_key_length: bool,
     pub(super) one_value_length: bool,
     pub(super) one_tag: bool,
-    pub(super) least_suffix: u64,
-    pub(super) largest_suffix: u64,
+    pub(super) least_sequence: u64,
+    pub(super) largest_sequence: u64,
 }
 
-impl Shape {
+impl ColumnShape {
     /// Bytes in which a suffix is stored.
-    fn suffix_bytes(&self) -> usize {
-        (u64::BITS - (self.largest_suffix - self.least_suffix).leading_zeros()).div_ceil(8) as usize
+    fn sequence_bytes(&self) -> usize {
+        (u64::BITS - (self.largest_sequence - self.least_sequence).leading_zeros()).div_ceil(8) as usize
     }
 
     /// Bytes of the block in front of zeros and trailer, where an end takes `end_bytes`.
     pub(super) fn bytes(&self, end_bytes: usize) -> usize {
         let ends = usize::from(!self.one_key_length) + usize::from(!self.one_value_length);
-        let each = ends * end_bytes + self.suffix_bytes() + usize::from(!self.one_tag);
+        let each = ends * end_bytes + self.sequence_bytes() + usize::from(!self.one_tag);
         let keys = self.key_bytes - (self.count - 1) * self.prefix;
         HEAD_BYTES + keys + self.value_bytes + self.count * each
     }
 
     fn flags(&self) -> u8 {
         let flag = |on: bool, flag: u8| if on { flag } else { 0 };
-        flag(self.one_key_length, ONE_KEY_LENGTH)
-            | flag(self.one_value_length, ONE_VALUE_LENGTH)
-            | flag(!self.one_tag, MANY_TAGS)
+        flag(self.one_key_length, FIXED_KEY_LENGTH_FLAG)
+            | flag(self.one_value_length, FIXED_VALUE_LENGTH_FLAG)
+            | flag(!self.one_tag, MIXED_KINDS_FLAG)
     }
 }
 
 /// The records of a block that is to be laid out.
-pub(super) trait Rows {
+pub(super) trait ColumnRows {
     fn key(&self, row: usize) -> &[u8];
     fn value(&self, row: usize) -> &[u8];
-    fn tag(&self, row: usize) -> Tag;
+    fn tag(&self, row: usize) -> VersionTag;
 }
 
 /// Appends the columns of `rows` to `raw`, for a block whose ends take `end_bytes`.
-pub(super) fn encode(shape: &Shape, rows: &impl Rows, end_bytes: usize, raw: &mut Vec<u8>) {
+pub(super) fn encode(shape: &ColumnShape, rows: &impl ColumnRows, end_bytes: usize, raw: &mut Vec<u8>) {
     let (count, prefix) = (shape.count, shape.prefix);
     let one = |on: bool, length: usize| if on { length as u32 } else { 0 };
-    let suffix_bytes = shape.suffix_bytes();
-    raw.extend_from_slice(&[shape.flags(), suffix_bytes as u8, if shape.one_tag { rows.tag(0).kind } else { 0 }, 0]);
+    let sequence_bytes = shape.sequence_bytes();
+    raw.extend_from_slice(&[shape.flags(), sequence_bytes as u8, if shape.one_tag { rows.tag(0).kind } else { 0 }, 0]);
     raw.extend_from_slice(&(prefix as u32).to_le_bytes());
     raw.extend_from_slice(&one(shape.one_key_length, rows.key(0).len() - prefix).to_le_bytes());
     raw.extend_from_slice(&one(shape.one_value_length, rows.value(0).len()).to_le_bytes());
-    raw.extend_from_slice(&shape.least_suffix.to_le_bytes());
+    raw.extend_from_slice(&shape.least_sequence.to_le_bytes());
     raw.extend_from_slice(&rows.key(0)[..prefix]);
     let mut ends = |is_one: bool, length: &dyn Fn(usize) -> usize| {
         let mut end = 0;
@@ -85,8 +85,8 @@ pub(super) fn encode(shape: &Shape, rows: &impl Rows, end_bytes: usize, raw: &mu
     };
     ends(shape.one_key_length, &|row| rows.key(row).len() - prefix);
     ends(shape.one_value_length, &|row| rows.value(row).len());
-    for row in (0..count).filter(|_| suffix_bytes > 0) {
-        raw.extend_from_slice(&(rows.tag(row).suffix - shape.least_suffix).to_le_bytes()[..suffix_bytes]);
+    for row in (0..count).filter(|_| sequence_bytes > 0) {
+        raw.extend_from_slice(&(rows.tag(row).sequence - shape.least_sequence).to_le_bytes()[..sequence_bytes]);
     }
     raw.extend((0..count).filter(|_| !shape.one_tag).map(|row| rows.tag(row).kind));
     for row in 0..count {
@@ -107,12 +107,12 @@ pub(super) struct Columns {
     pub(super) value: Option<usize>,
     /// The tag of all records, where they have one.
     pub(super) kind: Option<u8>,
-    least_suffix: u64,
-    pub(super) suffix_bytes: usize,
+    least_sequence: u64,
+    pub(super) sequence_bytes: usize,
     pub(super) end_bytes: usize,
     key_ends_at: usize,
     value_ends_at: usize,
-    suffixes_at: usize,
+    sequences_at: usize,
     kinds_at: usize,
     pub(super) keys_at: usize,
     pub(super) values_at: usize,
@@ -125,24 +125,27 @@ impl Columns {
     pub(super) fn parse(raw: &[u8], body_end: usize, count: usize) -> Option<Self> {
         let head = raw.get(..HEAD_BYTES.min(body_end))?;
         let word = |at: usize| Some(u32::from_le_bytes(*head.get(at..)?.first_chunk()?) as usize);
-        let (flags, suffix_bytes) = (*head.first()?, usize::from(*head.get(1)?));
-        let least_suffix = u64::from_le_bytes(*head.get(16..)?.first_chunk()?);
-        if flags > (ONE_KEY_LENGTH | ONE_VALUE_LENGTH | MANY_TAGS) || suffix_bytes > 8 || head.get(3) != Some(&0) {
+        let (flags, sequence_bytes) = (*head.first()?, usize::from(*head.get(1)?));
+        let least_sequence = u64::from_le_bytes(*head.get(16..)?.first_chunk()?);
+        if flags > (FIXED_KEY_LENGTH_FLAG | FIXED_VALUE_LENGTH_FLAG | MIXED_KINDS_FLAG)
+            || sequence_bytes > 8
+            || head.get(3) != Some(&0)
+        {
             return None;
         }
         let has = |flag: u8| flags & flag != 0;
         let prefix = word(4)?;
         let end_bytes = start_bytes(raw.len());
         let (key, value) = (
-            if has(ONE_KEY_LENGTH) { Some(word(8)?) } else { None },
-            if has(ONE_VALUE_LENGTH) { Some(word(12)?) } else { None },
+            if has(FIXED_KEY_LENGTH_FLAG) { Some(word(8)?) } else { None },
+            if has(FIXED_VALUE_LENGTH_FLAG) { Some(word(12)?) } else { None },
         );
-        let kind = if has(MANY_TAGS) { None } else { head.get(2).copied() };
+        let kind = if has(MIXED_KINDS_FLAG) { None } else { head.get(2).copied() };
         let key_ends_at = HEAD_BYTES.checked_add(prefix)?;
         let ends = |one: Option<usize>| if one.is_some() { Some(0) } else { count.checked_mul(end_bytes) };
         let value_ends_at = key_ends_at.checked_add(ends(key)?)?;
-        let suffixes_at = value_ends_at.checked_add(ends(value)?)?;
-        let kinds_at = suffixes_at.checked_add(count.checked_mul(suffix_bytes)?)?;
+        let sequences_at = value_ends_at.checked_add(ends(value)?)?;
+        let kinds_at = sequences_at.checked_add(count.checked_mul(sequence_bytes)?)?;
         let keys_at = kinds_at.checked_add(if kind.is_none() { count } else { 0 })?;
         let mut columns = Self {
             count,
@@ -150,12 +153,12 @@ impl Columns {
             key,
             value,
             kind,
-            least_suffix,
-            suffix_bytes,
+            least_sequence,
+            sequence_bytes,
             end_bytes,
             key_ends_at,
             value_ends_at,
-            suffixes_at,
+            sequences_at,
             kinds_at,
             keys_at,
             values_at: 0,
@@ -223,7 +226,7 @@ impl Columns {
     }
 
     #[inline]
-    pub(super) fn tag(&self, raw: &[u8], row: usize) -> Option<Tag> {
+    pub(super) fn tag(&self, raw: &[u8], row: usize) -> Option<VersionTag> {
         if row >= self.count {
             return None;
         }
@@ -231,13 +234,13 @@ impl Columns {
             Some(kind) => kind,
             None => *raw.get(self.kinds_at + row)?,
         };
-        if self.suffix_bytes == 0 {
-            return Some(Tag { kind, suffix: self.least_suffix });
+        if self.sequence_bytes == 0 {
+            return Some(VersionTag { kind, sequence: self.least_sequence });
         }
-        let at = self.suffixes_at + row * self.suffix_bytes;
+        let at = self.sequences_at + row * self.sequence_bytes;
         let mut beyond = [0; 8];
-        beyond[..self.suffix_bytes].copy_from_slice(raw.get(at..at + self.suffix_bytes)?);
-        Some(Tag { kind, suffix: self.least_suffix.checked_add(u64::from_le_bytes(beyond))? })
+        beyond[..self.sequence_bytes].copy_from_slice(raw.get(at..at + self.sequence_bytes)?);
+        Some(VersionTag { kind, sequence: self.least_sequence.checked_add(u64::from_le_bytes(beyond))? })
     }
 
     /// Whether the block is laid out as the writer does it, but for the choice of a prefix.

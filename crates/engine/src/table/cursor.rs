@@ -1,9 +1,9 @@
 //! A bidirectional cursor over the records of a table, used by merges and compactions.
 
-use super::block::{BlockHead, BlockView, Place};
+use super::block::{BlockHead, BlockView, ValueLocation};
 use super::format::Section;
-use super::key::Probe;
-use super::reader::{Inner, Reads, Table};
+use super::key::KeyBound;
+use super::reader::{ReadContext, Table, TableInner};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// A scan that leaves a block for the next reads twice as far ahead each time, up to this many bytes.
-const AHEAD_BYTES: u64 = 256 << 10;
+const READ_AHEAD_BYTES_MAX: u64 = 256 << 10;
 
 /// A record as a cursor shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) struct TableEntry<'a> {
 
 /// How a cursor reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum CursorMode {
     /// Through the cache, and ahead where blocks follow each other.
     Cached,
     /// Past the cache, so many bytes at a time.
@@ -39,8 +39,8 @@ enum Mode {
 #[derive(Debug)]
 pub(crate) struct TableCursor {
     table: Table,
-    mode: Mode,
-    at: Option<Here>,
+    mode: CursorMode,
+    at: Option<CursorPosition>,
     /// Key of the record here.
     key: Vec<u8>,
     /// Blocks that were read and not yet passed, forwards.
@@ -52,7 +52,7 @@ pub(crate) struct TableCursor {
 
 /// Where a cursor stands.
 #[derive(Debug)]
-struct Here {
+struct CursorPosition {
     block: u64,
     bytes: Arc<[u8]>,
     head: BlockHead,
@@ -71,19 +71,19 @@ enum Value {
 impl Table {
     /// A cursor that reads through the cache.
     pub(crate) fn cursor(&self) -> TableCursor {
-        TableCursor::new(self.clone(), Mode::Cached)
+        TableCursor::new(self.clone(), CursorMode::Cached)
     }
 
     /// A cursor for one pass over everything, which leaves the cache as it is, and reads about `ahead_bytes` at a time.
     pub(crate) fn compaction_cursor(&self, ahead_bytes: u64) -> TableCursor {
         // At least one block is read.
         let ahead_bytes = if self.inner.fast_paths.prefetch { ahead_bytes } else { 0 };
-        TableCursor::new(self.clone(), Mode::Compaction(ahead_bytes))
+        TableCursor::new(self.clone(), CursorMode::Compaction(ahead_bytes))
     }
 }
 
 impl TableCursor {
-    fn new(table: Table, mode: Mode) -> Self {
+    fn new(table: Table, mode: CursorMode) -> Self {
         Self { table, mode, at: None, key: Vec::new(), ahead: VecDeque::new(), reach: 1, failed: None }
     }
 
@@ -124,11 +124,13 @@ impl TableCursor {
             cursor.forget_ahead();
             let inner = cursor.table.inner.clone();
             let block = match cursor.mode {
-                Mode::Cached => inner.block_of(key)?,
+                CursorMode::Cached => inner.block_of(key)?,
                 // What is written from this replaces the table: a key that its index denied would be lost for good.
-                Mode::Compaction(_) => inner.bisect(Probe { key, behind: false }, &mut Reads::default())?.block,
+                CursorMode::Compaction(_) => {
+                    inner.bisect(KeyBound { key, behind: false }, &mut ReadContext::default())?.block
+                }
             };
-            cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.untagged.1))
+            cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.unversioned.1))
         })
     }
 
@@ -146,7 +148,7 @@ impl TableCursor {
             }
             cursor.enter(block)?;
             let here = cursor.at.as_ref().map(|here| BlockView::with_head(here.head, &here.bytes));
-            let index = here.and_then(|view| view.lower_bound(&Probe { key, behind: false }));
+            let index = here.and_then(|view| view.lower_bound(&KeyBound { key, behind: false }));
             match index.ok_or_else(|| inner.malformed(block))?.checked_sub(1) {
                 Some(index) => cursor.show(index),
                 None => cursor.last_before(block),
@@ -167,7 +169,7 @@ impl TableCursor {
                 return Ok(());
             }
             let malformed = || inner.damaged(inner.tail_offset, "malformed counts");
-            let counts = inner.counts(&mut Reads::default())?;
+            let counts = inner.counts(&mut ReadContext::default())?;
             let (block, before) = counts.locate(position).ok_or_else(malformed)?;
             cursor.enter(block)?;
             cursor.show((position - before) as usize)
@@ -293,7 +295,7 @@ impl TableCursor {
         let head = self.table.inner.view(block, &bytes)?.head();
         self.key.clear();
         let value = Value::Inline(0..0);
-        self.at = Some(Here { block, bytes, head, index: 0, tag: 0, sequence: 0, value });
+        self.at = Some(CursorPosition { block, bytes, head, index: 0, tag: 0, sequence: 0, value });
         Ok(())
     }
 
@@ -306,8 +308,8 @@ impl TableCursor {
         view.key(index).ok_or_else(malformed)?.copy_to(key);
         (here.tag, here.sequence) = inner.version_in(&view, index).ok_or_else(malformed)?;
         here.value = match view.place(index).ok_or_else(malformed)? {
-            Place::Inline(place) => Value::Inline(place),
-            Place::Long(pointer) => Value::Long(inner.long_value(pointer)?.into()),
+            ValueLocation::Inline(place) => Value::Inline(place),
+            ValueLocation::Long(pointer) => Value::Long(inner.long_value(pointer)?.into()),
         };
         here.index = index;
         Ok(())
@@ -327,27 +329,27 @@ impl TableCursor {
         let inner = self.table.inner.clone();
         let each = inner.meta.block_bytes.max(1);
         match self.mode {
-            Mode::Compaction(ahead) => self.ahead = inner.read_past_cache(block, (ahead / each).max(1))?.into(),
-            Mode::Cached => {
+            CursorMode::Compaction(ahead) => self.ahead = inner.read_past_cache(block, (ahead / each).max(1))?.into(),
+            CursorMode::Cached => {
                 if let Some(found) = inner.cached(0, block, inner.section(0, block)?) {
                     return Ok(found);
                 }
                 let is_ahead = follows && inner.fast_paths.prefetch;
-                self.reach = if is_ahead { (self.reach * 2).min(AHEAD_BYTES / each).max(1) } else { 1 };
+                self.reach = if is_ahead { (self.reach * 2).min(READ_AHEAD_BYTES_MAX / each).max(1) } else { 1 };
                 let last = block.saturating_add(self.reach - 1).min(inner.meta.blocks - 1);
-                self.ahead = (block..).zip(inner.row(0, block, last, &mut Reads::default())?).collect();
+                self.ahead = (block..).zip(inner.row(0, block, last, &mut ReadContext::default())?).collect();
             }
         }
         self.ahead.front().map(|(_, bytes)| bytes.clone()).ok_or_else(|| inner.malformed(block))
     }
 }
 
-impl Here {
+impl CursorPosition {
     /// Shows the next record, where the block is of columns; `false`, and nothing shown, where it is not, or is damaged. `key` holds
     /// the key of the record here.
     #[inline]
     fn show_column(&mut self, key: &mut Vec<u8>) -> bool {
-        let Some(columns) = self.head.tagged_columns() else { return false };
+        let Some(columns) = self.head.versioned_columns() else { return false };
         let next = self.index + 1;
         let (Some(rest), Some(tag)) = (columns.key_rest(&self.bytes, next), columns.tag(&self.bytes, next)) else {
             return false;
@@ -355,12 +357,12 @@ impl Here {
         let Some(value) = columns.value(&self.bytes, next) else { return false };
         key.truncate(columns.prefix);
         key.extend_from_slice(rest);
-        (self.tag, self.sequence, self.value, self.index) = (tag.kind, tag.suffix, Value::Inline(value), next);
+        (self.tag, self.sequence, self.value, self.index) = (tag.kind, tag.sequence, Value::Inline(value), next);
         true
     }
 }
 
-impl Inner {
+impl TableInner {
     /// Up to `most` blocks that lie together from `first` on, at least one, read at once and not offered to the cache.
     pub(super) fn read_past_cache(&self, first: u64, most: u64) -> Result<Vec<(u64, Arc<[u8]>)>> {
         let mut sections = vec![self.section(0, first)?];

@@ -5,7 +5,7 @@
 
 use super::filter::FilterLayout;
 use super::key::KeyType;
-use super::wire::{Decoder, Encoder};
+use super::wire::{MetadataDecoder, MetadataEncoder};
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use std::path::Path;
@@ -16,7 +16,7 @@ const MAGIC: [u8; 8] = *b"OgiveTbl";
 /// Magic, version, file id, lengths of tail and metadata, checksum.
 pub(super) const FOOTER_BYTES: usize = 8 + 4 + 8 + 4 + 4 + 4;
 /// The length of a file modulo this names the class of its tail's size.
-const CLASSES: u64 = 512;
+const TAIL_CLASSES: u64 = 512;
 const CLASSES_PER_DOUBLING: u64 = 16;
 /// What a table of one layer needs in its tail beside root and locations, for prices before it is written.
 pub(super) const TYPICAL_METADATA_BYTES: u64 = 96;
@@ -31,7 +31,7 @@ fn class_bytes(class: u64) -> u64 {
 
 /// The smallest class whose opening read holds a tail of `tail_bytes`.
 fn class_of(tail_bytes: u64) -> u64 {
-    let (mut low, mut high) = (0, CLASSES - 1);
+    let (mut low, mut high) = (0, TAIL_CLASSES - 1);
     while low < high {
         let middle = low + (high - low) / 2;
         if class_bytes(middle) < tail_bytes {
@@ -51,14 +51,14 @@ pub fn opening_bytes(tail_bytes: u64) -> u64 {
 
 /// Bytes of the opening read of a file, from its length alone.
 pub(super) fn opening_bytes_of_file(file_bytes: u64) -> u64 {
-    class_bytes(file_bytes % CLASSES).min(file_bytes)
+    class_bytes(file_bytes % TAIL_CLASSES).min(file_bytes)
 }
 
 /// Zeros to be put before a tail of `tail_bytes` in a file of `written` bytes, so that the file's length states the class.
 pub(super) fn padding(written: u64, tail_bytes: u64) -> u64 {
     let class = class_of(tail_bytes);
     let least = (written + tail_bytes).max(class_bytes(class));
-    least + (class + CLASSES - least % CLASSES) % CLASSES - written - tail_bytes
+    least + (class + TAIL_CLASSES - least % TAIL_CLASSES) % TAIL_CLASSES - written - tail_bytes
 }
 
 /// A stretch of the file.
@@ -77,7 +77,7 @@ impl Section {
 
 /// Where data blocks lie when the table does not hold them itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum DataSource {
     /// In this file.
     Own,
     /// In another Ogive table of the same folder.
@@ -120,10 +120,10 @@ pub(super) struct LayerMeta {
     pub(super) nodes: u64,
     /// Name of the builder, for people.
     pub(super) builder: String,
-    /// Size of a unit and number of units; for the root its own size and 1.
-    pub(super) unit_bytes: u64,
-    pub(super) units: u64,
-    /// Where the units begin; for the root 0.
+    /// Size of a page and number of pages; for the root its own size and 1.
+    pub(super) page_bytes: u64,
+    pub(super) pages: u64,
+    /// Where the pages begin; for the root 0.
     pub(super) offset: u64,
     /// Mean and largest size of a look-up's read from this layer, in bytes.
     pub(super) mean_read_bytes: f64,
@@ -139,11 +139,11 @@ pub(super) struct FilterMeta {
 
 /// Everything that the tail says beside root and locations.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Meta {
+pub(super) struct TableMeta {
     pub(super) key_type: KeyType,
     /// Width of the value of dense records; `None` for slotted blocks.
     pub(super) value_width: Option<u64>,
-    pub(super) tagged: bool,
+    pub(super) versioned: bool,
     pub(super) distinct: bool,
     pub(super) compression: String,
     pub(super) records: u64,
@@ -153,7 +153,7 @@ pub(super) struct Meta {
     pub(super) largest_block_bytes: u64,
     /// Where the last block ends.
     pub(super) data_bytes: u64,
-    pub(super) source: Source,
+    pub(super) source: DataSource,
     /// Bottom first; the last is the root, which lies in the tail.
     pub(super) layers: Vec<LayerMeta>,
     /// Stored bytes and groups of the location index in the tail; 0 where blocks have one size and follow each other.
@@ -180,16 +180,16 @@ pub(super) fn storable_mean(bytes: f64) -> f64 {
     thousandths(bytes) as f64 / 1000.0
 }
 
-fn put_section(encoder: &mut Encoder, section: Section) {
+fn put_section(encoder: &mut MetadataEncoder, section: Section) {
     encoder.int(section.offset).int(section.bytes);
 }
 
-fn take_section(decoder: &mut Decoder<'_>) -> Option<Section> {
+fn take_section(decoder: &mut MetadataDecoder<'_>) -> Option<Section> {
     Some(Section { offset: decoder.int()?, bytes: decoder.int()? })
 }
 
-impl Source {
-    fn encode(&self, encoder: &mut Encoder) {
+impl DataSource {
+    fn encode(&self, encoder: &mut MetadataEncoder) {
         match self {
             Self::Own => _ = encoder.int(0),
             Self::Table { name, file_id } => _ = encoder.int(1).bytes(name.as_bytes()).int(*file_id),
@@ -201,7 +201,7 @@ impl Source {
         }
     }
 
-    fn decode(decoder: &mut Decoder<'_>) -> Option<Self> {
+    fn decode(decoder: &mut MetadataDecoder<'_>) -> Option<Self> {
         match decoder.int()? {
             0 => Some(Self::Own),
             1 => Some(Self::Table { name: decoder.text()?, file_id: decoder.int()? }),
@@ -219,20 +219,20 @@ impl Source {
 }
 
 impl LayerMeta {
-    fn encode(&self, encoder: &mut Encoder) {
+    fn encode(&self, encoder: &mut MetadataEncoder) {
         encoder.int(self.kind as u64).int(self.granule).int(self.nodes).bytes(self.builder.as_bytes());
-        encoder.int(self.unit_bytes).int(self.units).int(self.offset);
+        encoder.int(self.page_bytes).int(self.pages).int(self.offset);
         encoder.int(thousandths(self.mean_read_bytes)).int(self.max_read_bytes);
     }
 
-    fn decode(decoder: &mut Decoder<'_>) -> Option<Self> {
+    fn decode(decoder: &mut MetadataDecoder<'_>) -> Option<Self> {
         Some(Self {
             kind: NodeKind::from_code(decoder.int()?)?,
             granule: decoder.int().filter(|&granule| granule > 0)?,
             nodes: decoder.int()?,
             builder: decoder.text()?,
-            unit_bytes: decoder.int()?,
-            units: decoder.int()?,
+            page_bytes: decoder.int()?,
+            pages: decoder.int()?,
             offset: decoder.int()?,
             mean_read_bytes: decoder.int()? as f64 / 1000.0,
             max_read_bytes: decoder.int()?,
@@ -240,10 +240,10 @@ impl LayerMeta {
     }
 }
 
-impl Meta {
+impl TableMeta {
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut encoder = Encoder::default();
-        let flags = u64::from(self.tagged) | u64::from(self.distinct) << 1;
+        let mut encoder = MetadataEncoder::default();
+        let flags = u64::from(self.versioned) | u64::from(self.distinct) << 1;
         encoder.int(self.key_type.code()).int(self.value_width.map_or(0, |width| width + 1)).int(flags);
         encoder.bytes(self.compression.as_bytes()).int(self.records).int(self.blocks).int(self.block_bytes);
         encoder.int(self.largest_block_bytes).int(self.data_bytes);
@@ -258,7 +258,7 @@ impl Meta {
             Some(filter) => {
                 encoder
                     .int(u64::from(filter.layout.blocks_per_group()))
-                    .int(u64::from(filter.layout.units_per_group()));
+                    .int(u64::from(filter.layout.pages_per_group()));
                 put_section(&mut encoder, filter.section);
             }
         }
@@ -272,14 +272,14 @@ impl Meta {
 
     /// `None` for anything that [`Self::encode`] cannot have written.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let decoder = &mut Decoder(bytes);
+        let decoder = &mut MetadataDecoder(bytes);
         let key_type = KeyType::from_code(decoder.int()?)?;
         let value_width = decoder.int()?.checked_sub(1);
         let flags = decoder.int()?;
         let mut meta = Self {
             key_type,
             value_width,
-            tagged: flags & 1 != 0,
+            versioned: flags & 1 != 0,
             distinct: flags & 2 != 0,
             compression: decoder.text()?,
             records: decoder.int()?,
@@ -287,7 +287,7 @@ impl Meta {
             block_bytes: decoder.int()?,
             largest_block_bytes: decoder.int()?,
             data_bytes: decoder.int()?,
-            source: Source::decode(decoder)?,
+            source: DataSource::decode(decoder)?,
             layers: Vec::new(),
             location_bytes: 0,
             location_groups: 0,
@@ -323,9 +323,9 @@ impl Meta {
 
 /// The tail of a file, read and checked.
 #[derive(Debug)]
-pub(super) struct Tail {
+pub(super) struct TableTail {
     pub(super) file_id: u64,
-    pub(super) meta: Meta,
+    pub(super) meta: TableMeta,
     pub(super) root: Vec<u8>,
     pub(super) locations: Vec<u8>,
     /// Where the tail begins, in bytes from the start of the file.
@@ -333,12 +333,12 @@ pub(super) struct Tail {
 }
 
 /// Bytes of the stored tail.
-pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &Meta) -> u64 {
+pub(super) fn tail_bytes(root: &[u8], locations: &[u8], meta: &TableMeta) -> u64 {
     (root.len() + locations.len() + meta.encode().len() + FOOTER_BYTES) as u64
 }
 
 /// The stored tail, to be written at `offset`.
-pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &Meta) -> Vec<u8> {
+pub(super) fn encode_tail(file_id: u64, offset: u64, root: &[u8], locations: &[u8], meta: &TableMeta) -> Vec<u8> {
     let meta = meta.encode();
     let total = root.len() + locations.len() + meta.len() + FOOTER_BYTES;
     let mut tail = Vec::with_capacity(total);
@@ -374,7 +374,7 @@ pub(super) fn check_footer<'a>(path: &Path, read: &'a [u8]) -> Result<&'a [u8]> 
 }
 
 /// Takes the bytes of the opening read apart; they end at the end of a file of `file_bytes`.
-pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<Tail> {
+pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<TableTail> {
     let footer = check_footer(path, read)?;
     let word = |at: usize| u32::from_le_bytes([footer[at], footer[at + 1], footer[at + 2], footer[at + 3]]);
     let damaged = |detail: &str| Error::damaged(path, file_bytes - FOOTER_BYTES as u64, detail);
@@ -390,12 +390,12 @@ pub(super) fn decode_tail(path: &Path, file_bytes: u64, read: &[u8]) -> Result<T
     }
     let meta_at =
         (total - FOOTER_BYTES).checked_sub(meta_bytes).ok_or_else(|| damaged("metadata of impossible length"))?;
-    let meta =
-        Meta::decode(&tail[meta_at..total - FOOTER_BYTES]).ok_or_else(|| damaged("metadata that makes no sense"))?;
+    let meta = TableMeta::decode(&tail[meta_at..total - FOOTER_BYTES])
+        .ok_or_else(|| damaged("metadata that makes no sense"))?;
     let root_bytes = (meta_at as u64).checked_sub(meta.location_bytes);
     let root_bytes = root_bytes.ok_or_else(|| damaged("a location index larger than its tail"))? as usize;
     let (root, locations) = (tail[..root_bytes].to_vec(), tail[root_bytes..meta_at].to_vec());
-    Ok(Tail { file_id, meta, root, locations, offset })
+    Ok(TableTail { file_id, meta, root, locations, offset })
 }
 
 #[cfg(test)]

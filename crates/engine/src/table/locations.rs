@@ -90,7 +90,7 @@ fn code(values: impl Iterator<Item = u64>) -> CodedLayer {
 
 /// Where the blocks of a table lie.
 #[derive(Clone, Debug)]
-pub(super) enum Locations {
+pub(super) enum BlockLocations {
     /// One behind the other from `begin`, all of one size.
     Even { begin: u64, block_bytes: u64, end: u64 },
     /// The same from the start of the file, but that the first block lacks the file's header.
@@ -99,7 +99,7 @@ pub(super) enum Locations {
     Coded { stored: Vec<u8>, groups: usize, offsets_len: usize, length_groups: usize, blocks: u64, end: u64 },
 }
 
-impl Locations {
+impl BlockLocations {
     /// Reads a stored index of `groups` groups of offsets; `None` when it is malformed.
     pub(super) fn parse(stored: Vec<u8>, groups: u64, blocks: u64, end: u64) -> Option<Self> {
         let groups = usize::try_from(groups).ok()?;
@@ -183,7 +183,7 @@ mod tests {
         blocks.iter().for_each(|&(offset, bytes)| writer.push(offset, bytes as usize));
         let (stored, groups) = writer.encode();
         let stored_bytes = stored.len();
-        let locations = Locations::parse(stored, groups, writer.blocks(), writer.end()).unwrap();
+        let locations = BlockLocations::parse(stored, groups, writer.blocks(), writer.end()).unwrap();
         for (i, &(offset, bytes)) in blocks.iter().enumerate() {
             assert_eq!(locations.of(i as u64), Some(Section { offset, bytes: u64::from(bytes) }), "block {i}");
         }

@@ -37,7 +37,7 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,
-        untagged: (1, 0),
+        unversioned: (1, 0),
         fast_paths: FastPaths::ALL,
     };
     let (mut file_bytes, timer) = (0, Timer::start());
@@ -47,13 +47,13 @@ fn tables(storage: &Arc<dyn Storage>) -> Vec<([u8; 16], Table)> {
             block_bytes: Some(4096),
             design: DesignRequest::Coded,
             filter_bits_per_key: Some(10),
-            tagged: true,
+            versioned: true,
             replace: true,
             ..WriteOptions::default()
         };
         let mut writer = TableWriter::create(storage.clone(), &format!("{number}"), options).unwrap();
         for key in part {
-            writer.append_tagged(key, 1, 0, &[7; 64]).unwrap();
+            writer.append_version(key, 1, 0, &[7; 64]).unwrap();
         }
         file_bytes += writer.finish().unwrap().file_bytes;
     }

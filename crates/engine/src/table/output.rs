@@ -11,17 +11,17 @@ use std::sync::Arc;
 /// Written at a time.
 const WRITE_BYTES: usize = 1 << 20;
 /// And at least.
-const LEAST_WRITE_BYTES: usize = 64 << 10;
+const WRITE_BYTES_MIN: usize = 64 << 10;
 /// Zeros put at a time.
 const ZEROS_BYTES: u64 = 4 << 10;
 /// A buffer has so much room behind what it is written at: what is put at once is mostly a block.
 const SPARE_BYTES: usize = 64 << 10;
 /// Ending of the names of files that are being written.
-const TEMPORARY: &str = ".ogive-tmp";
+const TEMPORARY_SUFFIX: &str = ".ogive-tmp";
 
 /// A file that gets its name by [`Self::publish`], and is removed when it is dropped before.
 #[derive(Debug)]
-pub(crate) struct Output {
+pub(crate) struct PublishedFile {
     storage: Arc<dyn Storage>,
     name: String,
     temporary: String,
@@ -42,7 +42,7 @@ pub(crate) struct Output {
     poisoned: bool,
 }
 
-impl Output {
+impl PublishedFile {
     /// Begins a file that is to be named `name`; what killed writers of that name left is removed.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Output {
     fn create_checked(storage: Arc<dyn Storage>, name: &str) -> Result<Self> {
         remove_leftovers(&*storage, name)?;
         let file_id = random_u64();
-        let temporary = format!("{name}.{file_id:016x}{TEMPORARY}");
+        let temporary = format!("{name}.{file_id:016x}{TEMPORARY_SUFFIX}");
         let file = storage.create(&temporary)?;
         let lock = storage.lock(&temporary)?;
         Ok(Self {
@@ -99,7 +99,7 @@ impl Output {
 
     /// Writes about so much at a time, if nothing was written yet.
     pub(crate) fn limit_buffer(&mut self, bytes: usize) {
-        self.buffer_bytes = bytes.clamp(LEAST_WRITE_BYTES, WRITE_BYTES);
+        self.buffer_bytes = bytes.clamp(WRITE_BYTES_MIN, WRITE_BYTES);
         if self.offset() == 0 {
             self.buffer = Vec::new();
         }
@@ -185,9 +185,9 @@ impl Output {
         Ok(())
     }
 
-    /// Zeros up to the next multiple of `unit` bytes.
-    pub(crate) fn align(&mut self, unit: u64) -> Result<()> {
-        self.zeros((unit - self.offset() % unit) % unit)
+    /// Zeros up to the next multiple of `page` bytes.
+    pub(crate) fn align(&mut self, page: u64) -> Result<()> {
+        self.zeros((page - self.offset() % page) % page)
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -244,7 +244,7 @@ impl Output {
     }
 }
 
-impl Drop for Output {
+impl Drop for PublishedFile {
     fn drop(&mut self) {
         // Nobody writes any more when the file is removed.
         (self.behind, self.file) = (None, None);
@@ -276,7 +276,7 @@ fn remove_leftovers(storage: &dyn Storage, name: &str) -> Result<()> {
         let id = file
             .strip_prefix(name)
             .and_then(|rest| rest.strip_prefix('.'))
-            .and_then(|rest| rest.strip_suffix(TEMPORARY));
+            .and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
         if id.is_some_and(|id| id.len() == 16 && id.bytes().all(|digit| digit.is_ascii_hexdigit())) {
             match storage.lock(&file) {
                 Ok(_lock) => remove_if_present(storage, &file)?,

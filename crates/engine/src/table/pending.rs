@@ -1,8 +1,10 @@
 //! The look-ahead buffer of a table writer: accepted records from which the ends of blocks are chosen.
 
-use super::block::{COLUMNS_FLAG, Layout, Stored, TRAILER_BYTES, Tag, push_entry, push_trailer, start_bytes};
-use super::columns::{self, HEAD_BYTES, Rows, Shape};
-use super::key::coordinate;
+use super::block::{
+    COLUMNS_FLAG, Layout, StoredValue, TRAILER_BYTES, VersionTag, push_entry, push_trailer, start_bytes,
+};
+use super::columns::{self, ColumnRows, ColumnShape, HEAD_BYTES};
+use super::key::key_as_u64;
 use super::value::ValuePointer;
 use ogive_model::Fence;
 use ogive_model::coded::{Cuts, StringCuts, common_prefix};
@@ -11,38 +13,38 @@ use std::ops::Range;
 
 /// A block may end this share of its room early, if its separator then codes better (sixteenths: about what makes
 /// separators cheap and keeps blocks 97 % full).
-const SLACK: f64 = 1.0 / 16.0;
-/// The share while blocks have been emptier than [`FILL_LEAST`] on average.
-const SLACK_WHEN_EMPTY: f64 = 1.0 / 48.0;
-const FILL_LEAST: f64 = 0.966;
+const BLOCK_SLACK_RATIO: f64 = 1.0 / 16.0;
+/// The share while blocks have been emptier than [`FILL_RATIO_MIN`] on average.
+const UNDERFULL_SLACK_RATIO: f64 = 1.0 / 48.0;
+const FILL_RATIO_MIN: f64 = 0.966;
 /// Where the line expects a block to end, as a share of the slack: nearer the full end, so that blocks stay full.
-const EXPECTED: f64 = 7.0 / 16.0;
+const EXPECTED_END_RATIO: f64 = 7.0 / 16.0;
 /// A pending record counts for at least this many bytes: with the lists that go with it, a key of a byte takes several times as much.
-const LEAST_RECORD_BYTES: usize = 16;
+const RECORD_BYTES_MIN: usize = 16;
 /// Most records of a block: the trailer counts them in 24 bits.
 const BLOCK_RECORDS_MAX: usize = (1 << 24) - 1;
-/// In [`Pending::fits`], of a record from which none was looked for yet.
-const UNKNOWN: (u32, u32) = (0, 0);
+/// In [`PendingRecords::fits`], of a record from which none was looked for yet.
+const UNKNOWN_FITS: (u32, u32) = (0, 0);
 
 /// What is known of a buffered record beside its bytes, where records have no one width.
 #[derive(Debug)]
-struct Row {
-    tag: Tag,
+struct PendingRecord {
+    tag: VersionTag,
     /// The first record of those up to this one that have keys of one length, values of one length, and one tag.
     same_key_from: u32,
     same_value_from: u32,
     same_tag_from: u32,
     /// Records up to this one whose value lies elsewhere.
     longs: u32,
-    /// The earliest and the latest end of a block that begins here, in records behind it; [`UNKNOWN`] until they are asked for.
+    /// The earliest and the latest end of a block that begins here, in records behind it; [`UNKNOWN_FITS`] until they are asked for.
     fits: Cell<(u32, u32)>,
 }
 
 /// Buffered records, numbered from 0, in order.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingRecords {
     layout: Layout,
-    tagged: bool,
+    versioned: bool,
     block_bytes: usize,
     /// Empty for records of one width.
     keys: Vec<u8>,
@@ -52,9 +54,9 @@ pub(super) struct Pending {
     /// Where each key and each value ends; empty for records of one width.
     ends: Vec<(u32, u32)>,
     /// Empty for records of one width.
-    rows: Vec<Row>,
+    rows: Vec<PendingRecord>,
     /// Coordinates of numeric keys; empty for byte strings, and for records of one width.
-    coordinates: Vec<u64>,
+    keys_as_u64: Vec<u64>,
     numeric: bool,
     /// Bytes of records in blocks so far, and bytes of those blocks.
     filled: (u64, u64),
@@ -62,17 +64,17 @@ pub(super) struct Pending {
     complete: bool,
 }
 
-impl Pending {
-    pub(super) fn new(layout: Layout, tagged: bool, block_bytes: usize, numeric: bool) -> Self {
+impl PendingRecords {
+    pub(super) fn new(layout: Layout, versioned: bool, block_bytes: usize, numeric: bool) -> Self {
         Self {
             layout,
-            tagged,
+            versioned,
             block_bytes,
             keys: Vec::new(),
             values: Vec::new(),
             ends: Vec::new(),
             rows: Vec::new(),
-            coordinates: Vec::new(),
+            keys_as_u64: Vec::new(),
             numeric,
             filled: (0, 0),
             complete: false,
@@ -109,26 +111,26 @@ impl Pending {
     }
 
     /// Appends a record; its tag is of use in a tagged table alone.
-    pub(super) fn push(&mut self, key: &[u8], tag: Tag, value: Stored<'_>) {
+    pub(super) fn push(&mut self, key: &[u8], tag: VersionTag, value: StoredValue<'_>) {
         if self.width().is_some() {
             self.values.extend_from_slice(key);
-            if self.tagged {
+            if self.versioned {
                 self.values.extend_from_slice(&tag.to_bytes());
             }
         }
         let before = self.values.len();
         match value {
-            Stored::Inline(value) => self.values.extend_from_slice(value),
-            Stored::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
+            StoredValue::Inline(value) => self.values.extend_from_slice(value),
+            StoredValue::Long(pointer) => self.values.extend_from_slice(&pointer.encode()),
         }
         if self.width().is_some() {
             return;
         }
-        self.note(key.len(), tag, self.values.len() - before, matches!(value, Stored::Long(_)));
+        self.note(key.len(), tag, self.values.len() - before, matches!(value, StoredValue::Long(_)));
         self.keys.extend_from_slice(key);
         self.ends.push((self.keys.len() as u32, self.values.len() as u32));
         if self.numeric {
-            self.coordinates.push(coordinate(key));
+            self.keys_as_u64.push(key_as_u64(key));
         }
     }
 
@@ -147,15 +149,15 @@ impl Pending {
     }
 
     /// Notes what the next record has in common with those before it.
-    fn note(&mut self, key_bytes: usize, tag: Tag, value_bytes: usize, is_long: bool) {
+    fn note(&mut self, key_bytes: usize, tag: VersionTag, value_bytes: usize, is_long: bool) {
         let record = self.rows.len() as u32;
-        let mut row = Row {
+        let mut row = PendingRecord {
             tag,
             same_key_from: record,
             same_value_from: record,
             same_tag_from: record,
             longs: u32::from(is_long),
-            fits: Cell::new(UNKNOWN),
+            fits: Cell::new(UNKNOWN_FITS),
         };
         if let Some(before) = self.rows.last() {
             let last = self.rows.len() - 1;
@@ -193,7 +195,7 @@ impl Pending {
     /// Bytes that pending records from `record` on stand for when they are held against a limit. Records without bytes count, too.
     pub(super) fn load_from(&self, record: usize) -> usize {
         let bytes = self.byte_len() - self.bytes_before(record);
-        if self.width().is_some() { bytes } else { bytes.max((self.len() - record) * LEAST_RECORD_BYTES) }
+        if self.width().is_some() { bytes } else { bytes.max((self.len() - record) * RECORD_BYTES_MIN) }
     }
 
     fn key_range(&self, record: usize) -> Range<usize> {
@@ -214,11 +216,11 @@ impl Pending {
         up_to(end) - up_to(begin)
     }
 
-    fn stored(&self, record: usize) -> Stored<'_> {
+    fn stored(&self, record: usize) -> StoredValue<'_> {
         let bytes = &self.values[self.value_range(record)];
         match self.is_long(record).then(|| ValuePointer::decode(bytes)).flatten() {
-            Some(pointer) => Stored::Long(pointer),
-            None => Stored::Inline(bytes),
+            Some(pointer) => StoredValue::Long(pointer),
+            None => StoredValue::Inline(bytes),
         }
     }
 
@@ -231,29 +233,29 @@ impl Pending {
 
     /// Coordinate of a record with a numeric key.
     #[inline]
-    pub(super) fn coordinate_of(&self, record: usize) -> u64 {
+    pub(super) fn key_as_u64_of(&self, record: usize) -> u64 {
         match self.layout {
-            Layout::Dense { .. } => coordinate(self.record_key(record)),
-            Layout::Slotted => self.coordinates[record],
+            Layout::Dense { .. } => key_as_u64(self.record_key(record)),
+            Layout::Slotted => self.keys_as_u64[record],
         }
     }
 
     /// Coordinates on both sides of the beginning of a record, which is not the first; keys are numeric.
     pub(super) fn border(&self, record: usize) -> Fence {
-        Fence { low: self.coordinate_of(record - 1), high: self.coordinate_of(record) }
+        Fence { low: self.key_as_u64_of(record - 1), high: self.key_as_u64_of(record) }
     }
 
     /// Coordinates of all records, where keys are numeric.
-    pub(super) fn coordinates(&self) -> Vec<u64> {
+    pub(super) fn keys_as_u64(&self) -> Vec<u64> {
         let numbers = if self.numeric { self.len() } else { 0 };
-        (0..numbers).map(|record| self.coordinate_of(record)).collect()
+        (0..numbers).map(|record| self.key_as_u64_of(record)).collect()
     }
 
     /// The shape of a block of one record.
-    fn shape(&self, record: usize) -> Shape {
+    fn shape(&self, record: usize) -> ColumnShape {
         let (key_bytes, value_bytes) = (self.key_range(record).len(), self.value_range(record).len());
-        let suffix = self.rows[record].tag.suffix;
-        Shape {
+        let sequence = self.rows[record].tag.sequence;
+        ColumnShape {
             count: 1,
             key_bytes,
             value_bytes,
@@ -261,13 +263,13 @@ impl Pending {
             one_key_length: true,
             one_value_length: true,
             one_tag: true,
-            least_suffix: suffix,
-            largest_suffix: suffix,
+            least_sequence: sequence,
+            largest_sequence: sequence,
         }
     }
 
     /// Takes the record `begin + shape.count` into the shape of a block that begins at `begin`.
-    fn grow(&self, shape: &mut Shape, begin: usize) {
+    fn grow(&self, shape: &mut ColumnShape, begin: usize) {
         let record = begin + shape.count;
         let (row, key) = (&self.rows[record], self.key_range(record));
         shape.count += 1;
@@ -280,12 +282,12 @@ impl Pending {
         shape.one_key_length = row.same_key_from as usize <= begin;
         shape.one_value_length = row.same_value_from as usize <= begin;
         shape.one_tag = row.same_tag_from as usize <= begin;
-        shape.least_suffix = shape.least_suffix.min(row.tag.suffix);
-        shape.largest_suffix = shape.largest_suffix.max(row.tag.suffix);
+        shape.least_sequence = shape.least_sequence.min(row.tag.sequence);
+        shape.largest_sequence = shape.largest_sequence.max(row.tag.sequence);
     }
 
     /// Bytes that a block of this shape without one width of records takes of its room.
-    fn cost(&self, shape: &Shape, begin: usize) -> usize {
+    fn cost(&self, shape: &ColumnShape, begin: usize) -> usize {
         let width = start_bytes(self.block_bytes);
         if self.longs(begin, begin + shape.count) == 0 {
             return shape.bytes(width);
@@ -305,7 +307,7 @@ impl Pending {
 
     fn slack(&self) -> f64 {
         let (used, blocks) = self.filled;
-        if used as f64 >= FILL_LEAST * blocks as f64 { SLACK } else { SLACK_WHEN_EMPTY }
+        if used as f64 >= FILL_RATIO_MIN * blocks as f64 { BLOCK_SLACK_RATIO } else { UNDERFULL_SLACK_RATIO }
     }
 
     /// The earliest and the latest end of a block that begins at `begin`; at least one record. The latest is [`Self::reach`]
@@ -314,8 +316,8 @@ impl Pending {
         if begin >= self.reach() {
             return (begin, begin);
         }
-        let known = self.rows.get(begin).map_or(UNKNOWN, |row| row.fits.get());
-        let fits = if known == UNKNOWN { self.look_for_fits(begin) } else { known };
+        let known = self.rows.get(begin).map_or(UNKNOWN_FITS, |row| row.fits.get());
+        let fits = if known == UNKNOWN_FITS { self.look_for_fits(begin) } else { known };
         // Where all records fit, more may come.
         if let Some(row) = self.rows.get(begin)
             && begin + (fits.1 as usize) < self.reach()
@@ -361,7 +363,7 @@ impl Pending {
     }
 
     fn expected_end(&self, begin: usize, children: usize) -> Option<usize> {
-        let kept = 1.0 - EXPECTED * self.slack();
+        let kept = 1.0 - EXPECTED_END_RATIO * self.slack();
         let end = match self.layout {
             Layout::Dense { key, value } => {
                 let room = self.room() as f64 * kept;
@@ -392,7 +394,7 @@ impl Pending {
                 (begin + 1..end).for_each(|_| self.grow(&mut shape, begin));
                 let body = shape.bytes(2);
                 let end_bytes = start_bytes(self.block_bytes_for(body));
-                columns::encode(&shape, &Part { pending: self, begin }, end_bytes, raw);
+                columns::encode(&shape, &PendingBlock { pending: self, begin }, end_bytes, raw);
             }
             Layout::Slotted => {
                 starts.push(0);
@@ -440,18 +442,18 @@ impl Pending {
             }
         }
         if self.numeric {
-            self.coordinates.drain(..count);
+            self.keys_as_u64.drain(..count);
         }
     }
 }
 
 /// The records from `begin` on.
-struct Part<'a> {
-    pending: &'a Pending,
+struct PendingBlock<'a> {
+    pending: &'a PendingRecords,
     begin: usize,
 }
 
-impl Rows for Part<'_> {
+impl ColumnRows for PendingBlock<'_> {
     fn key(&self, row: usize) -> &[u8] {
         self.pending.record_key(self.begin + row)
     }
@@ -460,18 +462,18 @@ impl Rows for Part<'_> {
         &self.pending.values[self.pending.value_range(self.begin + row)]
     }
 
-    fn tag(&self, row: usize) -> Tag {
+    fn tag(&self, row: usize) -> VersionTag {
         self.pending.rows[self.begin + row].tag
     }
 }
 
-impl Cuts for Pending {
+impl Cuts for PendingRecords {
     fn ends(&self, begin: usize) -> Option<(usize, usize)> {
         self.range_of_ends(begin)
     }
 
     fn coordinate(&self, record: usize) -> u64 {
-        self.coordinate_of(record)
+        self.key_as_u64_of(record)
     }
 
     fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
@@ -479,7 +481,7 @@ impl Cuts for Pending {
     }
 }
 
-impl StringCuts for Pending {
+impl StringCuts for PendingRecords {
     fn ends(&self, begin: usize) -> Option<(usize, usize)> {
         self.range_of_ends(begin)
     }

@@ -13,7 +13,7 @@ use ogive_model::coded::{Separator, common_prefix, visit_separators};
 
 /// Where a key is to be looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spot {
+pub(super) struct PredictedRecord {
     pub(super) block: u64,
     /// How far into the block, from 0 to 1, if keys are spread evenly between its separators.
     pub(super) share: f32,
@@ -21,7 +21,7 @@ pub(super) struct Spot {
 
 /// The separators of blocks 1, 2, ...
 #[derive(Debug)]
-pub(super) struct Separators {
+pub(super) struct ResidentSeparators {
     prefix: Vec<u8>,
     numbers: Vec<u64>,
     /// `buckets[i]`: separators whose bucket is less than `i`.
@@ -35,7 +35,7 @@ pub(super) struct Separators {
 
 /// The eight bytes of a key from `from` on, filled up with zeros, as a number.
 #[inline]
-pub(crate) fn number_at(key: &[u8], from: usize) -> u64 {
+pub(crate) fn key_prefix_at(key: &[u8], from: usize) -> u64 {
     let rest = key.get(from..).unwrap_or_default();
     match rest.first_chunk() {
         Some(word) => u64::from_be_bytes(*word),
@@ -75,7 +75,7 @@ pub(super) fn ascend(root: &[u8], groups: usize) -> bool {
     ascends
 }
 
-impl Separators {
+impl ResidentSeparators {
     /// Decodes a root of coded strings over `blocks` blocks; `None` where it is malformed or of no use.
     pub(super) fn decode(root: &[u8], groups: usize, blocks: u64) -> Option<Self> {
         let count = usize::try_from(blocks.checked_sub(1)?).ok()?;
@@ -151,17 +151,17 @@ impl Separators {
 
     /// The block that holds a key if it is present; `None` where the stored separators must be asked.
     #[inline]
-    pub(super) fn find(&self, key: &[u8]) -> Option<Spot> {
+    pub(super) fn find(&self, key: &[u8]) -> Option<PredictedRecord> {
         let last = self.numbers.len() as u64;
         match key.get(..self.prefix.len()).unwrap_or(key).cmp(&self.prefix) {
-            std::cmp::Ordering::Less => return Some(Spot { block: 0, share: 1.0 }),
-            std::cmp::Ordering::Greater => return Some(Spot { block: last, share: 1.0 }),
+            std::cmp::Ordering::Less => return Some(PredictedRecord { block: 0, share: 1.0 }),
+            std::cmp::Ordering::Greater => return Some(PredictedRecord { block: last, share: 1.0 }),
             std::cmp::Ordering::Equal => {}
         }
-        let x = number_at(key, self.prefix.len());
-        let Some(&first) = self.numbers.first() else { return Some(Spot { block: 0, share: 0.5 }) };
+        let x = key_prefix_at(key, self.prefix.len());
+        let Some(&first) = self.numbers.first() else { return Some(PredictedRecord { block: 0, share: 0.5 }) };
         if x < first {
-            return Some(Spot { block: 0, share: 0.5 });
+            return Some(PredictedRecord { block: 0, share: 0.5 });
         }
         let bucket = (((x - first) >> self.shift) as usize).min(self.buckets.len() - 2);
         let (begin, end) = (self.buckets[bucket] as usize, self.buckets[bucket + 1] as usize);
@@ -174,7 +174,7 @@ impl Separators {
             Some(&high) => (x - low) as f32 / (high - low) as f32,
             None => 0.5,
         };
-        Some(Spot { block: block as u64, share })
+        Some(PredictedRecord { block: block as u64, share })
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
         let layer = StringLayer::from_separators(separators);
         let mut root = Vec::new();
         layer.encode(0..layer.groups(), &mut root);
-        let flat = Separators::decode(&root, layer.groups(), separators.len() as u64).unwrap();
+        let flat = ResidentSeparators::decode(&root, layer.groups(), separators.len() as u64).unwrap();
         for key in keys {
             if let Some(spot) = flat.find(key) {
                 assert_eq!(Some(spot.block), search_strings(&root, layer.groups(), key), "{key:?} in {separators:?}");
@@ -214,7 +214,7 @@ mod tests {
 
         #[test]
         fn a_forged_root_is_refused_or_answers(root: Vec<u8>, groups in 0_usize..5, blocks in 0_u64..9, key: Vec<u8>) {
-            if let Some(flat) = Separators::decode(&root, groups, blocks) {
+            if let Some(flat) = ResidentSeparators::decode(&root, groups, blocks) {
                 prop_assert!(flat.find(&key).is_none_or(|spot| spot.block < blocks));
             }
         }

@@ -25,7 +25,7 @@ pub const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes of the value in a full chunk.
 pub const CHUNK_PAYLOAD_BYTES: usize = CHUNK_BYTES - CHECKSUM_BYTES;
 /// The longest value that the format takes, in bytes: 1 GiB.
-pub const MAX_VALUE_BYTES: u64 = stream::MAX_VALUE_BYTES;
+pub const VALUE_BYTES_MAX: u64 = stream::VALUE_BYTES_MAX;
 
 /// Where a long value lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl ValuePointer {
 }
 
 /// Where a [`ValueWriter`] puts its chunks: it appends the bytes to the file.
-pub type Sink<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
+pub type ValueSink<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
 
 /// Writes values as chunks; it holds one chunk and serves any number of values.
 #[derive(Debug)]
@@ -88,8 +88,8 @@ impl ValueWriter {
     ///
     /// # Errors
     /// [`Error::ValueTooLarge`] before anything is written; and those of the sink.
-    pub fn write(&mut self, offset: u64, value: &[u8], sink: &mut Sink<'_>) -> Result<ValuePointer> {
-        if value.len() as u64 > MAX_VALUE_BYTES {
+    pub fn write(&mut self, offset: u64, value: &[u8], sink: &mut ValueSink<'_>) -> Result<ValuePointer> {
+        if value.len() as u64 > VALUE_BYTES_MAX {
             return Err(self.too_large(value.len() as u64));
         }
         self.write_stream(offset, &mut &value[..], sink)
@@ -98,16 +98,21 @@ impl ValueWriter {
     /// Writes all of `source` to `sink`, whose next byte lies at `offset` of the file.
     ///
     /// # Errors
-    /// [`Error::Io`] when the source fails, [`Error::ValueTooLarge`] when it gives more than [`MAX_VALUE_BYTES`], and
+    /// [`Error::Io`] when the source fails, [`Error::ValueTooLarge`] when it gives more than [`VALUE_BYTES_MAX`], and
     /// those of the sink. Chunks may have been written then: the file holds bytes that no pointer leads to.
-    pub fn write_stream(&mut self, offset: u64, source: &mut dyn Read, sink: &mut Sink<'_>) -> Result<ValuePointer> {
+    pub fn write_stream(
+        &mut self,
+        offset: u64,
+        source: &mut dyn Read,
+        sink: &mut ValueSink<'_>,
+    ) -> Result<ValuePointer> {
         let mut pointer = ValuePointer { offset, length: 0 };
         loop {
             let payload_bytes = self.fill(source)?;
             if payload_bytes == 0 {
                 return Ok(pointer);
             }
-            if pointer.length + payload_bytes as u64 > MAX_VALUE_BYTES {
+            if pointer.length + payload_bytes as u64 > VALUE_BYTES_MAX {
                 return Err(self.too_large(pointer.length + payload_bytes as u64));
             }
             seal(self.file_id, offset + pointer.stored_bytes(), &mut self.chunk);
@@ -128,7 +133,7 @@ impl ValueWriter {
     }
 
     fn too_large(&self, length: u64) -> Error {
-        Error::ValueTooLarge { path: self.path.clone(), length, limit: MAX_VALUE_BYTES }
+        Error::ValueTooLarge { path: self.path.clone(), length, limit: VALUE_BYTES_MAX }
     }
 }
 
@@ -138,7 +143,7 @@ impl ValueWriter {
 /// these directly. After an error every further call is an error: a damaged value never looks like a short one.
 #[derive(Debug)]
 pub struct ValueReader {
-    chunks: ChunkReader<Chunks>,
+    chunks: ChunkReader<TableChunks>,
 }
 
 impl ValueReader {
@@ -148,7 +153,7 @@ impl ValueReader {
     /// [`Error::Damaged`] when the pointer leads past the end of the file, or states a length that no value has.
     pub fn new(file: Arc<dyn ReadableFile>, file_id: u64, pointer: ValuePointer) -> Result<Self> {
         let end = pointer.offset.checked_add(pointer.stored_bytes());
-        if pointer.length > MAX_VALUE_BYTES || end.is_none_or(|end| end > file.len()) {
+        if pointer.length > VALUE_BYTES_MAX || end.is_none_or(|end| end > file.len()) {
             let detail = format!(
                 "a value of {} bytes is said to lie here, and the file ends at byte {}",
                 pointer.length,
@@ -156,13 +161,13 @@ impl ValueReader {
             );
             return Err(Error::damaged(file.path(), pointer.offset, detail));
         }
-        Ok(Self { chunks: ChunkReader::new(Chunks { file, file_id, pointer }) })
+        Ok(Self { chunks: ChunkReader::new(TableChunks { file, file_id, pointer }) })
     }
 
     /// A reader of a value that is in memory already.
     pub(super) fn of_bytes(file: Arc<dyn ReadableFile>, value: Vec<u8>) -> Self {
         let pointer = ValuePointer { offset: 0, length: value.len() as u64 };
-        Self { chunks: ChunkReader::of_bytes(Chunks { file, file_id: 0, pointer }, value) }
+        Self { chunks: ChunkReader::of_bytes(TableChunks { file, file_id: 0, pointer }, value) }
     }
 
     /// Length of the whole value in bytes.
@@ -203,20 +208,20 @@ impl Read for ValueReader {
 
 /// The chunks of one value of a table.
 #[derive(Debug)]
-struct Chunks {
+struct TableChunks {
     file: Arc<dyn ReadableFile>,
     file_id: u64,
     pointer: ValuePointer,
 }
 
-impl Chunks {
+impl TableChunks {
     /// Where the chunk after the `read_bytes` lies. All chunks before it are full ones.
     fn chunk_offset(&self, read_bytes: u64) -> u64 {
         self.pointer.offset + read_bytes / CHUNK_PAYLOAD_BYTES as u64 * CHUNK_BYTES as u64
     }
 }
 
-impl ChunkSource for Chunks {
+impl ChunkSource for TableChunks {
     fn length(&self) -> u64 {
         self.pointer.length
     }
@@ -300,7 +305,7 @@ mod tests {
     }
 
     fn read(content: Vec<u8>, pointer: ValuePointer) -> Result<Vec<u8>> {
-        ValueReader::new(file(content), FILE_ID, pointer)?.read_to_vec(MAX_VALUE_BYTES)
+        ValueReader::new(file(content), FILE_ID, pointer)?.read_to_vec(VALUE_BYTES_MAX)
     }
 
     #[test]
@@ -369,9 +374,9 @@ mod tests {
             written += bytes.len() as u64;
             Ok(())
         };
-        let refused = writer.write_stream(0, &mut io::repeat(1).take(MAX_VALUE_BYTES + 1), &mut sink);
-        assert!(matches!(refused, Err(Error::ValueTooLarge { limit: MAX_VALUE_BYTES, .. })));
-        assert!(written <= MAX_VALUE_BYTES + (1 << 20));
+        let refused = writer.write_stream(0, &mut io::repeat(1).take(VALUE_BYTES_MAX + 1), &mut sink);
+        assert!(matches!(refused, Err(Error::ValueTooLarge { limit: VALUE_BYTES_MAX, .. })));
+        assert!(written <= VALUE_BYTES_MAX + (1 << 20));
         assert!(writer.chunk.capacity() <= 2 * CHUNK_BYTES, "the writer holds {} bytes", writer.chunk.capacity());
     }
 
@@ -431,8 +436,8 @@ mod tests {
             ValuePointer { offset: u64::MAX, length: 0 },
             ValuePointer { offset: 0, length: u64::MAX },
             ValuePointer { offset: u64::MAX, length: u64::MAX },
-            ValuePointer { offset: 0, length: MAX_VALUE_BYTES + 1 },
-            ValuePointer { offset: 0, length: MAX_VALUE_BYTES },
+            ValuePointer { offset: 0, length: VALUE_BYTES_MAX + 1 },
+            ValuePointer { offset: 0, length: VALUE_BYTES_MAX },
         ];
         for pointer in bad {
             let refused = ValueReader::new(file(content.clone()), FILE_ID, pointer);
@@ -456,8 +461,8 @@ mod tests {
             }
         }
         let at = |length| ValueReader::new(Arc::new(Huge), FILE_ID, ValuePointer { offset: 0, length });
-        assert!(at(MAX_VALUE_BYTES).is_ok());
-        assert!(matches!(at(MAX_VALUE_BYTES + 1), Err(Error::Damaged { .. })));
+        assert!(at(VALUE_BYTES_MAX).is_ok());
+        assert!(matches!(at(VALUE_BYTES_MAX + 1), Err(Error::Damaged { .. })));
     }
 
     #[test]

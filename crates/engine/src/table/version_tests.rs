@@ -29,30 +29,30 @@ fn options() -> WriteOptions {
         block_bytes: Some(512),
         design: DesignRequest::Coded,
         filter_bits_per_key: Some(10),
-        tagged: true,
+        versioned: true,
         ..WriteOptions::default()
     }
 }
 
 fn write(storage: &Arc<MemoryStorage>, model: &Model, options: WriteOptions) {
-    let tagged = options.tagged;
+    let versioned = options.versioned;
     let mut writer = TableWriter::create(storage.clone(), "t", options).unwrap();
     for ((key, Reverse(sequence)), (tag, value)) in model {
-        match tagged {
-            true => writer.append_tagged(key, *tag, *sequence, value).unwrap(),
+        match versioned {
+            true => writer.append_version(key, *tag, *sequence, value).unwrap(),
             false => writer.append(key, value).unwrap(),
         }
     }
     writer.finish().unwrap();
 }
 
-fn open(storage: &Arc<MemoryStorage>, cache: BlockCache, untagged: (u8, u64)) -> Table {
+fn open(storage: &Arc<MemoryStorage>, cache: BlockCache, unversioned: (u8, u64)) -> Table {
     let cache = Arc::new(cache);
     let options = SharedOptions {
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,
-        untagged,
+        unversioned,
         fast_paths: FastPaths::ALL,
     };
     Table::open_with(storage.clone(), "t", &cache, &options).unwrap()
@@ -209,7 +209,11 @@ fn tables_without_tags_have_the_sequence_they_were_opened_with() {
                         continue;
                     }
                     let storage = Arc::new(MemoryStorage::new());
-                    write(&storage, &model, WriteOptions { tagged: false, key_type, value_width, design, ..options() });
+                    write(
+                        &storage,
+                        &model,
+                        WriteOptions { versioned: false, key_type, value_width, design, ..options() },
+                    );
                     let table = open(&storage, BlockCache::for_tables(1 << 20), (1, 7));
                     check_look_ups(&table, &model, &[0, 6, 7, 8, u64::MAX]);
                     check_cursor(table.cursor(), &model, 500, &mut random);
@@ -231,7 +235,7 @@ fn tables_share_a_cache_within_its_budget() {
         profile: Profile::default(),
         value_bytes: 1 << 20,
         opening_bytes: 0,
-        untagged: (0, 0),
+        unversioned: (0, 0),
         fast_paths: FastPaths::ALL,
     };
     let tables: Vec<(Model, Table)> = (0..3)
@@ -310,7 +314,7 @@ proptest! {
         block::push_trailer(&mut raw, block::COLUMNS_FLAG, count);
         if let Some(view) = block::BlockView::new(block::Layout::Slotted, true, &raw) {
             for i in 0..count + 2 {
-                _ = (view.key(i).map(block::Key::to_vec), view.value(i), view.tag(i));
+                _ = (view.key(i).map(block::SplitKey::to_vec), view.value(i), view.tag(i));
             }
             _ = (view.is_canonical(), view.lower_bound_of_version(&key, 3, 0));
         }

@@ -4,18 +4,18 @@ mod steps;
 
 pub(crate) use steps::TableSteps;
 
-use super::block::{BlockView, Place};
+use super::block::{BlockView, ValueLocation};
+use super::column_search::{FixedKeyColumns, SearchStart, VersionHit, note_of};
 use super::filter::{ResidentFilter, hash_key};
-use super::format::{Meta, NodeKind, Source};
-use super::key::Probe;
+use super::format::{DataSource, NodeKind, TableMeta};
+use super::key::KeyBound;
+use super::last_keys::LastKeys;
 use super::options::OpenOptions;
-use super::plain::LastKeys;
-use super::quick::{Quick, Version, Within, note_of};
-use super::reader::{Inner, Reads, Table};
-use super::separators::{self, Separators, Spot};
+use super::reader::{ReadContext, Table, TableInner};
+use super::separators::{self, PredictedRecord, ResidentSeparators};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
-use crate::block::frames::{Directory, Note};
+use crate::block::slots::{BlockNote, SlotDirectory};
 use crate::error::Result;
 use crate::io::{FastPaths, Profile, Storage};
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub(crate) struct SharedOptions {
     /// Most that the read may take which opens it, in bytes; 1 MiB is always read.
     pub(crate) opening_bytes: u64,
     /// Tag and sequence of all records of a table without tags.
-    pub(crate) untagged: (u8, u64),
+    pub(crate) unversioned: (u8, u64),
     pub(crate) fast_paths: FastPaths,
 }
 
@@ -89,13 +89,13 @@ impl Table {
 
     /// Whether its separators are out of order, as some are that earlier programs wrote: no look-up follows them then, but bisects the
     /// blocks.
-    pub(crate) fn has_misleading_index(&self) -> bool {
-        self.inner.resident.is_misleading
+    pub(crate) fn has_unordered_separators(&self) -> bool {
+        self.inner.resident.has_unordered_separators
     }
 
     /// Whether all that it says lies in its own file; an index beside other data refers to theirs.
     pub(crate) fn is_self_contained(&self) -> bool {
-        self.inner.meta.source == Source::Own
+        self.inner.meta.source == DataSource::Own
     }
 
     /// The newest version of a key whose sequence is at most `at`.
@@ -106,12 +106,12 @@ impl Table {
     #[inline]
     pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
         self.inner.look_up(key, at, path, |tag, sequence, value| match value {
-            Found::InBlock(block, place) => {
+            FoundValue::InBlock(block, place) => {
                 // The value's first byte is asked for before the block's counter is: the processor fetches both at once.
                 std::hint::black_box(block.get(place.start));
                 Slice::of_block(block, place).map(|value| (tag, sequence, value))
             }
-            Found::Read(value) => Some((tag, sequence, value.into())),
+            FoundValue::Read(value) => Some((tag, sequence, value.into())),
         })
     }
 
@@ -129,8 +129,8 @@ impl Table {
         visit: impl FnOnce(u8, u64, &[u8]) -> R,
     ) -> Result<Option<R>> {
         self.inner.look_up(key, at, path, |tag, sequence, value| match value {
-            Found::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
-            Found::Read(value) => Some(visit(tag, sequence, &value)),
+            FoundValue::InBlock(block, place) => block.get(place).map(|value| visit(tag, sequence, value)),
+            FoundValue::Read(value) => Some(visit(tag, sequence, &value)),
         })
     }
 
@@ -153,17 +153,17 @@ impl Table {
 }
 
 /// Where a version lies: its block, its index there, and the number of the block.
-type Located = (Arc<[u8]>, usize, u64);
+type VersionLocation = (Arc<[u8]>, usize, u64);
 
 /// A value that was found.
-enum Found<'a> {
+enum FoundValue<'a> {
     InBlock(&'a Arc<[u8]>, Range<usize>),
     Read(Vec<u8>),
 }
 
 /// What the quick way said.
-enum Outcome<R> {
-    Found(R),
+enum FastLookup<R> {
+    FoundValue(R),
     Absent,
     /// It must be looked for in the general way.
     Unknown,
@@ -171,32 +171,32 @@ enum Outcome<R> {
 
 /// What the look-ups of a store need beside the blocks.
 #[derive(Debug, Default)]
-pub(super) struct Resident {
-    separators: Option<Separators>,
+pub(super) struct ResidentParts {
+    separators: Option<ResidentSeparators>,
     /// Whether the separators of the root are out of order, so that they lead nowhere.
-    pub(super) is_misleading: bool,
+    pub(super) has_unordered_separators: bool,
     /// `None` inside where there can be none.
     last_keys: OnceLock<Option<LastKeys>>,
     /// The position of each block's first record.
     starts: OnceLock<Option<Vec<u32>>>,
 }
 
-impl Resident {
+impl ResidentParts {
     /// What can be told from the tail.
-    pub(super) fn decode(meta: &Meta, root: &[u8]) -> Self {
+    pub(super) fn decode(meta: &TableMeta, root: &[u8]) -> Self {
         let Some(top) = meta.layers.last().filter(|top| top.kind == NodeKind::CodedStrings) else {
             return Self::default();
         };
         let nodes = usize::try_from(top.nodes).unwrap_or(0);
-        let is_misleading = !separators::ascend(root, nodes);
-        let is_whole = meta.layers.len() == 1 && !is_misleading;
-        let separators = is_whole.then(|| Separators::decode(root, nodes, meta.blocks)).flatten();
-        Self { separators, is_misleading, ..Self::default() }
+        let has_unordered_separators = !separators::ascend(root, nodes);
+        let is_whole = meta.layers.len() == 1 && !has_unordered_separators;
+        let separators = is_whole.then(|| ResidentSeparators::decode(root, nodes, meta.blocks)).flatten();
+        Self { separators, has_unordered_separators, ..Self::default() }
     }
 
     /// Bytes of the flat separators, with which look-ups are only faster.
     pub(super) fn flat_bytes(&self) -> u64 {
-        self.separators.as_ref().map_or(0, Separators::bytes)
+        self.separators.as_ref().map_or(0, ResidentSeparators::bytes)
     }
 
     /// Lets go of them.
@@ -212,28 +212,28 @@ impl Resident {
 }
 
 /// Where a look-up begins, and how it goes on in the block.
-struct Start {
+struct LookupStart {
     block: u64,
-    within: Within,
+    within: SearchStart,
     /// Whether the block is certainly the one that holds the key, if any does.
-    is_proof: bool,
+    is_exact: bool,
 }
 
-impl Inner {
+impl TableInner {
     pub(super) fn resident_bytes(&self) -> u64 {
         let filter = self.filter.get().map_or(0, ResidentFilter::bytes);
         let counts = if self.counts.get().is_some() { self.meta.counts.bytes } else { 0 };
-        let directory = self.directory.as_ref().map_or(0, Directory::bytes);
+        let directory = self.directory.as_ref().map_or(0, SlotDirectory::bytes);
         let beside = self.resident.bytes() + directory + filter + counts;
         self.root.len() as u64 + self.locations.resident_bytes() + beside
     }
 
     /// Tag and sequence of a record.
     pub(super) fn version_in(&self, view: &BlockView<'_>, index: usize) -> Option<(u8, u64)> {
-        if !self.meta.tagged {
-            return Some(self.untagged);
+        if !self.meta.versioned {
+            return Some(self.unversioned);
         }
-        view.tag(index).map(|tag| (tag.kind, tag.suffix))
+        view.tag(index).map(|tag| (tag.kind, tag.sequence))
     }
 
     /// The block from which on records at or behind `key` are to be looked for; the number of blocks where all lie before it.
@@ -241,7 +241,7 @@ impl Inner {
         if let Some(spot) = self.resident.separators.as_ref().and_then(|separators| separators.find(key)) {
             return Ok(spot.block);
         }
-        Ok(self.lower_bound(Probe { key, behind: false }, &mut Reads::default())?.block)
+        Ok(self.lower_bound(KeyBound { key, behind: false }, &mut ReadContext::default())?.block)
     }
 
     /// Keeps memory of the shared cache's budget for this table, which has it already.
@@ -263,7 +263,7 @@ impl Inner {
 
     fn block_starts(&self) -> Result<Option<&[u32]>> {
         if self.resident.starts.get().is_none() {
-            let counts = self.counts(&mut Reads::default())?;
+            let counts = self.counts(&mut ReadContext::default())?;
             let start = |block| counts.before(block).and_then(|start| u32::try_from(start).ok());
             if self.resident.starts.set((0..self.meta.blocks).map(start).collect()).is_ok() {
                 self.reserve(self.meta.blocks * 4);
@@ -279,17 +279,17 @@ impl Inner {
         key: &[u8],
         at: u64,
         path: SearchPath,
-        show: impl FnOnce(u8, u64, Found<'_>) -> Option<R>,
+        show: impl FnOnce(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
-        if !self.meta.tagged && at < self.untagged.1 {
+        if !self.meta.versioned && at < self.unversioned.1 {
             return Ok(None);
         }
         let mut show = Some(show);
         match self.quickly(key, at, path, |tag, sequence, value| show.take()?(tag, sequence, value))? {
-            Outcome::Found(found) => Ok(Some(found)),
-            Outcome::Absent => Ok(None),
-            Outcome::Unknown => match show.take() {
-                Some(show) => self.look_up_slowly(key, at, show),
+            FastLookup::FoundValue(found) => Ok(Some(found)),
+            FastLookup::Absent => Ok(None),
+            FastLookup::Unknown => match show.take() {
+                Some(show) => self.look_up_general(key, at, show),
                 // It was shown a value, and said that there is none.
                 None => Err(self.damaged(self.tail_offset, "a record lies outside its block")),
             },
@@ -298,29 +298,29 @@ impl Inner {
 
     /// Where the look-up of a key begins; `None` where only the general way knows.
     #[inline]
-    fn start(&self, key: &[u8], path: SearchPath) -> Result<Option<Start>> {
+    fn start(&self, key: &[u8], path: SearchPath) -> Result<Option<LookupStart>> {
         let spot = self.resident.separators.as_ref().and_then(|separators| separators.find(key));
-        let by_separators = |spot: Spot, within| Start { block: spot.block, within, is_proof: true };
+        let by_separators = |spot: PredictedRecord, within| LookupStart { block: spot.block, within, is_exact: true };
         Ok(match path {
-            SearchPath::Coded => spot.map(|spot| by_separators(spot, Within::Share(spot.share))),
+            SearchPath::Coded => spot.map(|spot| by_separators(spot, SearchStart::Share(spot.share))),
             SearchPath::Plain => {
                 let Some(keys) = self.last_keys()? else { return Ok(None) };
                 // Behind the last key there is nothing, which the last block says, too.
                 let block = keys.find(key).unwrap_or(self.meta.blocks.saturating_sub(1));
-                Some(Start { block, within: Within::Restarts, is_proof: true })
+                Some(LookupStart { block, within: SearchStart::Restarts, is_exact: true })
             }
             SearchPath::Window(first, last) => {
                 let (Some(spot), Some(starts)) = (spot, self.block_starts()?) else { return Ok(None) };
                 let start = starts.get(spot.block as usize).map_or(0, |&start| u64::from(start));
-                let within = Within::Between(within_usize(first, start), within_usize(last, start));
+                let within = SearchStart::Between(within_usize(first, start), within_usize(last, start));
                 Some(by_separators(spot, within))
             }
             SearchPath::WindowAlone(first, last) => {
                 let Some(starts) = self.block_starts()? else { return Ok(None) };
                 let block = starts.partition_point(|&start| u64::from(start) <= first).saturating_sub(1);
                 let start = starts.get(block).map_or(0, |&start| u64::from(start));
-                let within = Within::Between(within_usize(first, start), within_usize(last, start));
-                Some(Start { block: block as u64, within, is_proof: false })
+                let within = SearchStart::Between(within_usize(first, start), within_usize(last, start));
+                Some(LookupStart { block: block as u64, within, is_exact: false })
             }
         })
     }
@@ -331,26 +331,26 @@ impl Inner {
         key: &[u8],
         at: u64,
         path: SearchPath,
-        mut show: impl FnMut(u8, u64, Found<'_>) -> Option<R>,
-    ) -> Result<Outcome<R>> {
+        mut show: impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
+    ) -> Result<FastLookup<R>> {
         if self.meta.blocks == 0 || self.directory.is_none() {
-            return Ok(Outcome::Unknown);
+            return Ok(FastLookup::Unknown);
         }
-        let Some(start) = self.start(key, path)? else { return Ok(Outcome::Unknown) };
-        if start.is_proof && !self.filter_may_hold(key, start.block)? {
-            return Ok(Outcome::Absent);
+        let Some(start) = self.start(key, path)? else { return Ok(FastLookup::Unknown) };
+        if start.is_exact && !self.filter_may_hold(key, start.block)? {
+            return Ok(FastLookup::Absent);
         }
         let outcome = self.in_block(&start, key, at, &mut show)?;
-        match (start.is_proof, outcome) {
+        match (start.is_exact, outcome) {
             (true, Some(outcome)) => Ok(outcome),
-            (false, Some(Outcome::Found(found))) => Ok(Outcome::Found(found)),
+            (false, Some(FastLookup::FoundValue(found))) => Ok(FastLookup::FoundValue(found)),
             // The model may have led to the wrong block, or the key lies in the next one.
             (false, _) if start.block + 1 < self.meta.blocks => {
-                let next = Start { block: start.block + 1, within: Within::Share(0.0), is_proof: false };
+                let next = LookupStart { block: start.block + 1, within: SearchStart::Share(0.0), is_exact: false };
                 let next = self.in_block(&next, key, at, &mut show)?;
-                Ok(next.filter(|next| matches!(next, Outcome::Found(_))).unwrap_or(Outcome::Unknown))
+                Ok(next.filter(|next| matches!(next, FastLookup::FoundValue(_))).unwrap_or(FastLookup::Unknown))
             }
-            _ => Ok(Outcome::Unknown),
+            _ => Ok(FastLookup::Unknown),
         }
     }
 
@@ -359,25 +359,25 @@ impl Inner {
     fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
         let Some(meta) = &self.asked_filter else { return Ok(true) };
         let hash = hash_key(key);
-        self.unit_may_contain(meta, meta.layout.unit_of(block, hash), hash, &mut Reads::default())
+        self.filter_page_may_contain(meta, meta.layout.page_of(block, hash), hash, &mut ReadContext::default())
     }
 
     /// What one block says of a version; `None` where it is not of the kind that is searched quickly.
     #[inline]
     fn in_block<R>(
         &self,
-        start: &Start,
+        start: &LookupStart,
         key: &[u8],
         at: u64,
-        show: &mut impl FnMut(u8, u64, Found<'_>) -> Option<R>,
-    ) -> Result<Option<Outcome<R>>> {
+        show: &mut impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
+    ) -> Result<Option<FastLookup<R>>> {
         let block = start.block;
-        let (Some(directory), Some(frames)) = (&self.directory, self.cache.frames()) else { return Ok(None) };
-        let visited = frames.visit(directory, block, |bytes, note| self.in_quick(start, bytes, note, key, at, show));
+        let (Some(directory), Some(slots)) = (&self.directory, self.cache.slots()) else { return Ok(None) };
+        let visited = slots.visit(directory, block, |bytes, note| self.in_quick(start, bytes, note, key, at, show));
         if let Some(outcome) = visited {
             return Ok(outcome);
         }
-        let bytes = self.child(0, block, &mut Reads::default())?;
+        let bytes = self.child(0, block, &mut ReadContext::default())?;
         let note = note_of(&self.view(block, &bytes)?);
         Ok(self.in_quick(start, &bytes, &note, key, at, show))
     }
@@ -385,64 +385,64 @@ impl Inner {
     #[inline]
     fn in_quick<R>(
         &self,
-        start: &Start,
+        start: &LookupStart,
         bytes: &Arc<[u8]>,
-        note: &Note,
+        note: &BlockNote,
         key: &[u8],
         at: u64,
-        show: &mut impl FnMut(u8, u64, Found<'_>) -> Option<R>,
-    ) -> Option<Outcome<R>> {
-        let quick = Quick::of(note)?;
-        let hit = quick.search(bytes, key, start.within)?;
+        show: &mut impl FnMut(u8, u64, FoundValue<'_>) -> Option<R>,
+    ) -> Option<FastLookup<R>> {
+        let columns = FixedKeyColumns::of(note)?;
+        let hit = columns.search(bytes, key, start.within)?;
         if !hit.is_key {
-            return Some(Outcome::Absent);
+            return Some(FastLookup::Absent);
         }
-        if !start.is_proof && hit.index == 0 && start.block > 0 {
+        if !start.is_exact && hit.index == 0 && start.block > 0 {
             // Newer versions may stand in the block before.
-            return Some(Outcome::Unknown);
+            return Some(FastLookup::Unknown);
         }
-        let (index, tag, sequence) = if self.meta.tagged {
-            match quick.version(bytes, key, hit.index, at)? {
-                Version::Found(index, tag) => (index, tag.kind, tag.suffix),
-                Version::Absent => return Some(Outcome::Absent),
+        let (index, tag, sequence) = if self.meta.versioned {
+            match columns.version(bytes, key, hit.index, at)? {
+                VersionHit::Found(index, tag) => (index, tag.kind, tag.sequence),
+                VersionHit::Absent => return Some(FastLookup::Absent),
             }
         } else {
-            (hit.index, self.untagged.0, self.untagged.1)
+            (hit.index, self.unversioned.0, self.unversioned.1)
         };
-        show(tag, sequence, Found::InBlock(bytes, quick.value(bytes, index)?)).map(Outcome::Found)
+        show(tag, sequence, FoundValue::InBlock(bytes, columns.value(bytes, index)?)).map(FastLookup::FoundValue)
     }
 
     /// The general way, for blocks and tables of any kind.
     #[cold]
-    fn look_up_slowly<R>(
+    fn look_up_general<R>(
         &self,
         key: &[u8],
         at: u64,
-        show: impl FnOnce(u8, u64, Found<'_>) -> Option<R>,
+        show: impl FnOnce(u8, u64, FoundValue<'_>) -> Option<R>,
     ) -> Result<Option<R>> {
         let Some((bytes, index, block)) = self.locate_version(key, at)? else { return Ok(None) };
         let view = self.view(block, &bytes)?;
         let malformed = || self.malformed(block);
         let (tag, sequence) = self.version_in(&view, index).ok_or_else(malformed)?;
         let value = match view.place(index).ok_or_else(malformed)? {
-            Place::Inline(place) => Found::InBlock(&bytes, place),
-            Place::Long(pointer) => Found::Read(self.long_value(pointer)?),
+            ValueLocation::Inline(place) => FoundValue::InBlock(&bytes, place),
+            ValueLocation::Long(pointer) => FoundValue::Read(self.long_value(pointer)?),
         };
         show(tag, sequence, value).ok_or_else(malformed).map(Some)
     }
 
     /// The newest version of a key at or before `at`.
-    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<Located>> {
-        let Some(position) = self.find(key, &mut Reads::default())? else { return Ok(None) };
+    fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<VersionLocation>> {
+        let Some(position) = self.find(key, &mut ReadContext::default())? else { return Ok(None) };
         let (mut block, mut bytes) = (position.block, position.bytes);
         while block < self.meta.blocks {
             let here = match bytes.take() {
                 Some(bytes) => bytes,
-                None => self.child(0, block, &mut Reads::default())?,
+                None => self.child(0, block, &mut ReadContext::default())?,
             };
             let view = self.view(block, &here)?;
             let malformed = || self.malformed(block);
-            let index = view.lower_bound_of_version(key, at, self.untagged.1).ok_or_else(malformed)?;
+            let index = view.lower_bound_of_version(key, at, self.unversioned.1).ok_or_else(malformed)?;
             if index < view.count() {
                 let is_found = view.key(index).ok_or_else(malformed)?.is(key);
                 return Ok(is_found.then_some((here, index, block)));

@@ -2,9 +2,9 @@
 
 /// Appends values to a buffer.
 #[derive(Debug, Default)]
-pub(super) struct Encoder(pub(super) Vec<u8>);
+pub(super) struct MetadataEncoder(pub(super) Vec<u8>);
 
-impl Encoder {
+impl MetadataEncoder {
     /// An unsigned integer, seven bits a byte, low bits first.
     pub(super) fn int(&mut self, mut value: u64) -> &mut Self {
         while value >= 0x80 {
@@ -25,9 +25,9 @@ impl Encoder {
 
 /// Takes values off a buffer; `None` where it ends early or a value is out of range.
 #[derive(Debug)]
-pub(super) struct Decoder<'a>(pub(super) &'a [u8]);
+pub(super) struct MetadataDecoder<'a>(pub(super) &'a [u8]);
 
-impl<'a> Decoder<'a> {
+impl<'a> MetadataDecoder<'a> {
     pub(super) fn int(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for shift in (0..64).step_by(7) {
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn what_was_encoded_is_decoded_and_every_cut_is_noticed() {
-        let mut encoder = Encoder::default();
+        let mut encoder = MetadataEncoder::default();
         encoder.int(0).int(127).int(128).int(u64::MAX).bytes(b"").bytes(b"ogive");
         let bytes = encoder.0;
         let decode = |bytes: &[u8]| {
-            let mut decoder = Decoder(bytes);
+            let mut decoder = MetadataDecoder(bytes);
             let ints = [decoder.int()?, decoder.int()?, decoder.int()?, decoder.int()?];
             Some((ints, decoder.bytes()?.to_vec(), decoder.text()?))
         };
@@ -80,7 +80,7 @@ mod tests {
         for cut in 0..bytes.len() {
             assert_eq!(decode(&bytes[..cut]), None, "cut at {cut}");
         }
-        assert_eq!(Decoder(&[0xFF; 10]).int(), None);
-        assert_eq!(Decoder(&[0x80, 2]).small::<u8>(), None);
+        assert_eq!(MetadataDecoder(&[0xFF; 10]).int(), None);
+        assert_eq!(MetadataDecoder(&[0x80, 2]).small::<u8>(), None);
     }
 }

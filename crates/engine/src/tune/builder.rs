@@ -1,9 +1,9 @@
 //! The layer builders F: each turns a level input into an index layer.
 
 use super::layer::{Layer, LayerNodes};
+use super::level_input::LevelInput;
 use super::parallel;
-use super::problem::{BuilderKind, Options};
-use super::row::Row;
+use super::problem::{BuilderKind, SearchOptions};
 use ogive_model::coded::{self, CodedLayer, Effort};
 use ogive_model::rmi::RootKind;
 use ogive_model::{FenceRun, band, pla, plr, radix_spline, rmi, step};
@@ -18,7 +18,7 @@ use std::fmt;
 pub enum Builder {
     /// Greedy step: as many children to a piece as lambda holds.
     GStep {
-        /// Most pieces in one unit.
+        /// Most pieces in one page.
         pieces: u32,
         /// Longest window.
         lambda_bytes: u64,
@@ -79,7 +79,7 @@ impl fmt::Display for Builder {
 
 impl Builder {
     /// A builder of this kind and granularity.
-    pub(super) fn of_kind(kind: BuilderKind, lambda_bytes: u64, options: &Options) -> Self {
+    pub(super) fn of_kind(kind: BuilderKind, lambda_bytes: u64, options: &SearchOptions) -> Self {
         match kind {
             BuilderKind::GStep => Self::GStep { pieces: options.step_pieces.unwrap_or(u32::MAX), lambda_bytes },
             BuilderKind::GBand => Self::GBand { lambda_bytes },
@@ -89,12 +89,12 @@ impl Builder {
     }
 
     /// Builds the layer over a row, on up to `options.threads` threads, each partition on its own.
-    pub fn build(&self, row: &Row, options: &Options) -> Layer {
+    pub fn build(&self, row: &LevelInput, options: &SearchOptions) -> Layer {
         self.build_with(row, options, Effort::Full)
     }
 
     /// Builds the layer with a stated effort for coded separators.
-    pub(super) fn build_with(&self, row: &Row, options: &Options, effort: Effort) -> Layer {
+    pub(super) fn build_with(&self, row: &LevelInput, options: &SearchOptions, effort: Effort) -> Layer {
         let parts = row.children().div_ceil(options.partition_children.max(1) as u64) as usize;
         let nodes = match *self {
             Self::GStep { lambda_bytes, .. } => {
@@ -130,17 +130,17 @@ impl Builder {
                 LayerNodes::Coded { layer: code(row, granule, parts, options.threads, effort), granule }
             }
         };
-        Layer { builder: *self, nodes, unit_bytes: options.unit_bytes, children: row.children() }
+        Layer { builder: *self, nodes, page_bytes: options.page_bytes, children: row.children() }
     }
 }
 
 /// Whole children in a granularity of `lambda_bytes`, at least one.
-pub(super) fn granule(lambda_bytes: u64, row: &Row) -> u64 {
+pub(super) fn granule(lambda_bytes: u64, row: &LevelInput) -> u64 {
     (lambda_bytes / row.child_bytes.max(1)).max(1)
 }
 
 fn over_parts<T: Send>(
-    row: &Row,
+    row: &LevelInput,
     parts: usize,
     threads: usize,
     build: impl Fn(&FenceRun<'_>) -> Vec<T> + Sync,
@@ -156,7 +156,7 @@ fn over_parts<T: Send>(
 }
 
 /// Codes the row in parts that end at whole granules.
-fn code(row: &Row, granule: u64, parts: usize, threads: usize, effort: Effort) -> CodedLayer {
+fn code(row: &LevelInput, granule: u64, parts: usize, threads: usize, effort: Effort) -> CodedLayer {
     let granule = usize::try_from(granule).unwrap_or(usize::MAX);
     let each = (row.fences.len() / parts.max(1) / granule).saturating_mul(granule);
     // A fence that no coordinate crosses (a tie at u64::MAX) ends the separators; only the sequential way stops there.
@@ -178,7 +178,7 @@ fn code(row: &Row, granule: u64, parts: usize, threads: usize, effort: Effort) -
 /// The granularities of the search, in whole children: `low * growth^i` up to `high`, each count of children once.
 ///
 /// Source: AirIndex, Section 5.2 (exponential granularities).
-pub(super) fn granularities(child_bytes: u64, options: &Options) -> Vec<u64> {
+pub(super) fn granularities(child_bytes: u64, options: &SearchOptions) -> Vec<u64> {
     let child_bytes = child_bytes.max(1);
     let growth = if options.growth.is_finite() { options.growth.max(1.001) } else { 2.0 };
     let mut lambda = options.lambda_low_bytes.max(child_bytes) as f64;
@@ -199,16 +199,16 @@ mod tests {
 
     #[test]
     fn the_papers_set_has_thirteen_granularities_a_kind() {
-        let grid = granularities(256, &Options::default());
+        let grid = granularities(256, &SearchOptions::default());
         assert_eq!(grid, (0..13).map(|i| 1 << i).collect::<Vec<u64>>());
     }
 
     #[test]
     fn granularities_are_whole_children_and_none_comes_twice() {
-        let options = Options { growth: 1.3, lambda_high_bytes: 20_000, ..Options::default() };
+        let options = SearchOptions { growth: 1.3, lambda_high_bytes: 20_000, ..SearchOptions::default() };
         assert_eq!(granularities(4096, &options), [1, 2, 3, 4]);
-        assert_eq!(granularities(1 << 21, &Options::default()), [1]);
-        let broken = Options { growth: f64::NAN, ..Options::default() };
+        assert_eq!(granularities(1 << 21, &SearchOptions::default()), [1]);
+        let broken = SearchOptions { growth: f64::NAN, ..SearchOptions::default() };
         assert_eq!(granularities(1 << 19, &broken), [1, 2]);
     }
 }

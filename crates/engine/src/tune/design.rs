@@ -1,9 +1,9 @@
 //! An index design: its layers and their cost.
 
-use super::layer::{Layer, LayerNodes, UNIT_HEADER_BYTES, line_windows_at};
+use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer, LayerNodes, line_windows_at};
+use super::level_input::{LevelInput, LookupShares};
 use super::problem::Problem;
 use super::reads::ReadSizes;
-use super::row::{Row, Shares};
 use crate::io::Profile;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub const LINE_NODE_BYTES: u64 = 20;
 pub struct Design {
     /// The layers, bottom first.
     pub layers: Vec<Layer>,
-    /// Sizes of the reads that one look-up makes after opening: first those of data blocks, then those of units of
+    /// Sizes of the reads that one look-up makes after opening: first those of data blocks, then those of pages of
     /// each layer below the root, bottom first.
     pub reads: Vec<ReadSizes>,
     /// Bytes of the data.
@@ -48,7 +48,7 @@ pub struct LayerReport {
     pub kind: String,
     /// Step pieces, line nodes or coded groups.
     pub nodes: u64,
-    /// Stored bytes, headers of units included.
+    /// Stored bytes, headers of pages included.
     pub size_bytes: u64,
     /// Mean bytes that a look-up reads from this layer.
     pub mean_read_bytes: f64,
@@ -60,13 +60,18 @@ impl Design {
     /// The design of these layers over `row`, with the cost of its look-ups; `reads` as in the field of that name.
     ///
     /// The reads from the layers are measured once more, with coordinates of the data: while a layer is built, how
-    /// look-ups spread over the coordinates of one unit is not known.
-    pub(super) fn assemble(row: &Row, layers: Vec<Layer>, mut reads: Vec<ReadSizes>, problem: &Problem<'_>) -> Self {
+    /// look-ups spread over the coordinates of one page is not known.
+    pub(super) fn assemble(
+        row: &LevelInput,
+        layers: Vec<Layer>,
+        mut reads: Vec<ReadSizes>,
+        problem: &Problem<'_>,
+    ) -> Self {
         let shares = row.shares();
         for (pair, reads) in layers.windows(2).zip(reads.iter_mut().skip(1)) {
             if let LayerNodes::Line(nodes) = &pair[1].nodes {
                 let windows = line_windows_at(nodes, pair[1].children, coordinates(row, &shares));
-                *reads = windows.sizes(u64::from(pair[0].unit_bytes));
+                *reads = windows.sizes(u64::from(pair[0].page_bytes));
             }
         }
         let mut design = Self { layers, reads, data_bytes: row.size_bytes(), cost: Cost::default() };
@@ -75,7 +80,7 @@ impl Design {
     }
 
     /// The index that is none.
-    pub(super) fn without_index(row: &Row, problem: &Problem<'_>) -> Self {
+    pub(super) fn without_index(row: &LevelInput, problem: &Problem<'_>) -> Self {
         let data_bytes = row.size_bytes();
         let reads = if problem.opening_holds_data { Vec::new() } else { vec![ReadSizes::constant(data_bytes)] };
         Self::assemble(row, Vec::new(), reads, problem)
@@ -86,10 +91,10 @@ impl Design {
         self.layers.last().map_or(0, Layer::root_bytes)
     }
 
-    /// Stored bytes of the whole index: layers in units, and the root.
+    /// Stored bytes of the whole index: layers in pages, and the root.
     pub fn index_bytes(&self) -> u64 {
         let below = self.layers.len().saturating_sub(1);
-        self.layers[..below].iter().map(Layer::size_in_units_bytes).sum::<u64>() + self.root_bytes()
+        self.layers[..below].iter().map(Layer::size_in_pages_bytes).sum::<u64>() + self.root_bytes()
     }
 
     /// Expected cost of one look-up on storage of another profile than the one that the design was tuned for.
@@ -111,7 +116,7 @@ impl Design {
             LayerReport {
                 kind: layer.builder.to_string(),
                 nodes: layer.node_count(),
-                size_bytes: if i == top { layer.root_bytes() } else { layer.size_in_units_bytes() },
+                size_bytes: if i == top { layer.root_bytes() } else { layer.size_in_pages_bytes() },
                 mean_read_bytes: reads.mean_bytes(),
                 max_read_bytes: reads.max_bytes(),
             }
@@ -121,12 +126,12 @@ impl Design {
 }
 
 /// Most data blocks whose coordinates measure the reads from layers; of more, every so many-th.
-const MEASURED_CHILDREN: usize = 1 << 16;
+const MEASURED_CHILDREN_MAX: usize = 1 << 16;
 
 /// Coordinates of the data in rising order, each with the share of look-ups that it stands for.
-fn coordinates(row: &Row, shares: &Shares) -> impl Iterator<Item = (u64, f64)> {
+fn coordinates(row: &LevelInput, shares: &LookupShares) -> impl Iterator<Item = (u64, f64)> {
     let children = row.fences.len() + 1;
-    let stride = children.div_ceil(MEASURED_CHILDREN);
+    let stride = children.div_ceil(MEASURED_CHILDREN_MAX);
     (0..children).step_by(stride).flat_map(move |child| {
         let share = shares.between(child as u64, (child + stride).min(children) as u64) / 2.0;
         [(row.starts(child), share), (row.ends(child), share)]
@@ -135,5 +140,5 @@ fn coordinates(row: &Row, shares: &Shares) -> impl Iterator<Item = (u64, f64)> {
 
 /// Bytes of a root of `nodes` nodes of `node_bytes` each, with the header that every run of nodes has.
 pub(super) fn root_blob_bytes(nodes: u64, node_bytes: u64) -> u64 {
-    UNIT_HEADER_BYTES + nodes * node_bytes
+    INDEX_PAGE_HEADER_BYTES + nodes * node_bytes
 }

@@ -1,6 +1,6 @@
 //! AirTune: finds the index design that is fastest for its data on its storage.
 //!
-//! The input is a [`Row`] of children (data blocks) with the fences between them, and a [`Problem`]: the storage's
+//! The input is a [`LevelInput`] of children (data blocks) with the fences between them, and a [`Problem`]: the storage's
 //! profile T(n), the objective, a memory budget, expected cache hits. The output is a [`Design`]: layers of nodes,
 //! bottom first, with the exact expected cost of a look-up (AirIndex, Equation 6):
 //!
@@ -23,21 +23,21 @@ mod complexity;
 mod design;
 mod families;
 mod layer;
+mod level_input;
 mod parallel;
 mod problem;
 mod reads;
 mod request;
-mod row;
 mod search;
 
 pub use block_size::{BlockSizeChoice, Sample, choose_block_size};
 pub use builder::Builder;
 pub use complexity::{Assessment, assess, step_complexity_us};
 pub use design::{Cost, Design, LINE_NODE_BYTES, LayerReport, STEP_PIECE_BYTES};
-pub use layer::{Layer, LayerNodes, UNIT_HEADER_BYTES, Unit};
+pub use layer::{INDEX_PAGE_HEADER_BYTES, IndexPage, Layer, LayerNodes};
+pub use level_input::LevelInput;
 pub use ogive_model::rmi::RootKind;
-pub use problem::{BuilderKind, Caching, Objective, Options, Problem};
+pub use problem::{BuilderKind, Caching, Objective, Problem, SearchOptions};
 pub use reads::ReadSizes;
 pub use request::DesignRequest;
-pub use row::Row;
 pub use search::tune;

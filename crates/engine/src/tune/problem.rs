@@ -4,9 +4,9 @@ use super::builder::Builder;
 use super::candidate::Candidate;
 use super::complexity::step_complexity_by;
 use super::design::STEP_PIECE_BYTES;
-use super::layer::{Layer, LayerNodes, UNIT_HEADER_BYTES};
+use super::layer::{INDEX_PAGE_HEADER_BYTES, Layer, LayerNodes};
+use super::level_input::LevelInput;
 use super::reads::ReadSizes;
-use super::row::Row;
 use crate::io::Profile;
 use ogive_model::coded::CodedLayer;
 
@@ -58,14 +58,14 @@ impl BuilderKind {
 }
 
 /// How the search goes about it. The defaults are the paper's (AirIndex, Sections 5.2 and 7) but for the coded step as
-/// a fourth builder, and for as many step pieces to a unit as fit.
+/// a fourth builder, and for as many step pieces to a page as fit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Options {
+pub struct SearchOptions {
     /// The builder set F.
     pub builders: Vec<BuilderKind>,
     /// k: candidates followed from each layer.
     pub top_k: usize,
-    /// p: most step pieces in one unit; `None` for as many as fit.
+    /// p: most step pieces in one page; `None` for as many as fit.
     pub step_pieces: Option<u32>,
     /// Finest granularity in bytes; never finer than one child.
     pub lambda_low_bytes: u64,
@@ -73,8 +73,8 @@ pub struct Options {
     pub lambda_high_bytes: u64,
     /// 1 + epsilon: ratio of one granularity to the next, above 1.
     pub growth: f64,
-    /// Bytes of one unit of an index layer, header included.
-    pub unit_bytes: u32,
+    /// Bytes of one page of an index layer, header included.
+    pub page_bytes: u32,
     /// Threads to use, the caller's included.
     pub threads: usize,
     /// Children that one thread builds at a time; layers begin a new node at the borders of partitions.
@@ -84,7 +84,7 @@ pub struct Options {
     pub exact_children: usize,
 }
 
-impl Default for Options {
+impl Default for SearchOptions {
     fn default() -> Self {
         Self {
             builders: BuilderKind::ALL.to_vec(),
@@ -93,7 +93,7 @@ impl Default for Options {
             lambda_low_bytes: 1 << 8,
             lambda_high_bytes: 1 << 20,
             growth: 2.0,
-            unit_bytes: 512,
+            page_bytes: 512,
             threads: 1,
             partition_children: 1_000_000,
             exact_children: 1 << 14,
@@ -122,7 +122,7 @@ pub struct Problem<'a> {
     /// could be coded afterwards.
     pub prepared: Option<&'a CodedLayer>,
     /// How to search.
-    pub options: Options,
+    pub options: SearchOptions,
 }
 
 impl std::fmt::Debug for Problem<'_> {
@@ -153,7 +153,7 @@ impl<'a> Problem<'a> {
             opening_holds_data: false,
             keys_per_child: 1.0,
             prepared: None,
-            options: Options::default(),
+            options: SearchOptions::default(),
         }
     }
 
@@ -164,18 +164,18 @@ impl<'a> Problem<'a> {
 
     /// The prepared layer as a candidate that is still to be built.
     pub(super) fn prepared_candidate(&self, builder: Builder, child_bytes: u64) -> Option<Candidate> {
-        let root_bytes = UNIT_HEADER_BYTES + self.prepared?.total_len() as u64;
+        let root_bytes = INDEX_PAGE_HEADER_BYTES + self.prepared?.total_len() as u64;
         Some(Candidate { builder, root_bytes, reads: ReadSizes::constant(child_bytes), layer: None })
     }
 
     /// The layer at `depth` (0 lies over the data) that a builder makes of a row: the prepared one, where it is that.
-    pub(super) fn build(&self, builder: Builder, row: &Row, depth: usize, options: &Options) -> Layer {
+    pub(super) fn build(&self, builder: Builder, row: &LevelInput, depth: usize, options: &SearchOptions) -> Layer {
         let finest = matches!(builder, Builder::Coded { lambda_bytes } if lambda_bytes < 2 * row.child_bytes);
         match self.prepared.filter(|_| finest && depth == 0) {
             None => builder.build(row, options),
             Some(prepared) => {
                 let nodes = LayerNodes::Coded { layer: prepared.clone(), granule: 1 };
-                Layer { builder, nodes, unit_bytes: options.unit_bytes, children: row.children() }
+                Layer { builder, nodes, page_bytes: options.page_bytes, children: row.children() }
             }
         }
     }
@@ -227,12 +227,12 @@ impl<'a> Problem<'a> {
     }
 
     /// How good a design is: the smaller, the better; compared field by field.
-    pub(super) fn score(&self, latency_us: f64, root_bytes: u64) -> Score {
+    pub(super) fn score(&self, latency_us: f64, root_bytes: u64) -> DesignScore {
         match self.objective {
             Objective::ResidentBytes { limit_us } => {
-                Score((latency_us - limit_us).max(0.0), root_bytes as f64, latency_us)
+                DesignScore((latency_us - limit_us).max(0.0), root_bytes as f64, latency_us)
             }
-            _ => Score(latency_us, root_bytes as f64, 0.0),
+            _ => DesignScore(latency_us, root_bytes as f64, 0.0),
         }
     }
 
@@ -249,15 +249,15 @@ fn mix(hit_rate: f64, cache_us: f64, storage_us: f64) -> f64 {
 
 /// The objective's value of a design, in order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub(super) struct Score(pub(super) f64, pub(super) f64, pub(super) f64);
+pub(super) struct DesignScore(pub(super) f64, pub(super) f64, pub(super) f64);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::reads::Windows;
+    use crate::tune::reads::WindowCounts;
 
     fn uneven() -> ReadSizes {
-        let mut windows = Windows::default();
+        let mut windows = WindowCounts::default();
         windows.add(1, 0.99);
         windows.add(1000, 0.01);
         windows.sizes(1000)

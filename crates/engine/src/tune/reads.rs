@@ -8,12 +8,12 @@ const DENSE_WINDOWS: usize = 8192;
 
 /// How many children look-ups read, as weights by window length.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Windows {
+pub(super) struct WindowCounts {
     dense: Vec<f64>,
     far: BTreeMap<u64, f64>,
 }
 
-impl Windows {
+impl WindowCounts {
     /// Counts `weight` of the look-ups as reading `children` neighbouring children.
     pub(super) fn add(&mut self, children: u64, weight: f64) {
         if weight <= 0.0 {
@@ -105,10 +105,10 @@ mod tests {
     use crate::io::ProfilePoint;
 
     fn sizes() -> ReadSizes {
-        let mut windows = Windows::default();
+        let mut windows = WindowCounts::default();
         windows.add(1, 3.0);
         windows.add(20_000, 0.5);
-        let mut more = Windows::default();
+        let mut more = WindowCounts::default();
         more.add(20_000, 0.5);
         more.add(2, 0.0);
         windows.merge(&more, 1.0);

@@ -6,17 +6,17 @@
 //! over falling shifts are compared at every prefix, by bits a child; the best prefix becomes the group. A lower shift costs a bit
 //! a child and can reach further; once a pass meets no gap that it cannot hit, lower shifts can only cost more.
 
-use super::group::{GroupHeader, MAX_GROUP};
+use super::group::{GROUP_CHILDREN_MAX, GroupHeader};
 use crate::Fence;
 
 /// Bits of a group that do not depend on its children.
 const HEADER_BITS: f64 = 128.0;
 
 /// A pass is given up once a child costs this many times the best found; then a longer group is hopeless.
-const GIVE_UP: f64 = 1.5;
+const GIVE_UP_RATIO: f64 = 1.5;
 
 /// No pass is given up before it has laid this many children: short prefixes are all header.
-const PATIENCE: u32 = 48;
+const UNIMPROVED_CHILDREN_MAX: u32 = 48;
 
 /// Gaps whose width says where the trial of shifts begins; beginning too low would lose bits, so the widest counts.
 const SAMPLED_GAPS: usize = 32;
@@ -202,7 +202,7 @@ impl Chooser {
             self.best =
                 Best { cost, header: GroupHeader { count, ..pass.header }, lowest: pass.lowest, highest: pass.highest };
         }
-        count < PATIENCE || cost < GIVE_UP * self.best.cost
+        count < UNIMPROVED_CHILDREN_MAX || cost < GIVE_UP_RATIO * self.best.cost
     }
 }
 
@@ -228,7 +228,7 @@ fn top_shift(widest_gap: u64) -> u32 {
 /// Children from a fence on that no coordinate can cross (a tie at `u64::MAX`) are never part of a group.
 pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -> (GroupHeader, Vec<u64>) {
     let stride = stride.max(1);
-    let children = (fences.len() / stride).min(MAX_GROUP - 1);
+    let children = (fences.len() / stride).min(GROUP_CHILDREN_MAX - 1);
     let border = |j: usize| fences[j * stride - 1];
     let slopes = effort.horizons().iter().scan(0, |last, &horizon| {
         let horizon = horizon.min(children);
@@ -267,7 +267,7 @@ pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -
 /// Codes the longest worthwhile group of children that are still to be cut; child 0 begins at record `begin` with
 /// separator `start`. Groups are compared by bits for each record, so that full children win.
 pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, effort: Effort) -> FlexibleGroup {
-    let most = most.clamp(1, MAX_GROUP);
+    let most = most.clamp(1, GROUP_CHILDREN_MAX);
     let slopes = effort.horizons().iter().scan(0, |last, &horizon| {
         let horizon = horizon.min(most - 1);
         if horizon <= *last {

@@ -1,7 +1,7 @@
 //! One group of coded separators: its header, and the arithmetic that decodes a separator.
 
 /// Most children in one group: the count takes 8 bits, less one.
-pub const MAX_GROUP: usize = 256;
+pub const GROUP_CHILDREN_MAX: usize = 256;
 
 const MANTISSA_BITS: u32 = 28;
 
@@ -13,7 +13,7 @@ const MANTISSA_BITS: u32 = 28;
 pub struct GroupHeader {
     /// Separator of the first child.
     pub start: u64,
-    /// Children in the group, 1 to [`MAX_GROUP`].
+    /// Children in the group, 1 to [`GROUP_CHILDREN_MAX`].
     pub count: u32,
     /// Low bits of a residual that are not stored, 0 to 63.
     pub shift: u32,

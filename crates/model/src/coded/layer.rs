@@ -16,7 +16,7 @@ use crate::bits::{self, BitWriter};
 /// Stored bytes of a group beside its residuals and its share of the checkpoints.
 pub const GROUP_BYTES: usize = 16;
 /// Groups from one checkpoint to the next: a look-up adds up at most this many headers.
-const CHECKPOINT_EVERY: usize = 16;
+const CHECKPOINT_GROUPS: usize = 16;
 const CHECKPOINT_BYTES: usize = 9;
 
 /// One group with its residuals.
@@ -156,7 +156,7 @@ impl CodedLayer {
         }
         let mut bits = BitWriter::new();
         for (i, group) in groups.iter().enumerate() {
-            if i % CHECKPOINT_EVERY == 0 {
+            if i % CHECKPOINT_GROUPS == 0 {
                 out.extend_from_slice(&group.first_child.to_le_bytes()[..5]);
                 out.extend_from_slice(&(bits.bit_len() as u32).to_le_bytes());
             }
@@ -169,7 +169,7 @@ impl CodedLayer {
 }
 
 fn stored_bytes(groups: usize, residual_bits: u64) -> usize {
-    groups * GROUP_BYTES + groups.div_ceil(CHECKPOINT_EVERY) * CHECKPOINT_BYTES + residual_bits.div_ceil(8) as usize
+    groups * GROUP_BYTES + groups.div_ceil(CHECKPOINT_GROUPS) * CHECKPOINT_BYTES + residual_bits.div_ceil(8) as usize
 }
 
 /// Codes the separators of every `granule`-th child of a row of `fences.len() + 1` children whose first begins with
@@ -216,19 +216,19 @@ struct Located {
 
 fn locate(payload: &[u8], groups: usize, group: usize) -> Option<Located> {
     let headers = groups.checked_mul(GROUP_BYTES)?;
-    let checkpoint = group / CHECKPOINT_EVERY;
+    let checkpoint = group / CHECKPOINT_GROUPS;
     let at = headers.checked_add(checkpoint * CHECKPOINT_BYTES)?;
     let stored = payload.get(at..at.checked_add(CHECKPOINT_BYTES)?)?;
     let mut child = [0_u8; 8];
     child[..5].copy_from_slice(&stored[..5]);
     let mut first_child = u64::from_le_bytes(child);
     let mut bits = u64::from(u32::from_le_bytes(stored[5..].try_into().ok()?));
-    for before in checkpoint * CHECKPOINT_EVERY..group {
+    for before in checkpoint * CHECKPOINT_GROUPS..group {
         let header = header(payload, before)?;
         first_child += u64::from(header.count);
         bits += header.residual_bits();
     }
-    let residuals_at = headers.checked_add(groups.div_ceil(CHECKPOINT_EVERY).checked_mul(CHECKPOINT_BYTES)?)?;
+    let residuals_at = headers.checked_add(groups.div_ceil(CHECKPOINT_GROUPS).checked_mul(CHECKPOINT_BYTES)?)?;
     Some(Located { header: header(payload, group)?, first_child, bits, residuals_at })
 }
 
@@ -300,16 +300,16 @@ pub fn visit_children(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, 
 
 /// The separator of child `child` (in granules); `None` when the stored form has no such child or is malformed.
 pub fn separator_at(payload: &[u8], groups: usize, child: u64) -> Option<u64> {
-    let (mut low, mut high) = (0, groups.div_ceil(CHECKPOINT_EVERY).checked_sub(1)?);
+    let (mut low, mut high) = (0, groups.div_ceil(CHECKPOINT_GROUPS).checked_sub(1)?);
     while low < high {
         let middle = low + (high - low).div_ceil(2);
-        if locate(payload, groups, middle * CHECKPOINT_EVERY)?.first_child <= child {
+        if locate(payload, groups, middle * CHECKPOINT_GROUPS)?.first_child <= child {
             low = middle;
         } else {
             high = middle - 1;
         }
     }
-    for group in low * CHECKPOINT_EVERY..groups {
+    for group in low * CHECKPOINT_GROUPS..groups {
         let located = locate(payload, groups, group)?;
         let j = child.checked_sub(located.first_child)?;
         if j < u64::from(located.header.count) {

@@ -19,16 +19,16 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Children in a front-coded group: a look-up walks half of them, and each group costs a whole separator.
-const FRONT_GROUP: usize = 96;
+const FRONT_GROUP_CHILDREN_MAX: usize = 96;
 /// A front-coded group ends when it has grown to this many bytes, so that it fits a unit of 4 KiB unless one key is longer.
-const FRONT_GROUP_BYTES: usize = 3 << 10;
+const FRONT_GROUP_BYTES_MAX: usize = 3 << 10;
 /// Distances in children over which a common prefix is tried for a window.
-const WINDOW_HORIZONS: [usize; 3] = [16, 48, 128];
+const WINDOW_HORIZON_CHILDREN: [usize; 3] = [16, 48, 128];
 const DIRECTORY_BYTES: usize = 9;
 const MODE_FRONT: u8 = 0;
 const MODE_WINDOW: u8 = 1;
 /// In a byte of two nibbles, the nibble that says that a varint follows.
-const ESCAPE: usize = 15;
+const LENGTH_ESCAPE: usize = 15;
 
 /// Records of byte-string keys from which children are still to be cut; see [`Cuts`].
 pub trait StringCuts {
@@ -96,7 +96,7 @@ pub fn cheapest_border(before: &[u8], first: usize, last: usize, cuts: &impl Str
 pub fn fit_strings(first: Vec<u8>, begin: usize, cuts: &impl StringCuts, most: usize) -> StringGroup {
     let mut best = fit_front(first, begin, cuts, most);
     let mut best_cost = best.bytes_per_record(begin, best.begins.last().copied().unwrap_or(begin + 1));
-    for horizon in WINDOW_HORIZONS {
+    for horizon in WINDOW_HORIZON_CHILDREN {
         let Some(group) = fit_window(&best.first, begin, cuts, horizon.min(most)) else { continue };
         let cost = group.bytes_per_record(begin, group.begins.last().copied().unwrap_or(begin + 1));
         if cost < best_cost {
@@ -110,7 +110,9 @@ fn fit_front(first: Vec<u8>, begin: usize, cuts: &impl StringCuts, most: usize) 
     let mut group = StringGroup { body: vec![MODE_FRONT], count: 1, begins: Vec::new(), first };
     let mut before = group.first.clone();
     let mut at = begin;
-    while group.count < most.min(FRONT_GROUP) && group.first.len() + group.body.len() < FRONT_GROUP_BYTES {
+    while group.count < most.min(FRONT_GROUP_CHILDREN_MAX)
+        && group.first.len() + group.body.len() < FRONT_GROUP_BYTES_MAX
+    {
         let Some((earliest, latest)) = cuts.ends(at) else { break };
         let (end, separator) = cheapest_border(&before, earliest, latest, cuts);
         push_front(&mut group.body, &before, &separator);
@@ -234,10 +236,10 @@ impl<'a> Reader<'a> {
 fn push_front(body: &mut Vec<u8>, before: &[u8], separator: &[u8]) {
     let shared = common_prefix(before, separator);
     let (dropped, added) = (before.len() - shared, separator.len() - shared);
-    body.push((dropped.min(ESCAPE) << 4 | added.min(ESCAPE)) as u8);
+    body.push((dropped.min(LENGTH_ESCAPE) << 4 | added.min(LENGTH_ESCAPE)) as u8);
     for count in [dropped, added] {
-        if count >= ESCAPE {
-            push_varint(body, count - ESCAPE);
+        if count >= LENGTH_ESCAPE {
+            push_varint(body, count - LENGTH_ESCAPE);
         }
     }
     body.extend_from_slice(&separator[shared..]);
@@ -247,7 +249,7 @@ fn read_front<'a>(reader: &mut Reader<'a>) -> Option<(usize, &'a [u8])> {
     let byte = usize::from(reader.byte()?);
     let (mut dropped, mut added) = (byte >> 4, byte & 15);
     for count in [&mut dropped, &mut added] {
-        if *count == ESCAPE {
+        if *count == LENGTH_ESCAPE {
             *count += reader.varint()?;
         }
     }
@@ -274,8 +276,8 @@ impl StringLayer {
         let mut rest = separators;
         while let Some((first, tail)) = rest.split_first() {
             let mut group = StringGroup { body: vec![MODE_FRONT], count: 1, begins: Vec::new(), first: first.clone() };
-            for separator in tail.iter().take(FRONT_GROUP - 1) {
-                if group.first.len() + group.body.len() >= FRONT_GROUP_BYTES {
+            for separator in tail.iter().take(FRONT_GROUP_CHILDREN_MAX - 1) {
+                if group.first.len() + group.body.len() >= FRONT_GROUP_BYTES_MAX {
                     break;
                 }
                 push_front(&mut group.body, &rest[group.count - 1], separator);

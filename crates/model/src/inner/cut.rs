@@ -1,14 +1,14 @@
 //! The partition of children into groups, where that saves bytes, and into nodes of even size.
 
 use super::fit::{self, Fit};
-use super::group::MOST_IN_GROUP;
+use super::group::GROUP_CHILDREN_MAX;
 use super::node::{Children, HEADER_BYTES};
 use super::write::{KeyWidth, encode};
 
 /// Fewest children for which two groups in place of one are tried.
-const LEAST_TO_CUT: usize = 12;
+const CUT_CHILDREN_MIN: usize = 12;
 /// A jump is worth a look where it is so many times as wide as the mean.
-const WIDE_JUMP: u128 = 4;
+const JUMP_FACTOR_MIN: u128 = 4;
 
 /// A group in its stored form.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,17 +44,17 @@ pub fn coded_bytes(children: &Children, width: KeyWidth) -> usize {
 }
 
 /// Appends the fits of the cheapest groups found; returns their bytes, `entry_bytes` of the directory for each included. Recursion halves
-/// the row or cuts it at a jump, so that it is at most as deep as the row is long, and [`MOST_IN_GROUP`] bounds the costly part.
+/// the row or cuts it at a jump, so that it is at most as deep as the row is long, and [`GROUP_CHILDREN_MAX`] bounds the costly part.
 fn cut(separators: &[u128], pages: &[u32], entry_bytes: usize, fits: &mut Vec<Fit>) -> usize {
     let children = separators.len();
     if children == 0 {
         return 0;
     }
-    let whole = (children <= MOST_IN_GROUP).then(|| fit::fit(separators, pages));
+    let whole = (children <= GROUP_CHILDREN_MAX).then(|| fit::fit(separators, pages));
     let header_bytes = entry_bytes + super::group::PARAMETER_BYTES;
     let whole_bytes = whole.map_or(usize::MAX, |fit| fit.stored_bytes + entry_bytes);
     if let Some(fit) = whole
-        && (children < LEAST_TO_CUT || whole_bytes <= 2 * header_bytes)
+        && (children < CUT_CHILDREN_MIN || whole_bytes <= 2 * header_bytes)
     {
         fits.push(fit);
         return whole_bytes;
@@ -79,13 +79,13 @@ fn place_to_cut(separators: &[u128]) -> usize {
     let margin = children / 8;
     let middle = children / 2;
     let (Some(first), Some(last)) = (separators.first(), separators.last()) else { return middle };
-    if children > 2 * MOST_IN_GROUP {
+    if children > 2 * GROUP_CHILDREN_MAX {
         return middle;
     }
     let inner = separators.get(margin..children - margin).unwrap_or(&[]);
     let jumps = (margin + 1..).zip(inner.windows(2)).map(|(at, pair)| (pair[1].wrapping_sub(pair[0]), at));
     match jumps.max_by_key(|&(jump, at)| (jump, std::cmp::Reverse(at.abs_diff(middle)))) {
-        Some((jump, at)) if jump / WIDE_JUMP > last.wrapping_sub(*first) / children as u128 => at,
+        Some((jump, at)) if jump / JUMP_FACTOR_MIN > last.wrapping_sub(*first) / children as u128 => at,
         _ => middle,
     }
 }

@@ -1,7 +1,7 @@
 //! The choice of a group's parameters, and its encoding.
 
 use super::group::{
-    Line, MOST_IN_GROUP, OTHERS_BYTES, PageCode, Parameters, ROUND_BYTES, RoundCode, SeparatorCode, WIDEST_PAGE,
+    GROUP_CHILDREN_MAX, Line, OTHERS_BYTES, PAGE_BITS_MAX, PageCode, Parameters, ROUND_BYTES, RoundCode, SeparatorCode,
 };
 use crate::bits::BitWriter;
 
@@ -19,7 +19,7 @@ pub(super) struct Fit {
     pub(super) stored_bytes: usize,
 }
 
-/// Chooses the parameters of a group of 1 to [`MOST_IN_GROUP`] children. Linear in their number but for one sort where pages do not
+/// Chooses the parameters of a group of 1 to [`GROUP_CHILDREN_MAX`] children. Linear in their number but for one sort where pages do not
 /// follow one another. Separators ascend; there are as many of them as pages.
 pub(super) fn fit(separators: &[u128], pages: &[u32]) -> Fit {
     let coded = fit_separators(separators);
@@ -197,7 +197,7 @@ fn in_window(page: u32, base: u32, children: usize) -> bool {
 
 /// The least page whose window holds the most pages.
 fn fullest_window(pages: &[u32]) -> u32 {
-    let mut sorted = [0; MOST_IN_GROUP];
+    let mut sorted = [0; GROUP_CHILDREN_MAX];
     let sorted = sorted.get_mut(..pages.len()).unwrap_or(&mut []);
     sorted.copy_from_slice(pages.get(..sorted.len()).unwrap_or(&[]));
     sorted.sort_unstable();
@@ -222,7 +222,7 @@ fn code_run(pages: impl Iterator<Item = u32>) -> PageCode {
     if least > greatest {
         return PageCode::default();
     }
-    PageCode { base: least as u32, width: bit_length((greatest - least) as u128).min(WIDEST_PAGE) }
+    PageCode { base: least as u32, width: bit_length((greatest - least) as u128).min(PAGE_BITS_MAX) }
 }
 
 fn code_others(pages: impl Iterator<Item = u32>) -> PageCode {

@@ -16,7 +16,7 @@
 use crate::bits;
 
 /// Most children in one group.
-pub const MOST_IN_GROUP: usize = 128;
+pub const GROUP_CHILDREN_MAX: usize = 128;
 
 /// Stored bytes of the parameters with one class of pages and one of separators.
 pub(super) const PARAMETER_BYTES: usize = 13;
@@ -25,12 +25,12 @@ pub(super) const OTHERS_BYTES: usize = 5;
 /// What a second class of separators adds.
 pub(super) const ROUND_BYTES: usize = 2;
 /// Widest residual of a page: pages are counted modulo 2^32.
-pub(super) const WIDEST_PAGE: u32 = 32;
+pub(super) const PAGE_BITS_MAX: u32 = 32;
 
 const MANTISSA_BITS: u32 = 24;
 /// The bias is stored in units of as many bits fewer than the width.
 const BIAS_BITS: u32 = 8;
-const WIDEST_SEPARATOR: u32 = 128;
+const SEPARATOR_BITS_MAX: u32 = 128;
 
 /// A line from 0: `mantissa * 2^(exponent - 24)` for each child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ impl Line {
         Self { exponent: excess + unit, mantissa: (scaled >> excess) as u32 }
     }
 
-    /// How far the line has risen at child `j`, which is below [`MOST_IN_GROUP`]. Cut off at 128 bits on forged parameters.
+    /// How far the line has risen at child `j`, which is below [`GROUP_CHILDREN_MAX`]. Cut off at 128 bits on forged parameters.
     pub(super) fn rise(self, j: u32) -> u128 {
         let product = u128::from(u64::from(self.mantissa) * u64::from(j));
         match self.exponent.checked_sub(MANTISSA_BITS) {
@@ -125,7 +125,7 @@ pub(super) struct PageCode {
 /// The parameters of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Parameters {
-    /// Children, 1 to [`MOST_IN_GROUP`].
+    /// Children, 1 to [`GROUP_CHILDREN_MAX`].
     pub(super) children: u32,
     pub(super) separators: SeparatorCode,
     pub(super) run: PageCode,
@@ -166,7 +166,7 @@ impl Parameters {
         let class = |at: usize| {
             let base = u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
             let width = u32::from(*bytes.get(at + 4)?);
-            (width <= WIDEST_PAGE).then_some(PageCode { base, width })
+            (width <= PAGE_BITS_MAX).then_some(PageCode { base, width })
         };
         let (has_others, has_round, reserved) = (field(61, 1) == 1, field(62, 1) == 1, field(63, 1));
         let others = if has_others { Some(class(PARAMETER_BYTES)?) } else { None };
@@ -179,8 +179,8 @@ impl Parameters {
         };
         let line = Line { exponent: field(30, 7), mantissa: field(37, MANTISSA_BITS) };
         let separators = SeparatorCode { shift: field(7, 7), width: field(14, 8), bias: field(22, 8), line, round };
-        let sound = round.is_none_or(|round| round.width <= WIDEST_SEPARATOR && round.shift < 128);
-        (separators.width <= WIDEST_SEPARATOR && sound && reserved == 0).then_some(Self {
+        let sound = round.is_none_or(|round| round.width <= SEPARATOR_BITS_MAX && round.shift < 128);
+        (separators.width <= SEPARATOR_BITS_MAX && sound && reserved == 0).then_some(Self {
             children: field(0, 7) + 1,
             separators,
             run: class(8)?,
@@ -230,7 +230,7 @@ impl<'a> GroupView<'a> {
         Some(self.separators_at + narrow + u64::from((j - 1).saturating_sub(round)) * u64::from(code.width))
     }
 
-    /// Children of the group, 1 to [`MOST_IN_GROUP`].
+    /// Children of the group, 1 to [`GROUP_CHILDREN_MAX`].
     pub fn children(&self) -> u32 {
         self.parameters.children
     }

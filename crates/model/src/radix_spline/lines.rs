@@ -2,7 +2,7 @@
 
 use super::corridor;
 use crate::FenceRun;
-use crate::line::{LineNode, MAX_WINDOW};
+use crate::line::{LineNode, WINDOW_CHILDREN_MAX};
 use crate::segment;
 
 /// One node for each segment of a greedy spline that misses the first coordinate of each child by at most `error_children`;
@@ -14,7 +14,7 @@ use crate::segment;
 /// assert_eq!(radix_spline::lines(&FenceRun::whole(&fences), 1).len(), 1);
 /// ```
 pub fn lines(run: &FenceRun<'_>, error_children: u64) -> Vec<LineNode> {
-    let error = error_children.min(MAX_WINDOW / 2);
+    let error = error_children.min(WINDOW_CHILDREN_MAX / 2);
     let knots = corridor::greedy(corridor::points(run), error);
     let segments = knots.windows(2).map(|pair| {
         let slope = (pair[1].1 - pair[0].1) as f64 / (pair[1].0 - pair[0].0) as f64;

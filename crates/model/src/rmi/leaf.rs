@@ -30,7 +30,7 @@ pub(super) struct End {
 const UNKNOWN: i32 = i32::MAX;
 
 /// Share of a child by which a line is raised where rounding its offset would lose the child.
-const NUDGE: f32 = 1.0 / (1 << 20) as f32;
+const NUDGE_RATIO: f32 = 1.0 / (1 << 20) as f32;
 
 impl Leaf {
     fn first(&self) -> u64 {
@@ -99,7 +99,8 @@ fn fit(fences: &[Fence], lefts: &Range<usize>, rights: &Range<usize>) -> Leaf {
     let lowest = borders.lowest_offset(&line);
     let lowest = if lowest.is_finite() { lowest } else { offset };
     let exact = borders.measured(Leaf { offset: lowest as f32, ..line });
-    let nudged = borders.measured(Leaf { offset: (lowest as f32) + NUDGE * (lowest as f32).abs().max(1.0), ..line });
+    let nudged =
+        borders.measured(Leaf { offset: (lowest as f32) + NUDGE_RATIO * (lowest as f32).abs().max(1.0), ..line });
     if exact.width() <= nudged.width() { exact } else { nudged }
 }
 

@@ -69,7 +69,7 @@ impl Moments {
             let pivot = (column..size).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))?;
             rows.swap(column, pivot);
             let scale = rows[column][column];
-            if scale.abs() < LEAST_PIVOT * self.powers[0] {
+            if scale.abs() < PIVOT_MIN * self.powers[0] {
                 return None;
             }
             let row = rows[column].clone();
@@ -88,7 +88,7 @@ impl Moments {
 }
 
 /// A pivot below this share of the number of points is rounding.
-const LEAST_PIVOT: f64 = 1e-12;
+const PIVOT_MIN: f64 = 1e-12;
 
 #[cfg(test)]
 mod tests {

@@ -17,7 +17,7 @@ use crate::segment::{Proposal, nodes};
 /// assert!(nodes.len() == 10 && nodes.iter().all(|node| node.window <= 3));
 /// ```
 pub fn lines(run: &FenceRun<'_>, root: RootKind, leaves: usize) -> Vec<LineNode> {
-    let root = Root::train_on(run, root, leaves.clamp(1, super::MAX_LEAVES));
+    let root = Root::train_on(run, root, leaves.clamp(1, super::LEAVES_MAX));
     let children = run.fences.len() + usize::from(run.at_end);
     // A child belongs to the leaf of its first coordinate.
     let leaf_of = |child: usize| match child.checked_sub(1).and_then(|k| run.fences.get(k)) {

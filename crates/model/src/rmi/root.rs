@@ -51,7 +51,7 @@ enum Model {
 }
 
 /// Most points that train a root; of more, every so many-th.
-const MOST_POINTS: usize = 1 << 16;
+const TRAINING_POINTS_MAX: usize = 1 << 16;
 
 impl Root {
     /// Trains a root of a kind that spreads the children between the `fences` over the leaves.
@@ -65,7 +65,7 @@ impl Root {
         let scale = if last > first { 1.0 / (last - first) as f64 } else { 0.0 };
         let mut root = Self { first, last, leaves, model: Model::Linear { slope: 0.0, offset: 0.0 } };
         let per_child = leaves as f64 / run.children().max(1) as f64;
-        let stride = run.fences.len().div_ceil(MOST_POINTS).max(1);
+        let stride = run.fences.len().div_ceil(TRAINING_POINTS_MAX).max(1);
         let points = (0..run.fences.len()).step_by(stride);
         let points = points.map(|k| (run.fences[k].high.max(first), (k + 1) as f64 * per_child));
         root.model = match kind {

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 /// Two lengths before each record.
 pub(super) const HEADER_BYTES: usize = 8;
-const ENTRY_BYTES: usize = size_of::<Entry>();
+const ENTRY_BYTES: usize = size_of::<BufferEntry>();
 /// What a record is taken to need before any was seen.
-const FIRST_MEAN_BYTES: usize = 32;
+const INITIAL_RECORD_BYTES: usize = 32;
 
 /// The first eight bytes of a key as a number. Where two differ, so do the keys, and in the same direction.
 pub(super) fn key_prefix(key: &[u8]) -> u64 {
@@ -26,7 +26,7 @@ pub(super) fn record_bytes(key: &[u8], value: &[u8]) -> usize {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct BufferEntry {
     prefix: u64,
     /// Where the record starts; later arrivals have greater ones.
     offset: usize,
@@ -38,13 +38,13 @@ pub(super) struct RecordBuffer {
     limit_bytes: usize,
     mean_bytes: usize,
     records: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<BufferEntry>,
 }
 
 impl RecordBuffer {
     /// A buffer that will take at most `limit_bytes`, and nothing before the first record.
     pub(super) fn new(limit_bytes: usize) -> Self {
-        Self { limit_bytes, mean_bytes: FIRST_MEAN_BYTES, records: Vec::new(), entries: Vec::new() }
+        Self { limit_bytes, mean_bytes: INITIAL_RECORD_BYTES, records: Vec::new(), entries: Vec::new() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -66,7 +66,7 @@ impl RecordBuffer {
         if is_full {
             return false;
         }
-        self.entries.push(Entry { prefix: key_prefix(key), offset: self.records.len() });
+        self.entries.push(BufferEntry { prefix: key_prefix(key), offset: self.records.len() });
         self.records.extend_from_slice(&(key.len() as u32).to_le_bytes());
         self.records.extend_from_slice(&(value.len() as u32).to_le_bytes());
         self.records.extend_from_slice(key);

@@ -1,18 +1,18 @@
 //! The merge of sorted runs by a loser tree.
 
 use super::buffer::key_prefix;
-use super::run::{Run, RunReader};
+use super::run::{RunReader, SortedRun};
 use crate::error::Result;
 
 /// A run, and the record that it stands at.
 #[derive(Debug)]
-struct Cursor {
+struct RunCursor {
     /// `None` after its last record: the file is gone by then.
     reader: Option<RunReader>,
     prefix: u64,
 }
 
-impl Cursor {
+impl RunCursor {
     fn advance(&mut self) -> Result<()> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         if reader.advance()? {
@@ -29,19 +29,19 @@ impl Cursor {
 /// The runs are leaves `n..2n` of a binary tree; inner node i keeps the loser of the game between its two subtrees, node
 /// 0 the winner of all. After the winner moved on, only the games on its way to the root are played again.
 #[derive(Debug)]
-pub(super) struct Merge {
-    cursors: Vec<Cursor>,
+pub(super) struct RunMerge {
+    cursors: Vec<RunCursor>,
     tree: Vec<usize>,
     /// The winner was handed out, and must move on first.
     is_taken: bool,
 }
 
-impl Merge {
+impl RunMerge {
     /// Opens the runs, each read `buffer_chunks` chunks at a time. On an error they are gone, as always.
-    pub(super) fn open(runs: Vec<Run>, buffer_chunks: usize) -> Result<Self> {
+    pub(super) fn open(runs: Vec<SortedRun>, buffer_chunks: usize) -> Result<Self> {
         let mut cursors = Vec::with_capacity(runs.len());
         for run in runs {
-            let mut cursor = Cursor { reader: Some(RunReader::open(run, buffer_chunks)?), prefix: 0 };
+            let mut cursor = RunCursor { reader: Some(RunReader::open(run, buffer_chunks)?), prefix: 0 };
             cursor.advance()?;
             cursors.push(cursor);
         }
@@ -63,7 +63,7 @@ impl Merge {
         Ok(self.winner().is_some())
     }
 
-    /// Key and value of the record that the last [`Merge::advance`] went to.
+    /// Key and value of the record that the last [`RunMerge::advance`] went to.
     pub(super) fn current(&self) -> Option<(&[u8], &[u8])> {
         self.winner().map(|reader| (reader.key(), reader.value()))
     }

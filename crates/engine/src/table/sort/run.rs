@@ -52,7 +52,7 @@ impl Drop for TemporaryFile {
 
 /// A run that was written.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct SortedRun {
     file: TemporaryFile,
     number: u64,
     chunk_bytes: usize,
@@ -67,7 +67,7 @@ pub(super) struct Run {
 pub(super) struct RunWriter {
     // The file is closed before it is removed.
     writer: Box<dyn WritableFile>,
-    run: Run,
+    run: SortedRun,
     chunk: Vec<u8>,
 }
 
@@ -76,7 +76,7 @@ impl RunWriter {
         let name = run_name(prefix, number);
         let writer = storage.create(&name)?;
         let file = TemporaryFile { storage: Arc::clone(storage), name };
-        let run = Run { file, number, chunk_bytes, size_bytes: 0, records: 0, longest_record_bytes: 0 };
+        let run = SortedRun { file, number, chunk_bytes, size_bytes: 0, records: 0, longest_record_bytes: 0 };
         Ok(Self { writer, run, chunk: Vec::with_capacity(chunk_bytes) })
     }
 
@@ -115,7 +115,7 @@ impl RunWriter {
     }
 
     /// Ends the run. It is not made durable: after a crash nobody wants it.
-    pub(super) fn finish(mut self) -> Result<Run> {
+    pub(super) fn finish(mut self) -> Result<SortedRun> {
         if !self.chunk.is_empty() {
             self.write_chunk()?;
         }
@@ -129,7 +129,7 @@ impl RunWriter {
 pub(super) struct RunReader {
     // The file is closed before it is removed.
     file: Arc<dyn ReadableFile>,
-    run: Run,
+    run: SortedRun,
     records_read: u64,
     /// Where the buffer's first byte lies in the file.
     buffer_offset: u64,
@@ -146,7 +146,7 @@ pub(super) struct RunReader {
 
 impl RunReader {
     /// Opens a run, to be read `buffer_chunks` chunks at a time.
-    pub(super) fn open(run: Run, buffer_chunks: usize) -> Result<Self> {
+    pub(super) fn open(run: SortedRun, buffer_chunks: usize) -> Result<Self> {
         let file = run.file.storage.open(&run.file.name)?;
         if file.len() != run.size_bytes {
             let detail = format!("a temporary file has {} bytes instead of {}", file.len(), run.size_bytes);

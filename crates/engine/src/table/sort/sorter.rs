@@ -1,8 +1,8 @@
 //! The sorter: fills the buffer, spills runs, and merges them.
 
 use super::buffer::{RecordBuffer, record_bytes};
-use super::merge::Merge;
-use super::run::{Run, RunWriter};
+use super::merge::RunMerge;
+use super::run::{RunWriter, SortedRun};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ const FAN_IN_MAX: usize = 128;
 /// A run is read at most so many chunks at a time.
 const BUFFER_CHUNKS_MAX: usize = 16;
 /// What a run takes while it waits, and what its reader takes beside its buffers.
-const RUN_BYTES: usize = 256;
-const CURSOR_BYTES: usize = 512;
+const RUN_OVERHEAD_BYTES: usize = 256;
+const CURSOR_OVERHEAD_BYTES: usize = 512;
 
 /// Sorts records by key within a budget of memory.
 ///
@@ -29,10 +29,10 @@ const CURSOR_BYTES: usize = 512;
 pub struct Sorter {
     storage: Arc<dyn Storage>,
     prefix: String,
-    limits: Limits,
+    limits: SortLimits,
     buffer: RecordBuffer,
     /// In the order of arrival.
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     runs_written: u64,
     records: u64,
     failed: bool,
@@ -40,14 +40,14 @@ pub struct Sorter {
 
 /// How the budget is spent.
 #[derive(Clone, Copy, Debug)]
-struct Limits {
+struct SortLimits {
     budget_bytes: usize,
     chunk_bytes: usize,
     record_bytes_max: usize,
     runs_max: usize,
 }
 
-impl Limits {
+impl SortLimits {
     fn new(budget_bytes: u64) -> Result<Self> {
         if budget_bytes < SORT_BUDGET_BYTES_MIN {
             return Err(Error::InvalidArgument(format!(
@@ -60,7 +60,7 @@ impl Limits {
             chunk_bytes: (1 << (budget_bytes / 16).ilog2()).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX),
             // Two runs of such records can always be merged: 2 * (1/16 + 1/4) + 1/4 is less than 1.
             record_bytes_max: (budget_bytes / 4).min(u32::MAX as usize),
-            runs_max: (budget_bytes / 16 / RUN_BYTES).max(16),
+            runs_max: (budget_bytes / 16 / RUN_OVERHEAD_BYTES).max(16),
         })
     }
 
@@ -70,18 +70,19 @@ impl Limits {
     }
 
     /// What merging these runs takes when each is read a chunk at a time.
-    fn merge_bytes(&self, runs: &[Run]) -> usize {
+    fn merge_bytes(&self, runs: &[SortedRun]) -> usize {
         let longest = runs.iter().map(|run| run.longest_record_bytes).max().unwrap_or(0);
-        let read: usize = runs.iter().map(|run| self.chunk_bytes + run.longest_record_bytes + CURSOR_BYTES).sum();
+        let read: usize =
+            runs.iter().map(|run| self.chunk_bytes + run.longest_record_bytes + CURSOR_OVERHEAD_BYTES).sum();
         read.saturating_add(longest.max(self.chunk_bytes))
     }
 
-    fn can_merge(&self, runs: &[Run]) -> bool {
+    fn can_merge(&self, runs: &[SortedRun]) -> bool {
         runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.budget_bytes
     }
 
     /// How many chunks of each run may be read at a time.
-    fn buffer_chunks(&self, runs: &[Run]) -> usize {
+    fn buffer_chunks(&self, runs: &[SortedRun]) -> usize {
         let spare = self.budget_bytes.saturating_sub(self.merge_bytes(runs));
         (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX)
     }
@@ -94,7 +95,7 @@ impl Sorter {
     /// # Errors
     /// [`Error::InvalidArgument`] for a budget below [`SORT_BUDGET_BYTES_MIN`].
     pub fn new(storage: Arc<dyn Storage>, budget_bytes: u64, prefix: &str) -> Result<Self> {
-        let limits = Limits::new(budget_bytes)?;
+        let limits = SortLimits::new(budget_bytes)?;
         let buffer = RecordBuffer::new(limits.buffer_bytes());
         let prefix = prefix.to_owned();
         Ok(Self { storage, prefix, limits, buffer, runs: Vec::new(), runs_written: 0, records: 0, failed: false })
@@ -138,7 +139,7 @@ impl Sorter {
         self.check_usable()?;
         let source = if self.runs.is_empty() {
             self.buffer.sort();
-            Source::Memory { buffer: self.buffer, next: 0 }
+            SortedSource::Memory { buffer: self.buffer, next: 0 }
         } else {
             self.spill()?;
             self.buffer.release();
@@ -146,7 +147,7 @@ impl Sorter {
                 self.merge_some()?;
             }
             let buffer_chunks = self.limits.buffer_chunks(&self.runs);
-            Source::Runs(Merge::open(std::mem::take(&mut self.runs), buffer_chunks)?)
+            SortedSource::Runs(RunMerge::open(std::mem::take(&mut self.runs), buffer_chunks)?)
         };
         Ok(Sorted { source, records: self.records, failed: false })
     }
@@ -199,9 +200,9 @@ impl Sorter {
     fn merge_some(&mut self) -> Result<()> {
         self.buffer.release();
         let (start, count) = self.choose_neighbours();
-        let runs: Vec<Run> = self.runs.drain(start..start + count).collect();
+        let runs: Vec<SortedRun> = self.runs.drain(start..start + count).collect();
         let buffer_chunks = self.limits.buffer_chunks(&runs);
-        let mut merge = Merge::open(runs, buffer_chunks)?;
+        let mut merge = RunMerge::open(runs, buffer_chunks)?;
         let mut writer = self.create_run()?;
         while merge.advance()? {
             if let Some((key, value)) = merge.current() {
@@ -233,19 +234,19 @@ impl Sorter {
 
     #[cfg(test)]
     pub(super) fn allocated_bytes(&self) -> usize {
-        self.buffer.allocated_bytes() + self.runs.capacity() * size_of::<Run>()
+        self.buffer.allocated_bytes() + self.runs.capacity() * size_of::<SortedRun>()
     }
 
     #[cfg(test)]
-    pub(super) fn runs(&self) -> &[Run] {
+    pub(super) fn runs(&self) -> &[SortedRun] {
         &self.runs
     }
 }
 
 #[derive(Debug)]
-enum Source {
+enum SortedSource {
     Memory { buffer: RecordBuffer, next: usize },
-    Runs(Merge),
+    Runs(RunMerge),
 }
 
 /// All records of a sort, in the order of their keys; its temporary files go as they are used up, or with it.
@@ -253,7 +254,7 @@ enum Source {
 /// After an error it gives nothing more: whoever goes on past an error sees an end, never a record.
 #[derive(Debug)]
 pub struct Sorted {
-    source: Source,
+    source: SortedSource,
     records: u64,
     failed: bool,
 }
@@ -274,11 +275,11 @@ impl Sorted {
             return Ok(None);
         }
         match &mut self.source {
-            Source::Memory { buffer, next } => {
+            SortedSource::Memory { buffer, next } => {
                 *next += 1;
                 Ok(buffer.get(*next - 1))
             }
-            Source::Runs(merge) => {
+            SortedSource::Runs(merge) => {
                 let advanced = merge.advance();
                 self.failed = advanced.is_err();
                 Ok(if advanced? { merge.current() } else { None })
@@ -289,8 +290,8 @@ impl Sorted {
     #[cfg(test)]
     pub(super) fn allocated_bytes(&self) -> usize {
         match &self.source {
-            Source::Memory { buffer, .. } => buffer.allocated_bytes(),
-            Source::Runs(merge) => merge.allocated_bytes(),
+            SortedSource::Memory { buffer, .. } => buffer.allocated_bytes(),
+            SortedSource::Runs(merge) => merge.allocated_bytes(),
         }
     }
 }

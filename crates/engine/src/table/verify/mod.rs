@@ -1,6 +1,6 @@
 //! Table verification: a walk over every byte, every record and every index route of a table.
 //!
-//! A reader trusts what carries a valid checksum; the walk trusts nothing. It recomputes the checksum of every block and unit
+//! A reader trusts what carries a valid checksum; the walk trusts nothing. It recomputes the checksum of every block and page
 //! (`layers`, `blocks`), holds the records against the order that was promised and against what the metadata, the counts and
 //! the filter say of them (`blocks`), asks the index for every key, and for absent ones on both sides of each border between
 //! blocks, whether it leads there within the reads that the file promises (`route`), and accounts for every byte of the
@@ -17,4 +17,4 @@ mod space;
 mod tests;
 mod walk;
 
-pub use report::{Finding, VerifyReport};
+pub use report::{Finding, TableVerifyReport};

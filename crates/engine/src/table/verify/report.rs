@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// Findings are kept up to this number; more are only counted.
-const MOST_FINDINGS: usize = 1000;
+const FINDINGS_MAX: usize = 1000;
 
 /// One thing that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -16,7 +16,7 @@ pub struct Finding {
 
 /// What [`Table::verify`](super::super::Table::verify) saw and found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct VerifyReport {
+pub struct TableVerifyReport {
     /// What is wrong, in the order in which it was met; at most a thousand.
     pub findings: Vec<Finding>,
     /// How many more findings there were.
@@ -33,7 +33,7 @@ pub struct VerifyReport {
     pub routes: u64,
 }
 
-impl VerifyReport {
+impl TableVerifyReport {
     /// Whether nothing is wrong.
     #[must_use]
     pub fn is_sound(&self) -> bool {
@@ -41,7 +41,7 @@ impl VerifyReport {
     }
 
     pub(super) fn add(&mut self, offset: u64, detail: impl Into<String>) {
-        if self.findings.len() < MOST_FINDINGS {
+        if self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding { offset, detail: detail.into() });
         } else {
             self.further_findings += 1;

@@ -1,33 +1,33 @@
 //! The verification of index routes: each key, present or absent, is led to its place within the reads that the file
 //! states, without widening an approximate window.
 
-use super::super::key::Probe;
-use super::super::locations::Locations;
-use super::super::unit::{Target, Unit, Window};
-use super::walk::Walk;
+use super::super::index_page::{ChildWindow, IndexPageView, RouteTarget};
+use super::super::key::KeyBound;
+use super::super::locations::BlockLocations;
+use super::walk::VerifyWalk;
 use crate::error::Result;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Units at hand are forgotten when they take this many bytes.
-const UNITS_HELD_BYTES: u64 = 1 << 20;
+const PAGES_HELD_BYTES_MAX: u64 = 1 << 20;
 /// Keys are shown up to this length in characters.
-const SHOWN_CHARACTERS: usize = 80;
+const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// What routing has at hand: units that were read and found sound, or `None` for others; and the last window of blocks that was
+/// What routing has at hand: pages that were read and found sound, or `None` for others; and the last window of blocks that was
 /// found small enough.
 #[derive(Default)]
-pub(super) struct Routes {
-    units: HashMap<(usize, u64), Option<Arc<[u8]>>>,
+pub(super) struct RouteCache {
+    pages: HashMap<(usize, u64), Option<Arc<[u8]>>>,
     held_bytes: u64,
     small_enough: Option<(u64, u64)>,
 }
 
-impl Walk<'_> {
+impl VerifyWalk<'_> {
     /// A present key whose first record lies in `home`.
     pub(super) fn ask_present(&mut self, key: &[u8], home: u64) -> Result<()> {
-        let Some(window) = self.lead(key)? else { return Ok(()) };
+        let Some(window) = self.route(key)? else { return Ok(()) };
         if !(window.first..=window.last).contains(&home) {
             self.misled(key, home, window);
         }
@@ -37,9 +37,9 @@ impl Walk<'_> {
     /// The absent keys next to both sides of the border before block `right`.
     pub(super) fn ask_border(&mut self, low: &[u8], high: &[u8], right: u64) -> Result<()> {
         for key in between(low, high, self.inner.meta.key_type.is_numeric()) {
-            let Some(window) = self.lead(&key)? else { continue };
+            let Some(window) = self.route(&key)? else { continue };
             // A proof may point to either side. What a hint says must show both, or the reader has to look further.
-            let (first, last) = if window.proof { (right, right - 1) } else { (right - 1, right) };
+            let (first, last) = if window.is_exact { (right, right - 1) } else { (right - 1, right) };
             if window.first > first || window.last < last {
                 self.misled(&key, right, window);
             }
@@ -72,7 +72,7 @@ impl Walk<'_> {
         self.ask_present(&next_key(last, self.inner.meta.key_type.is_numeric()), block)
     }
 
-    fn misled(&mut self, key: &[u8], home: u64, window: Window) {
+    fn misled(&mut self, key: &[u8], home: u64, window: ChildWindow) {
         let detail = format!(
             "key {} belongs to block {home}, and the index leads it to blocks {} to {}",
             self.shown(key),
@@ -83,33 +83,33 @@ impl Walk<'_> {
     }
 
     fn shown(&self, key: &[u8]) -> String {
-        self.inner.meta.key_type.display(key).chars().take(SHOWN_CHARACTERS).collect()
+        self.inner.meta.key_type.display(key).chars().take(SHOWN_CHARACTERS_MAX).collect()
     }
 
     /// The blocks to which the index leads a key. `None` where it leads nowhere, which was noted.
-    fn lead(&mut self, key: &[u8]) -> Result<Option<Window>> {
-        let Some(target) = self.inner.target(Probe { key, behind: false }) else { return Ok(None) };
+    fn route(&mut self, key: &[u8]) -> Result<Option<ChildWindow>> {
+        let Some(target) = self.inner.target(KeyBound { key, behind: false }) else { return Ok(None) };
         self.report.routes += 1;
-        let whole = Window { first: 0, last: self.inner.meta.blocks.saturating_sub(1), proof: true };
+        let whole = ChildWindow { first: 0, last: self.inner.meta.blocks.saturating_sub(1), is_exact: true };
         let mut window = whole;
         if let Some(top) = self.inner.meta.layers.len().checked_sub(1) {
             let asked = self.inner.ask_root(top, &target);
             let Some(found) = self.within(asked, top, key, self.inner.tail_offset) else { return Ok(None) };
             window = found;
             for layer in (1..=top).rev() {
-                let Some(found) = self.through_units(layer, window, &target)? else { return Ok(None) };
+                let Some(found) = self.through_pages(layer, window, &target)? else { return Ok(None) };
                 window = found;
             }
         }
-        self.hold_to_promise(window)?;
+        self.check_stated_size(window)?;
         Ok(Some(window))
     }
 
     /// A window cut to the children that there are; one that begins behind them leads nowhere.
-    fn within(&mut self, window: Option<Window>, level: usize, key: &[u8], offset: u64) -> Option<Window> {
+    fn within(&mut self, window: Option<ChildWindow>, level: usize, key: &[u8], offset: u64) -> Option<ChildWindow> {
         let last = self.inner.children(level).saturating_sub(1);
         match window {
-            Some(window) if window.first <= last => Some(Window { last: window.last.min(last), ..window }),
+            Some(window) if window.first <= last => Some(ChildWindow { last: window.last.min(last), ..window }),
             _ => {
                 self.report.add(offset, format!("the index leads key {} nowhere", self.shown(key)));
                 None
@@ -117,31 +117,38 @@ impl Walk<'_> {
         }
     }
 
-    fn through_units(&mut self, layer: usize, window: Window, target: &Target<'_>) -> Result<Option<Window>> {
+    fn through_pages(
+        &mut self,
+        layer: usize,
+        window: ChildWindow,
+        target: &RouteTarget<'_>,
+    ) -> Result<Option<ChildWindow>> {
         let inner = self.inner;
         let (kind, granule) = inner.nodes_over(layer - 1);
         let end = inner.children(layer) - 1;
         let summary = &inner.meta.layers[layer - 1];
-        if (window.last - window.first + 1).saturating_mul(summary.unit_bytes) > summary.max_read_bytes {
+        if (window.last - window.first + 1).saturating_mul(summary.page_bytes) > summary.max_read_bytes {
             let detail =
                 format!("a look-up reads more of layer {layer} than the {} promised bytes", summary.max_read_bytes);
             self.report.add(inner.tail_offset, detail);
         }
         for number in window.first..=window.last {
-            // What is wrong with a unit by itself was noted when the layers were walked over.
-            let Some(bytes) = self.unit_at_hand(layer, number)? else { return Ok(None) };
-            let Some(unit) = Unit::parse(kind, granule, inner.children(layer - 1), &bytes) else { return Ok(None) };
-            let Some(side) = unit.side(target) else { return Ok(None) };
+            // What is wrong with a page by itself was noted when the layers were walked over.
+            let Some(bytes) = self.current_page(layer, number)? else { return Ok(None) };
+            let Some(page) = IndexPageView::parse(kind, granule, inner.children(layer - 1), &bytes) else {
+                return Ok(None);
+            };
+            let Some(side) = page.side(target) else { return Ok(None) };
             let offset = inner.section(layer, number)?.offset;
             match side {
                 Ordering::Greater if number < window.last => {}
                 Ordering::Greater if number < end => break,
                 Ordering::Less if number > 0 => break,
-                _ => return Ok(self.within(unit.nodes.search(target), layer - 1, target.probe.key, offset)),
+                _ => return Ok(self.within(page.nodes.search(target), layer - 1, target.probe.key, offset)),
             }
         }
         let detail = format!(
-            "key {} belongs to none of the units {} to {} of layer {layer}, where the index leads it",
+            "key {} belongs to none of the pages {} to {} of layer {layer}, where the index leads it",
             self.shown(target.probe.key),
             window.first,
             window.last
@@ -150,31 +157,31 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    fn unit_at_hand(&mut self, layer: usize, number: u64) -> Result<Option<Arc<[u8]>>> {
-        if let Some(found) = self.routes.units.get(&(layer, number)) {
+    fn current_page(&mut self, layer: usize, number: u64) -> Result<Option<Arc<[u8]>>> {
+        if let Some(found) = self.routes.pages.get(&(layer, number)) {
             return Ok(found.clone());
         }
         let section = self.inner.section(layer, number)?;
         let checked = self.inner.check(layer, number, section, &self.read(section)?).ok();
         self.routes.held_bytes += section.bytes;
-        if self.routes.held_bytes > UNITS_HELD_BYTES {
-            self.routes.units.clear();
+        if self.routes.held_bytes > PAGES_HELD_BYTES_MAX {
+            self.routes.pages.clear();
             self.routes.held_bytes = section.bytes;
         }
-        self.routes.units.insert((layer, number), checked.clone());
+        self.routes.pages.insert((layer, number), checked.clone());
         Ok(checked)
     }
 
     /// Holds the size of a window of blocks against what the file promises.
-    fn hold_to_promise(&mut self, window: Window) -> Result<()> {
-        let Window { first, last, .. } = window;
+    fn check_stated_size(&mut self, window: ChildWindow) -> Result<()> {
+        let ChildWindow { first, last, .. } = window;
         if self.routes.small_enough == Some((first, last)) || self.inner.meta.blocks == 0 {
             return Ok(());
         }
         let most = self.inner.meta.max_read_bytes;
         let section = |block| self.inner.section(0, block).unwrap_or_default();
         let bytes = match self.inner.locations {
-            Locations::Coded { .. } => (first..=last).map(|block| section(block).bytes).sum(),
+            BlockLocations::Coded { .. } => (first..=last).map(|block| section(block).bytes).sum(),
             // One behind the other.
             _ => section(last).end().saturating_sub(section(first).offset),
         };

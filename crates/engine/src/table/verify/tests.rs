@@ -2,10 +2,10 @@
 //! nodes, and is reported where it is in exact nodes or in anything else that readers trust. Method: tables are
 //! written, parts of them are changed and sealed again.
 
-use super::super::format::{Meta, NodeKind, encode_tail};
+use super::super::format::{NodeKind, TableMeta, encode_tail};
+use super::super::index_page::INDEX_PAGE_TRAILER_BYTES;
 use super::super::key::KeyType;
-use super::super::unit::UNIT_TRAILER_BYTES;
-use super::super::{OpenOptions, Table, TableWriter, VerifyReport, WriteOptions};
+use super::super::{OpenOptions, Table, TableVerifyReport, TableWriter, WriteOptions};
 use crate::block::checksum;
 use crate::io::MemoryStorage;
 use ogive_model::line::{self, LineNode};
@@ -54,12 +54,12 @@ fn words(count: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// The table with another root or other metadata; both keep their length.
-fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut Meta)) -> Vec<u8> {
+fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut TableMeta)) -> Vec<u8> {
     let table = open(content);
     let inner = &*table.inner;
     let (mut root, mut meta) = (inner.root.clone(), inner.meta.clone());
     let locations = match &inner.locations {
-        super::super::locations::Locations::Coded { stored, .. } => stored.clone(),
+        super::super::locations::BlockLocations::Coded { stored, .. } => stored.clone(),
         _ => Vec::new(),
     };
     change(&mut root, &mut meta);
@@ -79,20 +79,20 @@ fn with_section(content: &[u8], offset: u64, bytes: u64, change: impl FnOnce(&mu
     forged
 }
 
-/// The table with other nodes in each unit of a layer below the root.
-fn with_units(content: &[u8], layer: usize, mut change: impl FnMut(usize, &mut [u8])) -> Vec<u8> {
+/// The table with other nodes in each page of a layer below the root.
+fn with_pages(content: &[u8], layer: usize, mut change: impl FnMut(usize, &mut [u8])) -> Vec<u8> {
     let table = open(content);
     let meta = table.inner.meta.layers[layer - 1].clone();
-    (0..meta.units).fold(content.to_vec(), |content, unit| {
-        with_section(&content, meta.offset + unit * meta.unit_bytes, meta.unit_bytes, |bytes| {
-            let trailer = bytes.len() - UNIT_TRAILER_BYTES;
+    (0..meta.pages).fold(content.to_vec(), |content, page| {
+        with_section(&content, meta.offset + page * meta.page_bytes, meta.page_bytes, |bytes| {
+            let trailer = bytes.len() - INDEX_PAGE_TRAILER_BYTES;
             let count = u32::from_le_bytes(bytes[trailer..trailer + 4].try_into().unwrap());
             change(count as usize, bytes);
         })
     })
 }
 
-fn verify(content: &[u8]) -> VerifyReport {
+fn verify(content: &[u8]) -> TableVerifyReport {
     open(content).verify(&mut |_, _| {}).unwrap()
 }
 
@@ -140,9 +140,9 @@ fn with_lies(content: &[u8], mut state: u64) -> Vec<u8> {
         *root = lies(&nodes, table.inner.children(top), state);
     });
     for layer in 1..=top {
-        forged = with_units(&forged, layer, |count, unit| {
-            let lies = lies(&line::decode(unit, count).unwrap(), table.inner.children(layer - 1), state);
-            unit[..lies.len()].copy_from_slice(&lies);
+        forged = with_pages(&forged, layer, |count, page| {
+            let lies = lies(&line::decode(page, count).unwrap(), table.inner.children(layer - 1), state);
+            page[..lies.len()].copy_from_slice(&lies);
         });
     }
     forged
@@ -194,12 +194,12 @@ fn a_plain_separator_beyond_its_gap_is_found() {
             payload[at..at + 8].copy_from_slice(&forged.to_le_bytes());
         };
         assert_found(&with_tail(&content, |root, _| moved(root, 1)), "");
-        let mut units = 0;
-        let forged = with_units(&content, 1, |count, unit| {
-            if units == 1 {
-                moved(unit, count - 1);
+        let mut pages = 0;
+        let forged = with_pages(&content, 1, |count, page| {
+            if pages == 1 {
+                moved(page, count - 1);
             }
-            units += 1;
+            pages += 1;
         });
         assert_found(&forged, "");
     }
@@ -244,13 +244,13 @@ fn units_that_do_not_follow_each_other_are_found() {
     for design in ["layers=2,builder=gstep,lambda=512", "layers=2,builder=gband,lambda=512"] {
         let content = write(&numeric(design), numbers(6000));
         for (at, detail) in [(4, "does not begin and end"), (12, "does not begin and end"), (0, "")] {
-            let mut units = 0;
-            let forged = with_units(&content, 1, |_, unit| {
-                let trailer = unit.len() - UNIT_TRAILER_BYTES;
-                if units == 1 {
-                    unit[trailer + at] ^= 1;
+            let mut pages = 0;
+            let forged = with_pages(&content, 1, |_, page| {
+                let trailer = page.len() - INDEX_PAGE_TRAILER_BYTES;
+                if pages == 1 {
+                    page[trailer + at] ^= 1;
                 }
-                units += 1;
+                pages += 1;
             });
             assert_found(&forged, detail);
         }
@@ -296,7 +296,7 @@ fn counts_and_filters_that_lie_are_found() {
         "the counts say otherwise",
     );
     let filter = meta.filter.unwrap().section;
-    let forged = with_section(&content, filter.offset, 4096, |unit| unit[..2000].fill(0));
+    let forged = with_section(&content, filter.offset, 4096, |page| page[..2000].fill(0));
     assert_found(&forged, "filter denies");
 }
 
@@ -304,7 +304,7 @@ fn counts_and_filters_that_lie_are_found() {
 fn hostile_metadata_are_refused_or_found_and_never_panic() {
     let content = write(&numeric("layers=2,builder=gband,lambda=512"), numbers(3000));
     let hostile = [0, 1, 255, 512, 1 << 20, 1 << 32, 1 << 40, u64::MAX / 2, u64::MAX];
-    type Change = fn(&mut Meta, u64);
+    type Change = fn(&mut TableMeta, u64);
     let changes: [Change; 14] = [
         |meta, value| meta.value_width = Some(value.min(u64::MAX - 1)),
         |meta, value| meta.records = value,
@@ -312,8 +312,8 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
         |meta, value| meta.block_bytes = value,
         |meta, value| meta.largest_block_bytes = value,
         |meta, value| meta.data_bytes = value,
-        |meta, value| meta.layers[0].units = value,
-        |meta, value| meta.layers[0].unit_bytes = value,
+        |meta, value| meta.layers[0].pages = value,
+        |meta, value| meta.layers[0].page_bytes = value,
         |meta, value| meta.layers[0].offset = value,
         |meta, value| meta.layers[1].nodes = value,
         |meta, value| meta.layers[1].granule = value.max(1),
@@ -344,7 +344,7 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
 }
 
 /// The table with other metadata, of any length, in a file that grows to fit.
-fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut Meta)) -> Vec<u8> {
+fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut TableMeta)) -> Vec<u8> {
     let table = open(content);
     let inner = &*table.inner;
     let mut meta = inner.meta.clone();

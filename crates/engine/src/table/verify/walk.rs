@@ -1,21 +1,21 @@
 //! The verification walk: its steps, its progress, and its handling of errors.
 
-use super::super::format::{self, Section, Source};
-use super::super::reader::{Inner, Reads, Table};
-use super::report::VerifyReport;
-use super::route::Routes;
+use super::super::format::{self, DataSource, Section};
+use super::super::reader::{ReadContext, Table, TableInner};
+use super::report::TableVerifyReport;
+use super::route::RouteCache;
 use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};
 
 /// Bytes read at a time.
-pub(super) const STRETCH_BYTES: u64 = 256 << 10;
+pub(super) const READ_RUN_BYTES: u64 = 256 << 10;
 
 /// A walk under way.
-pub(super) struct Walk<'t> {
-    pub(super) inner: &'t Inner,
-    pub(super) report: VerifyReport,
-    pub(super) routes: Routes,
+pub(super) struct VerifyWalk<'t> {
+    pub(super) inner: &'t TableInner,
+    pub(super) report: TableVerifyReport,
+    pub(super) routes: RouteCache,
     /// Whether the record counts could be read; what they say is not asked otherwise.
     pub(super) has_counts: bool,
     progress: &'t mut dyn FnMut(u64, u64),
@@ -32,13 +32,13 @@ impl Table {
     ///
     /// # Errors
     /// Only what the storage reports, such as a read that fails.
-    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<VerifyReport> {
+    pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
         let inner = &*self.inner;
-        let beside = if inner.meta.source == Source::Own { 0 } else { inner.data.len() };
-        let mut walk = Walk {
+        let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.data.len() };
+        let mut walk = VerifyWalk {
             inner,
-            report: VerifyReport::default(),
-            routes: Routes::default(),
+            report: TableVerifyReport::default(),
+            routes: RouteCache::default(),
             has_counts: true,
             progress,
             done_bytes: 0,
@@ -46,7 +46,7 @@ impl Table {
         };
         walk.tail()?;
         walk.layers()?;
-        walk.filter_units()?;
+        walk.filter_pages()?;
         walk.counts()?;
         let coverage = walk.blocks()?;
         walk.space(coverage)?;
@@ -55,7 +55,7 @@ impl Table {
     }
 }
 
-impl Walk<'_> {
+impl VerifyWalk<'_> {
     /// Says that so many bytes more are done.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.done_bytes = (self.done_bytes + bytes).min(self.total_bytes);
@@ -83,7 +83,7 @@ impl Walk<'_> {
     /// Notes a finding in the file that holds the blocks.
     pub(super) fn found_in_data(&mut self, offset: u64, detail: &str) {
         match self.inner.meta.source {
-            Source::Own => self.report.add(offset, detail),
+            DataSource::Own => self.report.add(offset, detail),
             _ => self.report.add(offset, format!("{}: {detail}", self.inner.data.path().display())),
         }
     }
@@ -118,7 +118,7 @@ impl Walk<'_> {
     /// Reads the cumulative counts; the walk over the blocks holds them against what it finds.
     fn counts(&mut self) -> Result<()> {
         let section = self.inner.meta.counts;
-        let counts = self.inner.counts(&mut Reads::default());
+        let counts = self.inner.counts(&mut ReadContext::default());
         self.has_counts = self.absorb(counts.map(|_| ()))?.is_some();
         // They may have been in memory already.
         if self.has_counts

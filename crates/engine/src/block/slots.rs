@@ -16,26 +16,26 @@ use std::sync::{Arc, OnceLock};
 
 /// Counted for each block beyond its own bytes: its frame, its place in the directory, the counters of its allocation and what an allocator
 /// keeps beside it.
-pub(crate) const FRAME_OVERHEAD_BYTES: u64 = 128;
+pub(crate) const SLOT_OVERHEAD_BYTES: u64 = 128;
 /// Frames are made in chunks of so many.
-const CHUNK_FRAMES: usize = 1024;
+const CHUNK_SLOTS: usize = 1024;
 /// Blocks are rarely smaller than this; it bounds the number of frames. So does what the list of chunks takes at most: 400 KiB.
-const LEAST_BLOCK_BYTES: u64 = 512;
-const MOST_CHUNKS: usize = 1 << 14;
+const BLOCK_BYTES_MIN: u64 = 512;
+const CHUNKS_MAX: usize = 1 << 14;
 /// What makes look-ups in indexes faster takes one part in so many at most.
-const FLAT_SHARE: u64 = 4;
+const FLAT_DIVISOR: u64 = 4;
 /// Of the limit, one part in so many is left to blocks by what could do without memory.
-const LEAST_SHARE: u64 = 2;
+const BLOCK_SHARE_DIVISOR: u64 = 2;
 /// So many rounds of the hand a block outlives its last hits.
 const MARKS_MAX: u8 = 3;
 
 /// What an owner notes beside a block, so that a hit need not read the block to know its shape.
-pub(crate) type Note = [u32; 5];
+pub(crate) type BlockNote = [u32; 5];
 
 #[derive(Debug)]
-struct Held {
+struct SlotContent {
     bytes: Arc<[u8]>,
-    note: Note,
+    note: BlockNote,
     owner: u32,
     block: u32,
     marks: AtomicU8,
@@ -44,26 +44,26 @@ struct Held {
 /// A frame and its lock in one cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Frame(RwLock<Option<Held>>);
+struct CacheSlot(RwLock<Option<SlotContent>>);
 
 /// Where the blocks of one owner are.
 #[derive(Debug)]
-pub(crate) struct Directory {
+pub(crate) struct SlotDirectory {
     owner: u32,
     /// Number of the frame, counted from 1; 0 for none.
-    frames: Box<[AtomicU32]>,
+    slots: Box<[AtomicU32]>,
 }
 
-impl Directory {
+impl SlotDirectory {
     /// Bytes that the directory takes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.frames.len() as u64 * 4
+        self.slots.len() as u64 * 4
     }
 }
 
 /// What is changed by one thread at a time.
 #[derive(Debug, Default)]
-struct Hand {
+struct ClockHand {
     /// Where the hand points.
     at: u32,
     /// Frames that were ever used.
@@ -73,7 +73,7 @@ struct Hand {
 
 /// Blocks in memory, within a budget; shared by threads.
 #[derive(Debug)]
-pub(crate) struct Frames {
+pub(crate) struct SlotCache {
     /// Most bytes, if nothing else is kept within them.
     limit_bytes: u64,
     /// What of them is kept for other things than blocks.
@@ -81,20 +81,20 @@ pub(crate) struct Frames {
     /// What of that makes look-ups in indexes faster.
     flat_bytes: AtomicU64,
     held_bytes: AtomicU64,
-    chunks: Box<[OnceLock<Box<[Frame]>>]>,
-    hand: Mutex<Hand>,
+    chunks: Box<[OnceLock<Box<[CacheSlot]>>]>,
+    hand: Mutex<ClockHand>,
     owners: AtomicU32,
 }
 
 fn charge(bytes: &[u8]) -> u64 {
-    bytes.len() as u64 + FRAME_OVERHEAD_BYTES
+    bytes.len() as u64 + SLOT_OVERHEAD_BYTES
 }
 
-impl Frames {
+impl SlotCache {
     /// Frames for at most `budget_bytes` of blocks, what keeps track of them included.
     pub(crate) fn new(budget_bytes: u64) -> Self {
-        let chunk_bytes = (LEAST_BLOCK_BYTES + FRAME_OVERHEAD_BYTES) * CHUNK_FRAMES as u64;
-        let count = usize::try_from(budget_bytes.div_ceil(chunk_bytes)).unwrap_or(MOST_CHUNKS).min(MOST_CHUNKS);
+        let chunk_bytes = (BLOCK_BYTES_MIN + SLOT_OVERHEAD_BYTES) * CHUNK_SLOTS as u64;
+        let count = usize::try_from(budget_bytes.div_ceil(chunk_bytes)).unwrap_or(CHUNKS_MAX).min(CHUNKS_MAX);
         let chunks = (0..count).map(|_| OnceLock::new()).collect();
         Self {
             limit_bytes: budget_bytes,
@@ -102,15 +102,15 @@ impl Frames {
             flat_bytes: AtomicU64::new(0),
             held_bytes: AtomicU64::new(0),
             chunks,
-            hand: Mutex::new(Hand::default()),
+            hand: Mutex::new(ClockHand::default()),
             owners: AtomicU32::new(0),
         }
     }
 
     /// A directory for an owner of so many blocks.
-    pub(crate) fn directory(&self, blocks: usize) -> Directory {
-        let frames = (0..blocks).map(|_| AtomicU32::new(0)).collect();
-        Directory { owner: self.owners.fetch_add(1, Ordering::Relaxed), frames }
+    pub(crate) fn directory(&self, blocks: usize) -> SlotDirectory {
+        let slots = (0..blocks).map(|_| AtomicU32::new(0)).collect();
+        SlotDirectory { owner: self.owners.fetch_add(1, Ordering::Relaxed), slots }
     }
 
     /// Bytes that blocks may take now.
@@ -119,8 +119,8 @@ impl Frames {
     }
 
     /// Keeps `bytes` of the limit for something else, if then a share of it is still left for blocks.
-    pub(crate) fn take(&self, bytes: u64) -> bool {
-        let most = self.limit_bytes - self.limit_bytes / LEAST_SHARE;
+    pub(crate) fn try_reserve(&self, bytes: u64) -> bool {
+        let most = self.limit_bytes - self.limit_bytes / BLOCK_SHARE_DIVISOR;
         let taken = self.taken_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
             taken.checked_add(bytes).filter(|&taken| taken <= most)
         });
@@ -131,8 +131,8 @@ impl Frames {
     }
 
     /// Keeps `bytes` of the limit for what makes look-ups in an index faster, if all of that stays within its share.
-    pub(crate) fn take_flat(&self, bytes: u64) -> bool {
-        let most = self.limit_bytes / FLAT_SHARE;
+    pub(crate) fn try_reserve_flat(&self, bytes: u64) -> bool {
+        let most = self.limit_bytes / FLAT_DIVISOR;
         let taken = self.flat_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
             taken.checked_add(bytes).filter(|&taken| taken <= most)
         });
@@ -142,10 +142,10 @@ impl Frames {
         taken.is_ok()
     }
 
-    /// Gives back what [`Self::take_flat`] has kept.
-    pub(crate) fn give_flat(&self, bytes: u64) {
+    /// Gives back what [`Self::try_reserve_flat`] has kept.
+    pub(crate) fn release_flat(&self, bytes: u64) {
         self.flat_bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.give(bytes);
+        self.release(bytes);
     }
 
     /// Keeps `bytes` of the limit for something else that is there whether there is room for it or not.
@@ -155,7 +155,7 @@ impl Frames {
     }
 
     /// Gives back what was taken or reserved.
-    pub(crate) fn give(&self, bytes: u64) {
+    pub(crate) fn release(&self, bytes: u64) {
         self.taken_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
@@ -172,21 +172,21 @@ impl Frames {
         self.held_bytes.load(Ordering::Relaxed)
     }
 
-    fn frame(&self, number: u32) -> Option<&Frame> {
-        self.chunks.get(number as usize / CHUNK_FRAMES)?.get()?.get(number as usize % CHUNK_FRAMES)
+    fn slot(&self, number: u32) -> Option<&CacheSlot> {
+        self.chunks.get(number as usize / CHUNK_SLOTS)?.get()?.get(number as usize % CHUNK_SLOTS)
     }
 
     /// Hands a block and its note to `visit`, if it is in memory; the frame stays locked for reading meanwhile, so `visit` must not come
     /// back here.
     pub(crate) fn visit<R>(
         &self,
-        directory: &Directory,
+        directory: &SlotDirectory,
         block: u64,
-        visit: impl FnOnce(&Arc<[u8]>, &Note) -> R,
+        visit: impl FnOnce(&Arc<[u8]>, &BlockNote) -> R,
     ) -> Option<R> {
-        let number = directory.frames.get(block as usize)?.load(Ordering::Acquire).checked_sub(1)?;
-        let frame = self.frame(number)?.0.read();
-        let held = frame.as_ref().filter(|held| held.owner == directory.owner && u64::from(held.block) == block)?;
+        let number = directory.slots.get(block as usize)?.load(Ordering::Acquire).checked_sub(1)?;
+        let slot = self.slot(number)?.0.read();
+        let held = slot.as_ref().filter(|held| held.owner == directory.owner && u64::from(held.block) == block)?;
         let marks = held.marks.load(Ordering::Relaxed);
         if marks < MARKS_MAX {
             held.marks.store(marks + 1, Ordering::Relaxed);
@@ -195,15 +195,15 @@ impl Frames {
     }
 
     /// Keeps a block, evicting others as needed. The bytes must have been checked: nobody checks them again.
-    pub(crate) fn insert(&self, directory: &Directory, block: u64, bytes: Arc<[u8]>, note: Note) {
-        let (Some(place), Ok(block)) = (directory.frames.get(block as usize), u32::try_from(block)) else { return };
+    pub(crate) fn insert(&self, directory: &SlotDirectory, block: u64, bytes: Arc<[u8]>, note: BlockNote) {
+        let (Some(place), Ok(block)) = (directory.slots.get(block as usize), u32::try_from(block)) else { return };
         let cost = charge(&bytes);
         if cost > self.budget_bytes() {
             return;
         }
         let mut hand = self.hand.lock();
         let holds = |number: u32| {
-            let held = self.frame(number).map(|frame| frame.0.read());
+            let held = self.slot(number).map(|slot| slot.0.read());
             held.is_some_and(|held| {
                 held.as_ref().is_some_and(|held| held.owner == directory.owner && held.block == block)
             })
@@ -217,20 +217,20 @@ impl Frames {
             }
         }
         let Some(number) = self.free_frame(&mut hand) else { return };
-        let Some(frame) = self.frame(number) else { return };
-        let held = Held { bytes, note, owner: directory.owner, block, marks: AtomicU8::new(0) };
-        *frame.0.write() = Some(held);
+        let Some(slot) = self.slot(number) else { return };
+        let held = SlotContent { bytes, note, owner: directory.owner, block, marks: AtomicU8::new(0) };
+        *slot.0.write() = Some(held);
         self.held_bytes.fetch_add(cost, Ordering::Relaxed);
         place.store(number + 1, Ordering::Release);
     }
 
-    fn free_frame(&self, hand: &mut Hand) -> Option<u32> {
+    fn free_frame(&self, hand: &mut ClockHand) -> Option<u32> {
         loop {
             if let Some(number) = hand.free.pop() {
                 return Some(number);
             }
-            if let Some(chunk) = self.chunks.get(hand.used as usize / CHUNK_FRAMES) {
-                chunk.get_or_init(|| (0..CHUNK_FRAMES).map(|_| Frame::default()).collect());
+            if let Some(chunk) = self.chunks.get(hand.used as usize / CHUNK_SLOTS) {
+                chunk.get_or_init(|| (0..CHUNK_SLOTS).map(|_| CacheSlot::default()).collect());
                 hand.used += 1;
                 return Some(hand.used - 1);
             }
@@ -241,17 +241,17 @@ impl Frames {
     }
 
     /// Evicts the next block without marks; false where there is no block.
-    fn evict(&self, hand: &mut Hand) -> bool {
+    fn evict(&self, hand: &mut ClockHand) -> bool {
         for _ in 0..u64::from(hand.used) * (u64::from(MARKS_MAX) + 2) {
             let number = hand.at;
             hand.at = (hand.at + 1) % hand.used;
-            let Some(frame) = self.frame(number) else { continue };
-            let mut frame = frame.0.write();
-            let Some(held) = frame.as_mut() else { continue };
+            let Some(slot) = self.slot(number) else { continue };
+            let mut slot = slot.0.write();
+            let Some(held) = slot.as_mut() else { continue };
             match held.marks.get_mut() {
                 0 => {
                     self.held_bytes.fetch_sub(charge(&held.bytes), Ordering::Relaxed);
-                    *frame = None;
+                    *slot = None;
                     hand.free.push(number);
                     return true;
                 }
@@ -262,14 +262,14 @@ impl Frames {
     }
 
     /// Gives up all blocks of an owner.
-    pub(crate) fn forget(&self, directory: &Directory) {
+    pub(crate) fn forget(&self, directory: &SlotDirectory) {
         let mut hand = self.hand.lock();
-        for place in &directory.frames {
+        for place in &directory.slots {
             let Some(number) = place.swap(0, Ordering::AcqRel).checked_sub(1) else { continue };
-            let Some(frame) = self.frame(number) else { continue };
-            let mut frame = frame.0.write();
-            if frame.as_ref().is_some_and(|held| held.owner == directory.owner)
-                && let Some(held) = frame.take()
+            let Some(slot) = self.slot(number) else { continue };
+            let mut slot = slot.0.write();
+            if slot.as_ref().is_some_and(|held| held.owner == directory.owner)
+                && let Some(held) = slot.take()
             {
                 self.held_bytes.fetch_sub(charge(&held.bytes), Ordering::Relaxed);
                 hand.free.push(number);
@@ -287,87 +287,87 @@ mod tests {
         vec![with as u8; length].into()
     }
 
-    fn found(frames: &Frames, directory: &Directory, block: u64) -> Option<(usize, u8, Note)> {
-        frames.visit(directory, block, |bytes, note| (bytes.len(), bytes[0], *note))
+    fn found(slots: &SlotCache, directory: &SlotDirectory, block: u64) -> Option<(usize, u8, BlockNote)> {
+        slots.visit(directory, block, |bytes, note| (bytes.len(), bytes[0], *note))
     }
 
     #[test]
     fn a_frame_takes_one_cache_line() {
-        assert_eq!(size_of::<Frame>(), 64);
+        assert_eq!(size_of::<CacheSlot>(), 64);
     }
 
     #[test]
     fn blocks_are_found_by_their_own_owner_and_number() {
-        let frames = Frames::new(1 << 20);
-        let (one, other) = (frames.directory(10), frames.directory(10));
-        frames.insert(&one, 3, block(512, 7), [1, 2, 3, 4, 5]);
-        assert_eq!(found(&frames, &one, 3), Some((512, 7, [1, 2, 3, 4, 5])));
+        let slots = SlotCache::new(1 << 20);
+        let (one, other) = (slots.directory(10), slots.directory(10));
+        slots.insert(&one, 3, block(512, 7), [1, 2, 3, 4, 5]);
+        assert_eq!(found(&slots, &one, 3), Some((512, 7, [1, 2, 3, 4, 5])));
         for (directory, number) in [(&one, 2), (&other, 3), (&one, 10), (&one, u64::MAX)] {
-            assert_eq!(found(&frames, directory, number), None);
+            assert_eq!(found(&slots, directory, number), None);
         }
-        frames.insert(&one, 10, block(512, 7), [0; 5]);
-        frames.forget(&one);
-        assert_eq!((found(&frames, &one, 3), frames.held_bytes()), (None, 0));
-        frames.insert(&other, 3, block(512, 8), [0; 5]);
-        assert_eq!((found(&frames, &one, 3), found(&frames, &other, 3)), (None, Some((512, 8, [0; 5]))));
+        slots.insert(&one, 10, block(512, 7), [0; 5]);
+        slots.forget(&one);
+        assert_eq!((found(&slots, &one, 3), slots.held_bytes()), (None, 0));
+        slots.insert(&other, 3, block(512, 8), [0; 5]);
+        assert_eq!((found(&slots, &one, 3), found(&slots, &other, 3)), (None, Some((512, 8, [0; 5]))));
     }
 
     #[test]
     fn what_is_asked_for_again_outlives_a_scan() {
-        let frames = Frames::new(100 * (4096 + FRAME_OVERHEAD_BYTES));
-        let directory = frames.directory(10_000);
+        let slots = SlotCache::new(100 * (4096 + SLOT_OVERHEAD_BYTES));
+        let directory = slots.directory(10_000);
         for hot in 0..20 {
-            frames.insert(&directory, hot, block(4096, hot), [0; 5]);
-            (0..3).for_each(|_| _ = found(&frames, &directory, hot));
+            slots.insert(&directory, hot, block(4096, hot), [0; 5]);
+            (0..3).for_each(|_| _ = found(&slots, &directory, hot));
         }
         for scanned in 20..220 {
-            frames.insert(&directory, scanned, block(4096, scanned), [0; 5]);
+            slots.insert(&directory, scanned, block(4096, scanned), [0; 5]);
         }
-        assert!((0..20).all(|hot| found(&frames, &directory, hot).is_some()));
+        assert!((0..20).all(|hot| found(&slots, &directory, hot).is_some()));
     }
 
     #[test]
     fn all_blocks_stay_where_the_budget_has_room_for_them() {
-        let frames = Frames::new(5000 * (512 + FRAME_OVERHEAD_BYTES));
-        let directory = frames.directory(5000);
-        (0..5000).for_each(|number| frames.insert(&directory, number, block(512, number), [0; 5]));
-        assert!((0..5000).all(|number| found(&frames, &directory, number).is_some()));
+        let slots = SlotCache::new(5000 * (512 + SLOT_OVERHEAD_BYTES));
+        let directory = slots.directory(5000);
+        (0..5000).for_each(|number| slots.insert(&directory, number, block(512, number), [0; 5]));
+        assert!((0..5000).all(|number| found(&slots, &directory, number).is_some()));
     }
 
     #[test]
     fn what_is_kept_for_other_things_comes_off_the_blocks() {
-        let frames = Frames::new(1 << 20);
-        let directory = frames.directory(1000);
-        let fill = || (0..1000).for_each(|number| frames.insert(&directory, number, block(4096, number), [0; 5]));
+        let slots = SlotCache::new(1 << 20);
+        let directory = slots.directory(1000);
+        let fill = || (0..1000).for_each(|number| slots.insert(&directory, number, block(4096, number), [0; 5]));
         fill();
-        assert!(frames.take(500 << 10) && frames.held_bytes() <= 524 << 10);
+        assert!(slots.try_reserve(500 << 10) && slots.held_bytes() <= 524 << 10);
         fill();
-        assert!(!frames.take(400 << 10) && frames.held_bytes() <= 524 << 10);
-        frames.reserve(500 << 10);
-        assert!(frames.held_bytes() <= 24 << 10);
-        frames.reserve(400 << 10);
+        assert!(!slots.try_reserve(400 << 10) && slots.held_bytes() <= 524 << 10);
+        slots.reserve(500 << 10);
+        assert!(slots.held_bytes() <= 24 << 10);
+        slots.reserve(400 << 10);
         fill();
-        assert_eq!(frames.held_bytes(), 0);
-        frames.give(1400 << 10);
+        assert_eq!(slots.held_bytes(), 0);
+        slots.release(1400 << 10);
         fill();
-        assert!(frames.held_bytes() > 1000 << 10);
+        assert!(slots.held_bytes() > 1000 << 10);
     }
 
     #[test]
     fn threads_together_stay_within_the_budget_and_get_what_they_ask_for() {
-        let frames = Frames::new(300_000);
-        let directories: Vec<Directory> = (0..2).map(|_| frames.directory(500)).collect();
+        let slots = SlotCache::new(300_000);
+        let directories: Vec<SlotDirectory> = (0..2).map(|_| slots.directory(500)).collect();
         std::thread::scope(|scope| {
             for thread in 0..4_u64 {
-                let (frames, directories) = (&frames, &directories);
+                let (slots, directories) = (&slots, &directories);
                 scope.spawn(move || {
                     for i in 0..4000_u64 {
                         let (directory, number) = (&directories[(i % 2) as usize], (i * 7 + thread * 13) % 500);
-                        match found(frames, directory, number) {
+                        match found(slots, directory, number) {
                             Some((length, with, _)) => assert_eq!((length, with), (2048, number as u8)),
-                            None => frames.insert(directory, number, block(2048, number), [0; 5]),
+                            None => slots.insert(directory, number, block(2048, number), [0; 5]),
                         }
-                        assert!(frames.held_bytes() <= 300_000);
+                        assert!(slots.held_bytes() <= 300_000);
                     }
                 });
             }
@@ -379,28 +379,28 @@ mod tests {
         fn what_is_held_is_what_was_put_there_within_the_budget(
             budget in 0_u64..60_000, steps in proptest::collection::vec((0_u64..60, 1_usize..9000, 0_u8..8), 0..200),
         ) {
-            let frames = Frames::new(budget);
-            let mut directory = frames.directory(60);
+            let slots = SlotCache::new(budget);
+            let mut directory = slots.directory(60);
             let mut put = [None; 60];
             for (number, length, what) in steps {
                 match what {
                     0 => {
-                        frames.forget(&directory);
-                        directory = frames.directory(60);
+                        slots.forget(&directory);
+                        directory = slots.directory(60);
                         put = [None; 60];
                     }
                     1..4 => {
-                        let held = found(&frames, &directory, number).map(|(length, ..)| length);
+                        let held = found(&slots, &directory, number).map(|(length, ..)| length);
                         prop_assert!(held.is_none() || held == put[number as usize]);
                     }
                     _ => {
-                        if found(&frames, &directory, number).is_none() {
+                        if found(&slots, &directory, number).is_none() {
                             put[number as usize] = Some(length);
                         }
-                        frames.insert(&directory, number, block(length, number), [0; 5]);
+                        slots.insert(&directory, number, block(length, number), [0; 5]);
                     }
                 }
-                prop_assert!(frames.held_bytes() <= budget);
+                prop_assert!(slots.held_bytes() <= budget);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! process and by others.
 
 use super::storage::{Purpose, ReadRequest, ReadableFile, Storage};
-use super::{LocalStorage, handles};
+use super::{LocalStorage, open_files};
 use crate::error::{Error, Result};
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn more_files_than_handles_are_read_in_any_order() {
             check(&files, (0..4 * FILES).map(|at| at * step % FILES));
         }
         let counts = storage.open_files();
-        assert!(counts.most_open <= LIMIT && counts.reopened > FILES as u64, "{counts:?}");
+        assert!(counts.open_max <= LIMIT && counts.reopened > FILES as u64, "{counts:?}");
         drop(files);
         assert_eq!(storage.open_files().open, 0);
     }
@@ -155,7 +155,7 @@ fn a_written_file_may_be_closed_when_it_is_finished_and_not_before() {
     for (number, file) in written.iter().enumerate() {
         file.write_at(0, &content(number), Purpose::Value).unwrap();
         file.sync().unwrap();
-        file.settle();
+        file.finish_writes();
         assert!(matches!(file.write_at(0, b"x", Purpose::Value), Err(Error::InvalidArgument(_))));
     }
     drop(storage.open(&name(0)).unwrap());
@@ -197,17 +197,17 @@ fn where_the_system_has_no_handle_left_files_are_closed_and_it_is_asked_again() 
         check(&files, 0..FILES);
         let before = storage.open_files().open;
         let mut refusals = 0;
-        let outcome = handles::with_room(|| {
+        let outcome = open_files::with_room(|| {
             refusals += 1;
             if refusals < 3 { Err(io::Error::from_raw_os_error(code)) } else { Ok(()) }
         });
         outcome.unwrap();
         assert!(storage.open_files().open < before, "{before}: {:?}", storage.open_files());
         check(&files, 0..FILES);
-        let refused = handles::with_room(|| Err::<(), _>(io::Error::from_raw_os_error(code))).unwrap_err();
+        let refused = open_files::with_room(|| Err::<(), _>(io::Error::from_raw_os_error(code))).unwrap_err();
         let told = Error::io("open", "a-file", refused).to_string();
         assert!(told.contains("a-file") && told.contains("ulimit -n"), "{told}");
     }
-    let other = handles::with_room(|| Err::<(), _>(ErrorKind::NotFound.into()));
+    let other = open_files::with_room(|| Err::<(), _>(ErrorKind::NotFound.into()));
     assert_eq!(other.unwrap_err().kind(), ErrorKind::NotFound);
 }

@@ -1,17 +1,17 @@
 //! The nodes of a table's bottom index layer, for joins that hold them in memory and look up many keys at once.
 
 use super::format::NodeKind;
-use super::key::Probe;
-use super::pass::PassedRecords;
-use super::reader::{Reads, Table};
-use super::unit::{Nodes, Unit};
+use super::index_page::{IndexPageView, StoredNodes};
+use super::key::KeyBound;
+use super::reader::{ReadContext, Table};
+use super::scan::ScanRecords;
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest};
 use ogive_model::line::{self, LineNode};
 use ogive_model::step::{self, StepPiece};
 
 /// Units of the bottom layer are read in stretches of at most so many bytes.
-const STRETCH_BYTES: u64 = 64 << 10;
+const READ_RUN_BYTES: u64 = 64 << 10;
 
 /// A run of nodes that lead to blocks.
 pub(crate) enum NodeRun<'a> {
@@ -26,7 +26,7 @@ pub(crate) enum NodeRun<'a> {
     CodedStrings {
         payload: &'a [u8],
         groups: usize,
-        /// First child behind the run: the zeros that fill a unit up look like further separators.
+        /// First child behind the run: the zeros that fill a page up look like further separators.
         end_child: u64,
     },
 }
@@ -52,20 +52,20 @@ impl Table {
     ///
     /// # Errors
     /// [`crate::Error::Damaged`] for a block that no writer made.
-    pub(crate) fn records_of<'a>(&'a self, block: u64, unpacked: &'a [u8]) -> Result<PassedRecords<'a>> {
-        Ok(PassedRecords::new(self.inner.view(block, unpacked)?, &self.inner, block))
+    pub(crate) fn records_of<'a>(&'a self, block: u64, unpacked: &'a [u8]) -> Result<ScanRecords<'a>> {
+        Ok(ScanRecords::new(self.inner.view(block, unpacked)?, &self.inner, block))
     }
 
-    /// The blocks where the index looks for a key, and whether that is proved; reads units of layers that no cache has.
+    /// The blocks where the index looks for a key, and whether that is proved; reads pages of layers that no cache has.
     ///
     /// # Errors
     /// What the storage reports, and damage.
     pub(crate) fn route_blocks(&self, key: &[u8]) -> Result<(u64, u64, bool)> {
         let last = self.inner.meta.blocks.saturating_sub(1);
-        match self.inner.target(Probe { key, behind: false }) {
+        match self.inner.target(KeyBound { key, behind: false }) {
             Some(target) => {
-                let window = self.inner.route(&target, 0, &mut Reads::default())?;
-                Ok((window.first, window.last, window.proof))
+                let window = self.inner.route(&target, 0, &mut ReadContext::default())?;
+                Ok((window.first, window.last, window.is_exact))
             }
             None => Ok((last, last, true)),
         }
@@ -79,7 +79,7 @@ impl Table {
         Some(BottomLayer {
             is_exact: layer.kind != NodeKind::Line,
             nodes: layer.nodes,
-            read_bytes: if is_root { 0 } else { layer.unit_bytes.saturating_mul(layer.units) },
+            read_bytes: if is_root { 0 } else { layer.page_bytes.saturating_mul(layer.pages) },
             granule: layer.granule,
         })
     }
@@ -96,33 +96,33 @@ impl Table {
         let blocks = inner.meta.blocks;
         if inner.meta.layers.len() == 1 {
             let count = usize::try_from(layer.nodes).map_err(|_| malformed(inner.tail_offset))?;
-            let root = Nodes { kind, granule, payload: &inner.root, count, end_child: blocks, children: blocks };
+            let root = StoredNodes { kind, granule, payload: &inner.root, count, end_child: blocks, children: blocks };
             run_of(&root).and_then(visit).ok_or_else(|| malformed(inner.tail_offset))?;
             return Ok((0, 0));
         }
-        let each = (STRETCH_BYTES / layer.unit_bytes).max(1);
+        let each = (READ_RUN_BYTES / layer.page_bytes).max(1);
         let mut requests = 0;
         let mut buffer = Vec::new();
-        for first in (0..layer.units).step_by(each as usize) {
-            let count = each.min(layer.units - first);
+        for first in (0..layer.pages).step_by(each as usize) {
+            let count = each.min(layer.pages - first);
             let offset = inner.section(1, first)?.offset;
-            buffer.resize((count * layer.unit_bytes) as usize, 0);
+            buffer.resize((count * layer.page_bytes) as usize, 0);
             inner.file.read(ReadRequest { offset, buffer: &mut buffer, purpose: Purpose::Layer(1) })?;
             requests += 1;
-            for (number, bytes) in (first..).zip(buffer.chunks_exact(layer.unit_bytes as usize)) {
+            for (number, bytes) in (first..).zip(buffer.chunks_exact(layer.page_bytes as usize)) {
                 let section = inner.section(1, number)?;
                 inner.check(1, number, section, bytes)?;
-                Unit::parse(kind, granule, blocks, bytes)
-                    .and_then(|unit| run_of(&unit.nodes).and_then(&mut visit))
+                IndexPageView::parse(kind, granule, blocks, bytes)
+                    .and_then(|page| run_of(&page.nodes).and_then(&mut visit))
                     .ok_or_else(|| malformed(section.offset))?;
             }
         }
-        Ok((requests, layer.unit_bytes * layer.units))
+        Ok((requests, layer.page_bytes * layer.pages))
     }
 }
 
-fn run_of<'a>(nodes: &Nodes<'a>) -> Option<NodeRun<'a>> {
-    let Nodes { payload, count: groups, end_child, .. } = *nodes;
+fn run_of<'a>(nodes: &StoredNodes<'a>) -> Option<NodeRun<'a>> {
+    let StoredNodes { payload, count: groups, end_child, .. } = *nodes;
     Some(match nodes.kind {
         NodeKind::Step => NodeRun::Steps(step::decode(payload, groups)?),
         NodeKind::Line => NodeRun::Lines(line::decode(payload, groups)?),

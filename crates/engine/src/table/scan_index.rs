@@ -3,13 +3,13 @@
 
 use super::borders::Borders;
 use super::counts::even_count;
-use super::format::{Meta, Section, Source};
+use super::format::{DataSource, Section, TableMeta};
 use super::index::{self, IndexInput};
 use super::key::KeyType;
 use super::options::WriteOptions;
-use super::output::Output;
+use super::output::PublishedFile;
 use super::report::TableReport;
-use super::sections::{FilterUnits, write_counts, write_tail};
+use super::sections::{FilterWriter, write_counts, write_tail};
 use crate::block::checksum::{self, CHECKSUM_BYTES};
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 
 /// Borders, counts and filter of blocks that are seen key by key.
 #[derive(Debug)]
-pub(super) struct Survey {
+pub(super) struct ScanIndexBuilder {
     path: PathBuf,
     borders: Borders,
     counts: Vec<u32>,
-    filter: FilterUnits,
+    filter: FilterWriter,
     pub(super) records: u64,
     distinct: bool,
     /// First key of the present block, and its records so far.
@@ -32,7 +32,7 @@ pub(super) struct Survey {
 
 /// Bytes of the data, for prices.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
+pub(super) struct DataSizes {
     /// From the first block to the end of the last: what is read where there is no index.
     pub(super) span_bytes: u64,
     /// Bytes of all blocks, without what lies between them.
@@ -41,7 +41,7 @@ pub(super) struct Sizes {
 
 /// Where blocks lie, and checksums of blocks that have none themselves.
 #[derive(Debug, Default)]
-pub(super) struct Located {
+pub(super) struct StoredLocations {
     /// As [`super::locations::LocationWriter::encode`] gives it.
     pub(super) stored: Vec<u8>,
     pub(super) groups: u64,
@@ -49,14 +49,14 @@ pub(super) struct Located {
     pub(super) checksums: Vec<u8>,
 }
 
-impl Survey {
+impl ScanIndexBuilder {
     /// A survey of keys of this type in the file at `path`.
     pub(super) fn new(path: &Path, key_type: KeyType, filter_bits_per_key: Option<u32>) -> Result<Self> {
         Ok(Self {
             path: path.to_owned(),
             borders: Borders::new(key_type.is_numeric()),
             counts: Vec::new(),
-            filter: FilterUnits::new(filter_bits_per_key)?,
+            filter: FilterWriter::new(filter_bits_per_key)?,
             records: 0,
             distinct: true,
             first: Vec::new(),
@@ -99,11 +99,11 @@ impl Survey {
     }
 
     /// What the survey tells of the data; the properties are moved out of the options.
-    pub(super) fn meta(&self, source: Source, options: &mut WriteOptions) -> Meta {
-        Meta {
+    pub(super) fn meta(&self, source: DataSource, options: &mut WriteOptions) -> TableMeta {
+        TableMeta {
             key_type: options.key_type,
             value_width: None,
-            tagged: false,
+            versioned: false,
             distinct: self.distinct,
             compression: Compression::None.name().to_owned(),
             records: self.records,
@@ -128,11 +128,11 @@ impl Survey {
 
 /// Designs the index, writes what is left to be written, and gives the file its name.
 pub(super) fn write_index(
-    mut out: Output,
-    mut survey: Survey,
-    mut meta: Meta,
-    sizes: Sizes,
-    located: Located,
+    mut out: PublishedFile,
+    mut survey: ScanIndexBuilder,
+    mut meta: TableMeta,
+    sizes: DataSizes,
+    located: StoredLocations,
     options: &WriteOptions,
 ) -> Result<TableReport> {
     let (bottom, proof) = survey.borders.finish();
@@ -146,7 +146,7 @@ pub(super) fn write_index(
         largest_block_bytes: meta.largest_block_bytes,
     };
     let built = index::build(input, options);
-    if let Some(detail) = proof.doubt().map(str::to_owned).or_else(|| built.doubt(meta.blocks, proof.digest())) {
+    if let Some(detail) = proof.defect().map(str::to_owned).or_else(|| built.defect(meta.blocks, proof.digest())) {
         return Err(Error::Internal { path: out.path(), detail });
     }
     let index = built.write(&mut out)?;
@@ -155,7 +155,7 @@ pub(super) fn write_index(
     (meta.location_bytes, meta.location_groups) = (located.stored.len() as u64, located.groups);
     meta.counts = write_counts(&mut out, &survey.counts)?;
     meta.filter = survey.filter.write(&mut out)?;
-    if let Source::Foreign { checksums, .. } = &mut meta.source {
+    if let DataSource::Foreign { checksums, .. } = &mut meta.source {
         *checksums = write_checksums(&mut out, located.checksums)?;
     }
     write_tail(&mut out, &index.root, &located.stored, &meta)?;
@@ -164,7 +164,7 @@ pub(super) fn write_index(
 }
 
 /// Writes the checksums of the blocks, and one over them.
-fn write_checksums(out: &mut Output, mut checksums: Vec<u8>) -> Result<Section> {
+fn write_checksums(out: &mut PublishedFile, mut checksums: Vec<u8>) -> Result<Section> {
     let offset = out.offset();
     checksums.extend_from_slice(&[0; CHECKSUM_BYTES]);
     checksum::seal(out.file_id, offset, &mut checksums);

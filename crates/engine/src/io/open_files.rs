@@ -35,17 +35,17 @@ use std::sync::{
 use std::time::SystemTime;
 
 /// Files of the engine take at most the process' soft limit divided by this, unless a limit was set.
-const SHARE_DIVISOR: usize = 2;
+const LIMIT_DIVISOR: usize = 2;
 
 /// A limit is not smaller than this.
-const LEAST_LIMIT: usize = 8;
+const LIMIT_FILES_MIN: usize = 8;
 
 /// So many files may be open to be read, however many are open to be written.
-const LEAST_CACHED: usize = 4;
+const CACHED_FILES_MIN: usize = 4;
 
 /// Where the system has no handle left, so many files are closed before it is asked again, and it is asked so often.
-const CLOSED_AT_ONCE: usize = 8;
-const TRIES: usize = 16;
+const CLOSE_BATCH_FILES: usize = 8;
+const OPEN_ATTEMPTS_MAX: usize = 16;
 
 /// How many files a storage has open, and may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,31 +56,31 @@ pub struct OpenFiles {
     /// Files that are open now.
     pub open: usize,
     /// Most files that were open at once.
-    pub most_open: usize,
+    pub open_max: usize,
     /// How often a file was opened again after it had been closed to make room.
     pub reopened: u64,
 }
 
 /// A number of handles that files share.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct HandlePool {
     /// `None`: a share of what the process may have.
     limit: Option<usize>,
     open: AtomicUsize,
-    most_open: AtomicUsize,
+    open_max: AtomicUsize,
     reopened: AtomicU64,
     /// Files that are open and may be closed; the next one to be looked at first.
-    queue: Mutex<VecDeque<Weak<Slot>>>,
+    queue: Mutex<VecDeque<Weak<ReadHandle>>>,
 }
 
 /// Files that are read, by device and inode.
-static SLOTS: Mutex<BTreeMap<FileKey, Vec<Weak<Slot>>>> = Mutex::new(BTreeMap::new());
+static SLOTS: Mutex<BTreeMap<FileKey, Vec<Weak<ReadHandle>>>> = Mutex::new(BTreeMap::new());
 
 /// All pools there are: the process has one number of handles.
-static POOLS: Mutex<Vec<Weak<Pool>>> = Mutex::new(Vec::new());
+static POOLS: Mutex<Vec<Weak<HandlePool>>> = Mutex::new(Vec::new());
 
 /// Held for writing while a name is taken from a file: no file is closed meanwhile.
-static LEAVING: RwLock<()> = RwLock::new(());
+static NAME_CHANGES: RwLock<()> = RwLock::new(());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -95,13 +95,13 @@ fn tried<G>(attempt: TryLockResult<G>) -> Option<G> {
     }
 }
 
-impl Pool {
-    /// A pool of its own; at least [`LEAST_LIMIT`].
+impl HandlePool {
+    /// A pool of its own; at least [`LIMIT_FILES_MIN`].
     pub(super) fn new(limit: Option<usize>) -> Arc<Self> {
         let pool = Arc::new(Self {
-            limit: limit.map(|limit| limit.max(LEAST_LIMIT)),
+            limit: limit.map(|limit| limit.max(LIMIT_FILES_MIN)),
             open: AtomicUsize::new(0),
-            most_open: AtomicUsize::new(0),
+            open_max: AtomicUsize::new(0),
             reopened: AtomicU64::new(0),
             queue: Mutex::default(),
         });
@@ -113,28 +113,30 @@ impl Pool {
 
     /// The pool of all storages that were given no limit.
     pub(super) fn shared() -> Arc<Self> {
-        static SHARED: OnceLock<Arc<Pool>> = OnceLock::new();
+        static SHARED: OnceLock<Arc<HandlePool>> = OnceLock::new();
         Arc::clone(SHARED.get_or_init(|| Self::new(None)))
     }
 
     fn limit(&self) -> usize {
-        self.limit.unwrap_or_else(|| (soft_limit() / SHARE_DIVISOR).max(LEAST_LIMIT))
+        self.limit.unwrap_or_else(|| (soft_limit() / LIMIT_DIVISOR).max(LIMIT_FILES_MIN))
     }
 
     pub(super) fn counts(&self) -> OpenFiles {
         OpenFiles {
             limit: self.limit(),
             open: self.open.load(Ordering::Relaxed),
-            most_open: self.most_open.load(Ordering::Relaxed),
+            open_max: self.open_max.load(Ordering::Relaxed),
             reopened: self.reopened.load(Ordering::Relaxed),
         }
     }
 
     /// Opens a file that counts for as long as the ticket is held; closes others first where there is no room.
-    pub(super) fn open<T>(self: &Arc<Self>, open: impl FnMut() -> io::Result<T>) -> io::Result<(T, Ticket)> {
-        while self.open.load(Ordering::Relaxed) >= self.limit() && self.cached() > LEAST_CACHED && self.close_one() {}
+    pub(super) fn open<T>(self: &Arc<Self>, open: impl FnMut() -> io::Result<T>) -> io::Result<(T, HandleTicket)> {
+        while self.open.load(Ordering::Relaxed) >= self.limit() && self.cached() > CACHED_FILES_MIN && self.close_one()
+        {
+        }
         // Counted before it is opened, so that threads that open files at once see each other.
-        let ticket = Ticket::new(self);
+        let ticket = HandleTicket::new(self);
         Ok((with_room(open)?, ticket))
     }
 
@@ -150,17 +152,17 @@ impl Pool {
             let Some(weak) = queue.pop_front() else { break };
             let Some(slot) = weak.upgrade() else { continue };
             match slot.close() {
-                Closing::Closed => return true,
-                Closing::Later => queue.push_back(weak),
-                Closing::Never => {}
+                CloseOutcome::Closed => return true,
+                CloseOutcome::Later => queue.push_back(weak),
+                CloseOutcome::Never => {}
             }
         }
         false
     }
 
-    fn enqueue(&self, slot: &Arc<Slot>) {
+    fn enqueue(&self, slot: &Arc<ReadHandle>) {
         let mut queue = lock(&self.queue);
-        if queue.len() > 2 * self.open.load(Ordering::Relaxed) + LEAST_LIMIT {
+        if queue.len() > 2 * self.open.load(Ordering::Relaxed) + LIMIT_FILES_MIN {
             queue.retain(|slot| slot.strong_count() > 0);
         }
         queue.push_back(Arc::downgrade(slot));
@@ -179,12 +181,12 @@ fn soft_limit() -> usize {
 /// Does what takes a handle; where the system has none left, closes files that nobody reads and tries again. Not for those who keep files
 /// from being closed.
 pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    for _ in 1..TRIES {
+    for _ in 1..OPEN_ATTEMPTS_MAX {
         match work() {
             Err(error) if is_too_many_open_files(&error) => {
                 if !close_some() {
                     // Those that others read right now, or keep open for a moment, are given back soon.
-                    drop(LEAVING.read());
+                    drop(NAME_CHANGES.read());
                     std::thread::yield_now();
                 }
             }
@@ -197,23 +199,23 @@ pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Resul
 /// Closes some files that nobody reads, of any pool; `false` where there are none.
 fn close_some() -> bool {
     let pools: Vec<_> = lock(&POOLS).iter().filter_map(Weak::upgrade).collect();
-    let closed = pools.iter().map(|pool| (0..CLOSED_AT_ONCE).take_while(|_| pool.close_one()).count());
+    let closed = pools.iter().map(|pool| (0..CLOSE_BATCH_FILES).take_while(|_| pool.close_one()).count());
     closed.sum::<usize>() > 0
 }
 
 /// A file that counts as open.
 #[derive(Debug)]
-pub(super) struct Ticket(Arc<Pool>);
+pub(super) struct HandleTicket(Arc<HandlePool>);
 
-impl Ticket {
-    fn new(pool: &Arc<Pool>) -> Self {
+impl HandleTicket {
+    fn new(pool: &Arc<HandlePool>) -> Self {
         let open = pool.open.fetch_add(1, Ordering::Relaxed) + 1;
-        pool.most_open.fetch_max(open, Ordering::Relaxed);
+        pool.open_max.fetch_max(open, Ordering::Relaxed);
         Self(Arc::clone(pool))
     }
 }
 
-impl Drop for Ticket {
+impl Drop for HandleTicket {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -224,14 +226,14 @@ type FileKey = (u64, u64);
 
 /// What tells a file from another that has its name later.
 #[derive(Clone, Copy, Debug)]
-struct Identity {
+struct FileIdentity {
     key: FileKey,
     born: Option<SystemTime>,
     modified: Option<SystemTime>,
     length_bytes: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     #[cfg(unix)]
     fn of(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt;
@@ -264,12 +266,12 @@ pub(super) struct OpenFile {
     pub(super) file: File,
     /// What its offsets, lengths and addresses are multiples of, where it is reached past the page cache.
     pub(super) alignment: Option<usize>,
-    _ticket: Ticket,
+    _ticket: HandleTicket,
 }
 
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum OpenMode {
     /// To be read.
     Read,
     /// To be read, and written in place.
@@ -280,22 +282,22 @@ pub(super) enum Mode {
 
 /// A file that is read, open or not.
 #[derive(Debug)]
-pub(super) struct Slot {
-    pool: Arc<Pool>,
+pub(super) struct ReadHandle {
+    pool: Arc<HandlePool>,
     path: PathBuf,
     /// The path, whatever the working directory is later.
     place: PathBuf,
-    identity: Option<Identity>,
+    identity: Option<FileIdentity>,
     /// Whether it is to be reached past the page cache.
     direct: AtomicBool,
     handle: ArcSwapOption<OpenFile>,
-    state: Mutex<State>,
+    state: Mutex<HandleState>,
     /// Whether it was read since the pool last looked at it.
     used: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct HandleState {
     /// Whether it is open for writing, too.
     writes: bool,
     /// Whether it stays open.
@@ -303,7 +305,7 @@ struct State {
 }
 
 /// What became of a file that was to be closed.
-enum Closing {
+enum CloseOutcome {
     Closed,
     /// Somebody needs it now.
     Later,
@@ -311,24 +313,24 @@ enum Closing {
     Never,
 }
 
-impl Slot {
-    /// Opens a file, or makes it; one that is to be written stays open until [`Self::settle`].
+impl ReadHandle {
+    /// Opens a file, or makes it; one that is to be written stays open until [`Self::finish_writes`].
     pub(super) fn open(
-        pool: &Arc<Pool>,
+        pool: &Arc<HandlePool>,
         (path, place): (&Path, &Path),
         direct: bool,
-        mode: Mode,
+        mode: OpenMode,
     ) -> io::Result<(Arc<Self>, Metadata)> {
         let ((file, alignment), ticket) = pool.open(|| match mode {
-            Mode::Create => create_file(place, direct),
-            _ => open_file(place, direct, mode == Mode::Update),
+            OpenMode::Create => create_file(place, direct),
+            _ => open_file(place, direct, mode == OpenMode::Update),
         })?;
-        let writes = mode != Mode::Read;
+        let writes = mode != OpenMode::Read;
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let identity = Identity::of(&metadata);
+        let identity = FileIdentity::of(&metadata);
         let stays = writes || identity.is_none();
         let slot = Arc::new(Self {
             pool: Arc::clone(pool),
@@ -337,7 +339,7 @@ impl Slot {
             identity,
             direct: AtomicBool::new(alignment.is_some()),
             handle: ArcSwapOption::from_pointee(OpenFile { file, alignment, _ticket: ticket }),
-            state: Mutex::new(State { writes, stays }),
+            state: Mutex::new(HandleState { writes, stays }),
             used: AtomicBool::new(false),
         });
         if let Some(identity) = identity {
@@ -402,14 +404,14 @@ impl Slot {
     }
 
     /// Opens the file, which is closed; the caller holds the state.
-    fn open_by_name(&self, state: State) -> Result<Arc<OpenFile>> {
+    fn open_by_name(&self, state: HandleState) -> Result<Arc<OpenFile>> {
         let failed = |source: io::Error| match source.kind() {
             ErrorKind::NotFound => self.replaced("its name is gone"),
             _ => Error::io("open", &self.path, source),
         };
         let open = || open_file(&self.place, self.is_direct(), state.writes);
         let ((file, alignment), ticket) = self.pool.open(open).map_err(failed)?;
-        let found = Identity::of(&file.metadata().map_err(failed)?);
+        let found = FileIdentity::of(&file.metadata().map_err(failed)?);
         if !self.identity.zip(found).is_some_and(|(one, other)| one.is(&other)) {
             return Err(self.replaced("another file has its name"));
         }
@@ -427,7 +429,7 @@ impl Slot {
     }
 
     /// Lets the file be closed, which is written no more.
-    pub(super) fn settle(self: &Arc<Self>) {
+    pub(super) fn finish_writes(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         state.writes = false;
         if !std::mem::replace(&mut state.stays, self.identity.is_none()) || state.stays {
@@ -457,31 +459,31 @@ impl Slot {
     }
 
     /// Closes the file, unless it was read lately or its name leads elsewhere.
-    fn close(&self) -> Closing {
+    fn close(&self) -> CloseOutcome {
         if self.used.swap(false, Ordering::Relaxed) {
-            return Closing::Later;
+            return CloseOutcome::Later;
         }
-        let Some(mut state) = tried(self.state.try_lock()) else { return Closing::Later };
+        let Some(mut state) = tried(self.state.try_lock()) else { return CloseOutcome::Later };
         if state.stays {
-            return Closing::Never;
+            return CloseOutcome::Never;
         }
-        let Some(_calm) = tried(LEAVING.try_read()) else { return Closing::Later };
-        let named = fs::metadata(&self.place).map(|metadata| Identity::of(&metadata));
+        let Some(_calm) = tried(NAME_CHANGES.try_read()) else { return CloseOutcome::Later };
+        let named = fs::metadata(&self.place).map(|metadata| FileIdentity::of(&metadata));
         match named {
             Ok(Some(named)) if self.identity.is_some_and(|identity| identity.is(&named)) => {
                 self.handle.store(None);
-                Closing::Closed
+                CloseOutcome::Closed
             }
-            Err(error) if error.kind() != ErrorKind::NotFound => Closing::Later,
+            Err(error) if error.kind() != ErrorKind::NotFound => CloseOutcome::Later,
             _ => {
                 state.stays = true;
-                Closing::Never
+                CloseOutcome::Never
             }
         }
     }
 }
 
-impl Drop for Slot {
+impl Drop for ReadHandle {
     fn drop(&mut self) {
         let Some(identity) = self.identity else { return };
         let mut slots = lock(&SLOTS);
@@ -529,7 +531,7 @@ pub(super) fn keep_readers_of(paths: &[&Path]) -> Result<RwLockWriteGuard<'stati
     loop {
         // Opening them may take room, so it is done before others are kept from making any.
         readers_of(paths).iter().try_for_each(|slot| slot.stay())?;
-        let guard = LEAVING.write().unwrap_or_else(PoisonError::into_inner);
+        let guard = NAME_CHANGES.write().unwrap_or_else(PoisonError::into_inner);
         if readers_of(paths).iter().all(|slot| slot.stays()) {
             return Ok(guard);
         }
@@ -539,11 +541,11 @@ pub(super) fn keep_readers_of(paths: &[&Path]) -> Result<RwLockWriteGuard<'stati
 }
 
 /// Whoever reads the files of these names. What cannot be looked at is told by what is done with it next.
-fn readers_of(paths: &[&Path]) -> Vec<Arc<Slot>> {
+fn readers_of(paths: &[&Path]) -> Vec<Arc<ReadHandle>> {
     if lock(&SLOTS).is_empty() {
         return Vec::new();
     }
-    let found = paths.iter().filter_map(|path| Identity::of(&fs::metadata(path).ok()?));
+    let found = paths.iter().filter_map(|path| FileIdentity::of(&fs::metadata(path).ok()?));
     let keys: Vec<FileKey> = found.map(|identity| identity.key).collect();
     let slots = lock(&SLOTS);
     keys.iter().filter_map(|key| slots.get(key)).flatten().filter_map(Weak::upgrade).collect()

@@ -17,9 +17,9 @@ use ogive_model::step::StepPiece;
 
 /// What was proved of a table so far, or the first thing that could not be.
 #[derive(Debug, Default)]
-pub(super) struct Proof {
-    doubt: Option<String>,
-    digest: Digest,
+pub(super) struct IndexCheck {
+    defect: Option<String>,
+    digest: SeparatorDigest,
     /// Separator of the group that comes next, in tables of byte strings.
     next_string: Vec<u8>,
     /// The stored form of a group.
@@ -28,12 +28,12 @@ pub(super) struct Proof {
 
 /// Stands for a sequence of separators: it tells sequences apart that a mistake makes, not those that somebody contrives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Digest {
+pub(super) struct SeparatorDigest {
     separators: u64,
     sum: u64,
 }
 
-impl Digest {
+impl SeparatorDigest {
     /// An odd number of random bits, 2^64 divided by the golden ratio.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -50,19 +50,19 @@ impl Digest {
     }
 }
 
-impl Proof {
+impl IndexCheck {
     /// What could not be proved of the blocks written so far.
-    pub(super) fn doubt(&self) -> Option<&str> {
-        self.doubt.as_deref()
+    pub(super) fn defect(&self) -> Option<&str> {
+        self.defect.as_deref()
     }
 
     /// What the separators that were seen come to.
-    pub(super) fn digest(&self) -> Digest {
+    pub(super) fn digest(&self) -> SeparatorDigest {
         self.digest
     }
 
     fn note_doubt(&mut self, detail: impl FnOnce() -> String) {
-        self.doubt.get_or_insert_with(detail);
+        self.defect.get_or_insert_with(detail);
     }
 
     /// Notes what the separators of a group came to, of which there must be one for each block.
@@ -148,7 +148,7 @@ fn is_between(separator: u64, Fence { low, high }: Fence) -> bool {
 /// Whether each of these nodes, given by its first child and its separator, separates the children beside it in a row with these
 /// fences, and whether the nodes begin with the first child and none is left out but those that only repeats of the greatest number
 /// follow. With `granule`, nodes come that many children apart.
-struct Separated<'a> {
+struct SeparationCheck<'a> {
     fences: &'a [Fence],
     granule: Option<u64>,
     next: u64,
@@ -156,7 +156,7 @@ struct Separated<'a> {
     sound: bool,
 }
 
-impl<'a> Separated<'a> {
+impl<'a> SeparationCheck<'a> {
     fn new(fences: &'a [Fence], granule: Option<u64>) -> Self {
         Self { fences, granule, next: 0, last: 0, sound: true }
     }
@@ -191,14 +191,14 @@ impl<'a> Separated<'a> {
 
 /// Whether step nodes lead to the children of a row with these fences.
 pub(super) fn steps_lead(pieces: &[StepPiece], fences: &[Fence]) -> bool {
-    let mut separated = Separated::new(fences, None);
+    let mut separated = SeparationCheck::new(fences, None);
     pieces.iter().for_each(|piece| separated.take(piece.first_child, piece.separator));
     separated.holds()
 }
 
 /// Whether the stored form of coded nodes leads to every `granule`-th child of a row with these fences.
 pub(super) fn coded_lead(stored: &[u8], groups: usize, granule: u64, fences: &[Fence]) -> bool {
-    let mut separated = Separated::new(fences, Some(granule));
+    let mut separated = SeparationCheck::new(fences, Some(granule));
     let visited = visit_children(stored, groups, |child, separator| {
         separated.take(child.saturating_mul(granule), separator);
     });
@@ -206,15 +206,15 @@ pub(super) fn coded_lead(stored: &[u8], groups: usize, granule: u64, fences: &[F
 }
 
 /// The digest of the stored form of coded nodes; `None` where it is malformed.
-pub(super) fn digest_numbers(stored: &[u8], groups: usize) -> Option<Digest> {
-    let mut digest = Digest::default();
+pub(super) fn digest_numbers(stored: &[u8], groups: usize) -> Option<SeparatorDigest> {
+    let mut digest = SeparatorDigest::default();
     visit_children(stored, groups, |child, separator| digest.add(child, separator))?;
     Some(digest)
 }
 
 /// The digest of the stored form of coded strings; `None` where it is malformed.
-pub(super) fn digest_strings(stored: &[u8], groups: usize) -> Option<Digest> {
-    let mut digest = Digest::default();
+pub(super) fn digest_strings(stored: &[u8], groups: usize) -> Option<SeparatorDigest> {
+    let mut digest = SeparatorDigest::default();
     visit_separators(stored, groups, |child, separator| digest.add_string(child, &separator))?;
     Some(digest)
 }

@@ -1,10 +1,10 @@
 //! Scan blocks: locations and decoded views of data blocks for sequential readers, which check a block where it was
 //! read.
 
-use super::block::{BlockView, Layout, Stored, trailer};
-use super::format::Source;
-use super::key::Probe;
-use super::reader::{Inner, Reads, Table};
+use super::block::{BlockView, Layout, StoredValue, trailer};
+use super::format::DataSource;
+use super::key::KeyBound;
+use super::reader::{ReadContext, Table, TableInner};
 use super::value::{ValuePointer, ValueReader};
 use crate::block::checksum;
 use crate::block::compress::{self, Compression};
@@ -14,30 +14,30 @@ use std::sync::Arc;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PassedBlock<'a> {
+pub(crate) enum ScanBlock<'a> {
     /// Records of one width, each a key and its value, one behind the other.
     Dense(&'a [u8]),
-    Other(PassedRecords<'a>),
+    Other(ScanRecords<'a>),
 }
 
 /// Records of any length.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PassedRecords<'a> {
+pub(crate) struct ScanRecords<'a> {
     view: BlockView<'a>,
-    inner: &'a Inner,
+    inner: &'a TableInner,
     block: u64,
 }
 
 /// A value as a block holds it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum PassedValue<'a> {
+pub(crate) enum ScanValue<'a> {
     Here(&'a [u8]),
     /// It lies elsewhere: [`Table::long_value`] fetches it.
     Long(ValuePointer),
 }
 
-impl<'a> PassedRecords<'a> {
-    pub(super) fn new(view: BlockView<'a>, inner: &'a Inner, block: u64) -> Self {
+impl<'a> ScanRecords<'a> {
+    pub(super) fn new(view: BlockView<'a>, inner: &'a TableInner, block: u64) -> Self {
         Self { view, inner, block }
     }
 
@@ -49,12 +49,12 @@ impl<'a> PassedRecords<'a> {
     ///
     /// # Errors
     /// [`Error::Damaged`] for a record that no writer made.
-    pub(crate) fn push_key(&self, record: usize, keys: &mut Vec<u8>) -> Result<PassedValue<'a>> {
+    pub(crate) fn push_key(&self, record: usize, keys: &mut Vec<u8>) -> Result<ScanValue<'a>> {
         let key = self.view.key(record).ok_or_else(|| self.inner.malformed(self.block))?;
         key.append_to(keys);
         match self.view.value(record).ok_or_else(|| self.inner.malformed(self.block))? {
-            Stored::Inline(value) => Ok(PassedValue::Here(value)),
-            Stored::Long(pointer) => Ok(PassedValue::Long(pointer)),
+            StoredValue::Inline(value) => Ok(ScanValue::Here(value)),
+            StoredValue::Long(pointer) => Ok(ScanValue::Long(pointer)),
         }
     }
 
@@ -67,8 +67,8 @@ impl<'a> PassedRecords<'a> {
         let key = self.view.key(record).ok_or_else(malformed)?;
         Ok(key.len()
             + match self.view.value(record).ok_or_else(malformed)? {
-                Stored::Inline(value) => value.len(),
-                Stored::Long(_) => ValuePointer::BYTES,
+                StoredValue::Inline(value) => value.len(),
+                StoredValue::Long(_) => ValuePointer::BYTES,
             })
     }
 }
@@ -113,14 +113,14 @@ impl Table {
     /// # Errors
     /// What the storage reports, and damage.
     pub(crate) fn seek(&self, key: &[u8]) -> Result<(u64, usize)> {
-        let position = self.inner.lower_bound(Probe { key, behind: false }, &mut Reads::default())?;
+        let position = self.inner.lower_bound(KeyBound { key, behind: false }, &mut ReadContext::default())?;
         Ok((position.block, position.index))
     }
 
     /// Widths of key and value, where records lie densely and have no tags.
     pub(crate) fn dense_widths(&self) -> Option<(usize, usize)> {
         match self.inner.layout {
-            Layout::Dense { key, value } if !self.is_tagged() => Some((key, value)),
+            Layout::Dense { key, value } if !self.is_versioned() => Some((key, value)),
             _ => None,
         }
     }
@@ -132,7 +132,7 @@ impl Table {
     /// [`Error::Damaged`]; [`Error::Changed`] where another table has taken the place of the one that this index is for.
     pub(crate) fn check_block(&self, block: u64, offset: u64, bytes: &mut [u8]) -> Result<()> {
         let inner = &*self.inner;
-        if let Source::Foreign { little_endian, .. } = inner.meta.source {
+        if let DataSource::Foreign { little_endian, .. } = inner.meta.source {
             if little_endian {
                 self.turn_keys(bytes);
             }
@@ -156,11 +156,11 @@ impl Table {
         offset: u64,
         bytes: &'a [u8],
         unpacked: &'a mut Vec<u8>,
-    ) -> Result<PassedBlock<'a>> {
+    ) -> Result<ScanBlock<'a>> {
         let inner = &*self.inner;
-        if let (Source::Foreign { .. }, Layout::Dense { key, value }) = (&inner.meta.source, inner.layout) {
+        if let (DataSource::Foreign { .. }, Layout::Dense { key, value }) = (&inner.meta.source, inner.layout) {
             let whole = bytes.len() - bytes.len() % (key + value).max(1);
-            return Ok(PassedBlock::Dense(&bytes[..whole]));
+            return Ok(ScanBlock::Dense(&bytes[..whole]));
         }
         let damaged = |detail: String| Error::damaged(inner.data.path(), offset, detail);
         let (codec, form, count) = trailer(bytes).ok_or_else(|| damaged(format!("block {block} is too short")))?;
@@ -173,9 +173,9 @@ impl Table {
         if let (Some((key, value)), 0) = (self.dense_widths(), form) {
             let records = count.checked_mul(key + value).and_then(|bytes| raw.get(..bytes));
             let impossible = || damaged(format!("block {block} has an impossible number of records"));
-            return Ok(PassedBlock::Dense(records.ok_or_else(impossible)?));
+            return Ok(ScanBlock::Dense(records.ok_or_else(impossible)?));
         }
-        Ok(PassedBlock::Other(PassedRecords { view: inner.view(block, raw)?, inner, block }))
+        Ok(ScanBlock::Other(ScanRecords { view: inner.view(block, raw)?, inner, block }))
     }
 
     /// Turns the bytes of the keys of dense records round.

@@ -2,7 +2,7 @@
 
 use ogive_model::Fence;
 
-/// A row of neighbouring children: blocks of data, or units of an index layer.
+/// A row of neighbouring children: blocks of data, or pages of an index layer.
 ///
 /// ```text
 ///   child 0 | fences[0] | child 1 | fences[1] | ... | child n-1
@@ -10,18 +10,18 @@ use ogive_model::Fence;
 ///
 /// Children count for n in coordinates: a row of n children has n - 1 fences, and at least one child.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct LevelInput {
     /// Smallest coordinate of the first child.
     pub first: u64,
     /// Borders between neighbours, in order.
     pub fences: Vec<Fence>,
     /// Stored bytes of one child, which are also the bytes read to see it.
     pub child_bytes: u64,
-    /// How often look-ups end in each child, in any unit; `None` where each child is as likely as the next.
+    /// How often look-ups end in each child, in any page; `None` where each child is as likely as the next.
     pub weights: Option<Vec<f64>>,
 }
 
-impl Row {
+impl LevelInput {
     /// Number of children; never 0.
     pub fn children(&self) -> u64 {
         self.fences.len() as u64 + 1
@@ -51,9 +51,9 @@ impl Row {
     }
 
     /// The weights as shares of 1, summed from the left: look-ups that end before child i, for i in 0..=n.
-    pub(super) fn shares(&self) -> Shares {
+    pub(super) fn shares(&self) -> LookupShares {
         let Some(weights) = self.weights.as_deref().filter(|weights| weights.len() == self.fences.len() + 1) else {
-            return Shares::Equal(1.0 / self.children() as f64);
+            return LookupShares::Equal(1.0 / self.children() as f64);
         };
         let mut sum = 0.0;
         let mut before = Vec::with_capacity(weights.len() + 1);
@@ -65,15 +65,15 @@ impl Row {
         }
         if sum > 0.0 && sum.is_finite() {
             before.iter_mut().for_each(|share| *share /= sum);
-            Shares::Before(before)
+            LookupShares::Before(before)
         } else {
-            Shares::Equal(1.0 / self.children() as f64)
+            LookupShares::Equal(1.0 / self.children() as f64)
         }
     }
 
     /// A part of the row with its own first coordinate, fences `from..to`, so children `from..=to`.
-    pub(super) fn stretch(&self, from: usize, to: usize) -> Row {
-        Row {
+    pub(super) fn sample(&self, from: usize, to: usize) -> LevelInput {
+        LevelInput {
             first: self.starts(from),
             fences: self.fences[from..to].to_vec(),
             child_bytes: self.child_bytes,
@@ -82,16 +82,16 @@ impl Row {
     }
 
     /// The row seen through a coarser glass: each child of the result is `factor` children of this one.
-    pub(super) fn coarse(&self, factor: usize) -> Row {
+    pub(super) fn coarse(&self, factor: usize) -> LevelInput {
         let factor = factor.max(1);
         let fences = self.fences.iter().skip(factor - 1).step_by(factor).copied().collect();
         let weights =
             self.weights.as_ref().map(|weights| weights.chunks(factor).map(|part| part.iter().sum()).collect());
-        Row { first: self.first, fences, child_bytes: self.child_bytes * factor as u64, weights }
+        LevelInput { first: self.first, fences, child_bytes: self.child_bytes * factor as u64, weights }
     }
 
     /// [`Self::coarse`] without a copy where there is nothing to do.
-    pub(super) fn into_coarse(self, factor: usize) -> Row {
+    pub(super) fn into_coarse(self, factor: usize) -> LevelInput {
         if factor <= 1 { self } else { self.coarse(factor) }
     }
 
@@ -108,14 +108,14 @@ impl Row {
 
 /// Share of look-ups by child.
 #[derive(Clone, Debug)]
-pub(super) enum Shares {
+pub(super) enum LookupShares {
     /// Every child has this share.
     Equal(f64),
     /// Share of all children before child i.
     Before(Vec<f64>),
 }
 
-impl Shares {
+impl LookupShares {
     /// Share of the look-ups that end in children `from..to`.
     pub(super) fn between(&self, from: u64, to: u64) -> f64 {
         match self {
@@ -132,9 +132,9 @@ impl Shares {
 mod tests {
     use super::*;
 
-    fn row() -> Row {
+    fn row() -> LevelInput {
         let fences = [(9, 20), (30, 30), (30, 40)].map(|(low, high)| Fence { low, high }).to_vec();
-        Row { first: 3, fences, child_bytes: 10, weights: None }
+        LevelInput { first: 3, fences, child_bytes: 10, weights: None }
     }
 
     #[test]
@@ -157,14 +157,14 @@ mod tests {
     #[test]
     fn weights_that_say_nothing_count_as_equal() {
         for weights in [vec![0.0; 4], vec![f64::NAN, 0.0, -1.0, 0.0], vec![1.0]] {
-            let row = Row { weights: Some(weights), ..row() };
+            let row = LevelInput { weights: Some(weights), ..row() };
             assert_eq!(row.shares().between(0, 2), 0.5);
         }
     }
 
     #[test]
     fn a_coarse_row_keeps_every_so_many_th_border() {
-        let coarse = Row { weights: Some(vec![1.0, 2.0, 3.0, 4.0]), ..row() }.coarse(2);
+        let coarse = LevelInput { weights: Some(vec![1.0, 2.0, 3.0, 4.0]), ..row() }.coarse(2);
         assert_eq!(coarse.fences, [Fence { low: 30, high: 30 }]);
         assert_eq!((coarse.child_bytes, coarse.weights), (20, Some(vec![3.0, 7.0])));
     }

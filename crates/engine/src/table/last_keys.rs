@@ -1,10 +1,10 @@
 //! A baseline index as in LevelDB: the full last key of each block in one array, searched by bisection.
 
-use super::reader::Inner;
+use super::reader::TableInner;
 use crate::error::Result;
 
 /// Read at a time when the array is made.
-const BLOCKS_AT_A_TIME: u64 = 64;
+const READ_BLOCKS_MAX: u64 = 64;
 
 /// The last key of each block.
 #[derive(Debug, Default)]
@@ -15,11 +15,11 @@ pub(super) struct LastKeys {
 
 impl LastKeys {
     /// Reads them from the blocks; `None` where they are too many bytes to number.
-    pub(super) fn read(inner: &Inner) -> Result<Option<Self>> {
+    pub(super) fn read(inner: &TableInner) -> Result<Option<Self>> {
         let (mut keys, mut key) = (Self::default(), Vec::new());
         let mut next = 0;
         while next < inner.meta.blocks {
-            for (block, bytes) in inner.read_past_cache(next, BLOCKS_AT_A_TIME)? {
+            for (block, bytes) in inner.read_past_cache(next, READ_BLOCKS_MAX)? {
                 let view = inner.view(block, &bytes)?;
                 let last = view.count().checked_sub(1).and_then(|last| view.key(last));
                 last.ok_or_else(|| inner.malformed(block))?.copy_to(&mut key);
