@@ -5,19 +5,19 @@ use crate::FenceRun;
 use crate::line::{LineNode, OFFSET_WINDOWS, WINDOW_CHILDREN_MAX, fit, offset_step, storable_window};
 use crate::stretch::{Part, Rule, stretch};
 
-/// Greedy band: as many fences a node as a window of `window_children` (1 to [`WINDOW_CHILDREN_MAX`]) allows.
+/// Greedy band: as many fences per node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
 ///
 /// ```text
 ///   fences   o  o  o  o       o      o      o           one line for the first four, another for the rest
 /// ```
 ///
-/// A line must lead to both children of a fence from every coordinate in the gap between them, so a window of 1 bridges no
-/// gap that has room for an absent key: it makes a node of each run of dense keys. A node covers at least one fence.
+/// A line must lead to both children of a fence for every key in the gap between them, so a window of 1 cannot bridge a
+/// gap with room for an absent key: it gives one node for each run of dense keys. A node covers at least one fence.
 ///
 /// Whether a line exists is decided exactly, in integers; then slope and offset are rounded to their stored form and
-/// measured again, and a node that the rounding broke is cut where it broke.
+/// measured again, and a node that is invalidated by the rounding is split there.
 ///
-/// Source: AirIndex, Appendix A.1 (GBand). The order of time is O(n).
+/// Source: AirIndex, Appendix A.1 (GBand). Takes O(n) time.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, band};
@@ -32,12 +32,12 @@ pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
     stretch(run, Rule::Window(storable.unwrap_or(1)))
 }
 
-/// Equal band: groups of `children_per_node` children, and for each the line whose window is least.
+/// Equal band: groups of `children_per_node` children, each with the line of least window.
 ///
-/// Where equal keys cross the border of a group, it ends behind their run. A group that no line serves within [`WINDOW_CHILDREN_MAX`]
-/// is halved.
+/// If equal keys cross the border of a group, the group ends after them. A group for which no line has a window within
+/// [`MAX_WINDOW`] is halved.
 ///
-/// Source: AirIndex, Appendix A.1 (EBand). The order of time is O(n).
+/// Source: AirIndex, Appendix A.1 (EBand). Takes O(n) time.
 ///
 /// ```
 /// use ogive_model::{Fence, FenceRun, band};
@@ -68,9 +68,9 @@ pub fn equal(run: &FenceRun<'_>, children_per_node: u64) -> Vec<LineNode> {
 /// The line of least width between two chains of corners.
 #[derive(Debug, Default)]
 struct Narrowest {
-    /// Distances from the start at which child `k` must still be in the window; it always is for the last.
+    /// Distances from the start at which child `k` must still be in the window; always the case for the last.
     lefts: Vec<f64>,
-    /// Distances at which child `k + 1` must already be; fewer, if the next node answers for the last ones.
+    /// Distances at which child `k + 1` must already be in the window; fewer, if the next node covers the last ones.
     rights: Vec<f64>,
 }
 
@@ -82,7 +82,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// From the two corners, each distance and rise, that touch the parallel lines around all.
+    /// From the two corners, each a distance and a rise, that touch the parallel lines around all.
     fn between(left: (f64, f64), right: (f64, f64)) -> Self {
         Cut { base: right.1 - left.1, gradient: left.0 - right.0 }
     }
@@ -113,18 +113,18 @@ impl Narrowest {
         fit(&span, part.first_child(run), slope as f32, offset, hint, WINDOW_CHILDREN_MAX).ok()
     }
 
-    /// The slope, not negative, with the closest parallel lines around all corners; how far the lower line lies above
-    /// the first child's floor at the start; and their distance.
+    /// The non-negative slope with the closest parallel lines around all corners; the height of the lower line above
+    /// the first child's floor at the start; and the distance of the lines.
     ///
-    /// The distance is a convex function of the slope, made of linear pieces that are each a lower bound of it everywhere.
-    /// Of those known, the last that falls and the last that rises meet at the next slope to look at, until the distance
-    /// there is no more than they say: cutting planes (Kelley, 1960). Few passes are needed, which read memory in order.
+    /// The distance is a convex, piecewise linear function of the slope, and each piece is a lower bound everywhere. Of
+    /// the known pieces, the last descending and the last ascending one intersect at the next slope to evaluate, until
+    /// the distance there equals their bound: cutting planes (Kelley, 1960). A few passes in memory order suffice.
     fn least_width(&self) -> (f64, f64, f64) {
         let (Some(&first_right), Some(&last_right)) = (self.rights.first(), self.rights.last()) else {
             return (0.0, 0.0, 0.0);
         };
         let (Some(&first_left), Some(&last_left)) = (self.lefts.first(), self.lefts.last()) else {
-            // One fence: the line need only reach the second child behind it.
+            // One fence: the line need only reach the second child after it.
             return if first_right > 0.0 { (1.5 / first_right, 0.0, 0.0) } else { (0.0, 0.0, 1.0) };
         };
         let mut falling = Cut::between((first_left, 0.0), (last_right, self.rights.len() as f64));
@@ -152,7 +152,8 @@ impl Narrowest {
         best
     }
 
-    /// The greatest lower bound at this slope, and how far its lower line lies above the first child's floor at the start.
+    /// The greatest lower bound at this slope, and the height of its lower line above the first child's floor at the
+    /// start.
     fn cut(&self, slope: f64) -> (Cut, f64) {
         let left = highest(&self.lefts, |x, rise| x * slope - rise);
         let right = highest(&self.rights, |x, rise| rise - x * slope);
@@ -166,7 +167,7 @@ impl Narrowest {
     }
 }
 
-/// Passes after which a line is narrow enough; six or so are usual.
+/// Limit for the number of passes; about six are usual.
 const BISECTION_STEPS_MAX: usize = 40;
 
 /// The index of the corner with the greatest height.

@@ -7,14 +7,14 @@
 //! separator(0) = start
 //! ```
 //!
-//! Only `residual_j` is stored for each child, in `width` bits; a header of 16 bytes holds the rest. A separator need not
-//! be a key: any value in the gap between two children will do, and the coding takes the value whose low `shift` bits
-//! cost nothing. Where the writer may also choose where a child ends ([`Cuts`]), the separator is chosen first, and the child ends
-//! where it falls.
+//! Only `residual_j` is stored for each child, in `width` bits; a header of 16 bytes holds the rest. A separator need
+//! not be a key: any value in the gap between two children is valid, and the coding chooses one whose low `shift` bits
+//! need not be stored. If the writer may also choose where a child ends ([`Cuts`]), the separator is chosen first, and
+//! the child ends where it falls.
 //!
-//! Guarantee: the node is a **proof**. Every coordinate is led to exactly the child that holds it if it is present,
-//! whatever the keys; hard keys only cost wider residuals, up to a plain separator.
-//! Not a promise: an upper bound on the bytes a child on adversarial keys other than that.
+//! Guarantee: the node is **exact**. Every key is led to the child that holds it if it is present, for any key set;
+//! hard keys only cost wider residuals, at worst a plain separator. Not guaranteed: a better bound on the bytes per
+//! child for adversarial keys.
 //!
 //! All arithmetic is on integers, so every machine decodes the same separators.
 

@@ -1,63 +1,67 @@
 //! The header of numbered files of a store: write-ahead logs and value files.
 //!
-//! A file is bound to the store and to the opening for writing that wrote it ([`StoreBinding`]), so that what two copies of a store wrote after
-//! they parted never passes for the other's. Headers of version 1 know the store alone.
+//! A file is bound to its store and to the writable opening of the store that created it ([`StoreBinding`]), so that
+//! after a store was copied, files of one copy are never mistaken for files of the other. Headers of version 1 are
+//! bound to the store only.
 
 use super::checksum::{CHECKSUM_BYTES, check, identity, seal};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, random_u64};
 
-/// `magic | version: u32 | zero: u32 | store: u64 | number: u64 | notes: u64, u64 | nonce: u64 | zero: u32 | checksum: u32`.
+/// ```text
+/// magic | version: u32 | zero: u32 | store: u64 | number: u64 | notes: u64, u64
+/// | nonce: u64 | zero: u32 | checksum: u32
+/// ```
 pub(crate) const HEADER_BYTES: usize = 64;
 
-/// Version 1, which has no nonce.
+/// Size of a header of version 1, which has no nonce.
 const HEADER_V1_BYTES: usize = 56;
 
 /// The first version with a nonce.
 const NONCE_VERSION: u32 = 2;
 
-/// What a file of a store is bound to.
+/// The store, and the opening of it, to which a file is bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct StoreBinding {
     /// Identity of the store: 64 random bits.
     pub(crate) store: u64,
-    /// The opening for writing that wrote the file: 64 random bits; 0 for files from before openings had any.
+    /// Identity of the writable opening that created the file: 64 random bits; 0 for files of version 1.
     pub(crate) nonce: u64,
 }
 
 impl StoreBinding {
-    /// What the checksums of file `number` are bound to.
+    /// The checksum identity of file `number`.
     pub(crate) fn identity(self, number: u64) -> u64 {
         identity(self.store ^ self.nonce, number)
     }
 }
 
-/// A nonce for an opening.
+/// A nonce for a new opening.
 pub(crate) fn new_nonce() -> u64 {
     random_u64().max(1)
 }
 
-/// What a file of one kind begins with.
+/// The magic bytes and version of one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeaderKind {
     pub(crate) magic: &'static [u8; 8],
-    /// The newest version of its format that is known here.
+    /// The newest format version known here.
     pub(crate) version: u32,
 }
 
-/// What the header of a file says.
+/// A decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileHeader {
     pub(crate) bond: StoreBinding,
     pub(crate) number: u64,
-    /// What the owner wants to find here again.
+    /// Numbers stored by the owner.
     pub(crate) notes: [u64; 2],
-    /// Its length in bytes.
+    /// Size of the header in bytes.
     pub(crate) length: usize,
 }
 
 impl HeaderKind {
-    /// The header of file `number`; `notes` are what the owner wants to find here again.
+    /// Encodes the header of file `number`; `notes` are numbers stored for the owner.
     pub(crate) fn encode(self, bond: StoreBinding, number: u64, notes: [u64; 2]) -> Vec<u8> {
         let (version, length) =
             if bond.nonce == 0 { (1, HEADER_V1_BYTES) } else { (self.version.max(NONCE_VERSION), HEADER_BYTES) };
@@ -72,10 +76,10 @@ impl HeaderKind {
         bytes
     }
 
-    /// The header of a file, whichever it is; `None` where the file does not begin with a sound one.
+    /// Reads the header of any file of this kind; `None` if the file does not begin with a valid one.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; whatever the storage reports.
+    /// [`Error::UnknownVersion`]; storage errors.
     pub(crate) fn read(self, file: &dyn ReadableFile) -> Result<Option<FileHeader>> {
         let mut bytes = [0; HEADER_BYTES];
         let length = file.len().min(HEADER_BYTES as u64) as usize;
@@ -102,8 +106,7 @@ impl HeaderKind {
         Ok((bytes[..header_bytes] == self.encode(bond, number, header.notes)).then_some(header))
     }
 
-    /// The header of file `number` of a bond; `None` where the file does not begin with that.
-    ///
+    /// Reads the header of file `number` of a binding; `None` if the file does not begin with it.
     /// # Errors
     /// As [`Self::read`].
     pub(crate) fn read_bound(
@@ -150,7 +153,7 @@ mod tests {
                 let mut damaged = header.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
                 assert_eq!(read(&damaged, nonce, u64::MAX).unwrap(), None, "bit {bit}");
-                // What follows the header does not make up for it.
+                // Data after the header does not compensate for damage.
                 damaged.extend_from_slice(&[0; 100]);
                 assert_eq!(read(&damaged, nonce, u64::MAX).unwrap(), None, "bit {bit}");
             }

@@ -5,31 +5,31 @@
 //! frames:             | lock, owner, block, note, marks, bytes | ...      a cache line each
 //! ```
 //!
-//! A directory may be stale: the frame itself says which block of which owner it holds. A hit takes the frame's lock for reading, and no
-//! other; so threads that read different blocks share nothing. Which block to evict is decided by a clock hand over the
-//! frames, with up to [`MARKS_MAX`] marks a block: a block comes without a mark and gets one at each hit, so what a long scan
-//! brings goes before what look-ups need again and again.
+//! A directory may be stale: each slot stores the owner and the number of the block that it holds. A hit takes only the
+//! slot's read lock, so threads that read different blocks share nothing. Eviction is by a clock hand over the slots,
+//! with up to [`MARKS_MAX`] marks a block: a block starts without a mark and gets one at each hit, so blocks brought in
+//! by a long scan are evicted before the working set of lookups.
 
 use crate::io::sync::{Mutex, RwLock};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Counted for each block beyond its own bytes: its frame, its place in the directory, the counters of its allocation and what an allocator
-/// keeps beside it.
+/// Bookkeeping charged for each block: its slot, its directory entry, the counters of its allocation, and the
+/// allocator's overhead.
 pub(crate) const SLOT_OVERHEAD_BYTES: u64 = 128;
-/// Frames are made in chunks of so many.
+/// Slots are allocated in chunks of this number.
 const CHUNK_SLOTS: usize = 1024;
-/// Blocks are rarely smaller than this; it bounds the number of frames. So does what the list of chunks takes at most: 400 KiB.
+/// Typical smallest block, which bounds the number of slots; so does the size of the list of chunks, at most 400 KiB.
 const BLOCK_BYTES_MIN: u64 = 512;
 const CHUNKS_MAX: usize = 1 << 14;
-/// What makes look-ups in indexes faster takes one part in so many at most.
+/// Limit for the memory of flat separators, as 1/N of the budget.
 const FLAT_DIVISOR: u64 = 4;
-/// Of the limit, one part in so many is left to blocks by what could do without memory.
+/// Share of the limit kept for blocks when optional data is reserved, as 1/N.
 const BLOCK_SHARE_DIVISOR: u64 = 2;
-/// So many rounds of the hand a block outlives its last hits.
+/// Number of rounds of the clock hand that a block survives after its last hit.
 const MARKS_MAX: u8 = 3;
 
-/// What an owner notes beside a block, so that a hit need not read the block to know its shape.
+/// Data that an owner stores with a block, so that a hit need not read the block to know its layout.
 pub(crate) type BlockNote = [u32; 5];
 
 #[derive(Debug)]
@@ -41,44 +41,44 @@ struct SlotContent {
     marks: AtomicU8,
 }
 
-/// A frame and its lock in one cache line.
+/// A slot and its lock, in one cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct CacheSlot(RwLock<Option<SlotContent>>);
 
-/// Where the blocks of one owner are.
+/// The slots of one owner's blocks.
 #[derive(Debug)]
 pub(crate) struct SlotDirectory {
     owner: u32,
-    /// Number of the frame, counted from 1; 0 for none.
+    /// Number of the slot, counted from 1; 0 for none.
     slots: Box<[AtomicU32]>,
 }
 
 impl SlotDirectory {
-    /// Bytes that the directory takes.
+    /// Memory use of the directory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.slots.len() as u64 * 4
     }
 }
 
-/// What is changed by one thread at a time.
+/// The state of the clock, modified by one thread at a time.
 #[derive(Debug, Default)]
 struct ClockHand {
-    /// Where the hand points.
+    /// Position of the hand.
     at: u32,
-    /// Frames that were ever used.
+    /// Number of slots ever used.
     used: u32,
     free: Vec<u32>,
 }
 
-/// Blocks in memory, within a budget; shared by threads.
+/// Cached blocks with a memory budget, shared by threads.
 #[derive(Debug)]
 pub(crate) struct SlotCache {
-    /// Most bytes, if nothing else is kept within them.
+    /// The limit in bytes, without reservations.
     limit_bytes: u64,
-    /// What of them is kept for other things than blocks.
+    /// Bytes of the limit that are reserved for other data.
     taken_bytes: AtomicU64,
-    /// What of that makes look-ups in indexes faster.
+    /// Bytes of the reservation for flat separators.
     flat_bytes: AtomicU64,
     held_bytes: AtomicU64,
     chunks: Box<[OnceLock<Box<[CacheSlot]>>]>,
@@ -91,7 +91,7 @@ fn charge(bytes: &[u8]) -> u64 {
 }
 
 impl SlotCache {
-    /// Frames for at most `budget_bytes` of blocks, what keeps track of them included.
+    /// Creates slots for at most `budget_bytes` of blocks, bookkeeping included.
     pub(crate) fn new(budget_bytes: u64) -> Self {
         let chunk_bytes = (BLOCK_BYTES_MIN + SLOT_OVERHEAD_BYTES) * CHUNK_SLOTS as u64;
         let count = usize::try_from(budget_bytes.div_ceil(chunk_bytes)).unwrap_or(CHUNKS_MAX).min(CHUNKS_MAX);
@@ -107,18 +107,18 @@ impl SlotCache {
         }
     }
 
-    /// A directory for an owner of so many blocks.
+    /// A directory for an owner of this number of blocks.
     pub(crate) fn directory(&self, blocks: usize) -> SlotDirectory {
         let slots = (0..blocks).map(|_| AtomicU32::new(0)).collect();
         SlotDirectory { owner: self.owners.fetch_add(1, Ordering::Relaxed), slots }
     }
 
-    /// Bytes that blocks may take now.
+    /// Bytes currently available to blocks.
     fn budget_bytes(&self) -> u64 {
         self.limit_bytes.saturating_sub(self.taken_bytes.load(Ordering::Relaxed))
     }
 
-    /// Keeps `bytes` of the limit for something else, if then a share of it is still left for blocks.
+    /// Reserves `bytes` of the limit for optional data, if enough of it is left for blocks.
     pub(crate) fn try_reserve(&self, bytes: u64) -> bool {
         let most = self.limit_bytes - self.limit_bytes / BLOCK_SHARE_DIVISOR;
         let taken = self.taken_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
@@ -130,7 +130,7 @@ impl SlotCache {
         taken.is_ok()
     }
 
-    /// Keeps `bytes` of the limit for what makes look-ups in an index faster, if all of that stays within its share.
+    /// Reserves `bytes` of the limit for flat separators, if their total stays within its share.
     pub(crate) fn try_reserve_flat(&self, bytes: u64) -> bool {
         let most = self.limit_bytes / FLAT_DIVISOR;
         let taken = self.flat_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
@@ -142,24 +142,24 @@ impl SlotCache {
         taken.is_ok()
     }
 
-    /// Gives back what [`Self::try_reserve_flat`] has kept.
+    /// Releases what [`Self::try_reserve_flat`] reserved.
     pub(crate) fn release_flat(&self, bytes: u64) {
         self.flat_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.release(bytes);
     }
 
-    /// Keeps `bytes` of the limit for something else that is there whether there is room for it or not.
+    /// Reserves `bytes` of the limit for required data.
     pub(crate) fn reserve(&self, bytes: u64) {
         self.taken_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.shrink();
     }
 
-    /// Gives back what was taken or reserved.
+    /// Releases reserved bytes.
     pub(crate) fn release(&self, bytes: u64) {
         self.taken_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Evicts blocks until the rest keep to the budget.
+    /// Evicts blocks until the rest fits the budget.
     fn shrink(&self) {
         if self.held_bytes() > self.budget_bytes() {
             let mut hand = self.hand.lock();
@@ -167,7 +167,7 @@ impl SlotCache {
         }
     }
 
-    /// Bytes counted against the budget now.
+    /// Bytes charged against the budget.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held_bytes.load(Ordering::Relaxed)
     }
@@ -176,8 +176,8 @@ impl SlotCache {
         self.chunks.get(number as usize / CHUNK_SLOTS)?.get()?.get(number as usize % CHUNK_SLOTS)
     }
 
-    /// Hands a block and its note to `visit`, if it is in memory; the frame stays locked for reading meanwhile, so `visit` must not come
-    /// back here.
+    /// Passes a cached block and its note to `visit`. The slot stays locked for reading meanwhile, so `visit` must not
+    /// use the cache.
     pub(crate) fn visit<R>(
         &self,
         directory: &SlotDirectory,
@@ -194,7 +194,7 @@ impl SlotCache {
         Some(visit(&held.bytes, &held.note))
     }
 
-    /// Keeps a block, evicting others as needed. The bytes must have been checked: nobody checks them again.
+    /// Caches a block, evicting others if necessary. The bytes must have been checked; they are not checked again.
     pub(crate) fn insert(&self, directory: &SlotDirectory, block: u64, bytes: Arc<[u8]>, note: BlockNote) {
         let (Some(place), Ok(block)) = (directory.slots.get(block as usize), u32::try_from(block)) else { return };
         let cost = charge(&bytes);
@@ -240,7 +240,7 @@ impl SlotCache {
         }
     }
 
-    /// Evicts the next block without marks; false where there is no block.
+    /// Evicts the next block without marks; `false` if there is no block.
     fn evict(&self, hand: &mut ClockHand) -> bool {
         for _ in 0..u64::from(hand.used) * (u64::from(MARKS_MAX) + 2) {
             let number = hand.at;
@@ -261,7 +261,7 @@ impl SlotCache {
         false
     }
 
-    /// Gives up all blocks of an owner.
+    /// Removes all blocks of an owner.
     pub(crate) fn forget(&self, directory: &SlotDirectory) {
         let mut hand = self.hand.lock();
         for place in &directory.slots {

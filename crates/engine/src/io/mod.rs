@@ -1,7 +1,7 @@
 //! The I/O layer: all access to files, time, threads and random numbers goes through this module.
 //!
-//! [`Storage`] is a flat directory of named files, narrow enough that an object store, a simulated disk, a fault
-//! injector and a meter are each one implementation of it. `io` knows no format.
+//! [`Storage`] is a flat directory of named files, an interface small enough for an object store, a simulated disk, a
+//! fault injector or a meter to implement. `io` knows no file format.
 
 #![expect(
     clippy::disallowed_methods,

@@ -11,15 +11,15 @@
 //!                  open by name, check that it is the same file, read
 //! ```
 //!
-//! A process that may have 1,024 files open can so read a store of 10,000 tables. A reader goes on to read the file that it was opened on,
-//! whatever becomes of the name:
+//! A process that may have 1,024 files open can thereby read a store of 10,000 tables. A reader keeps reading the file
+//! that it opened, whatever happens to the name:
 //!
-//! * A file is closed only while its name leads to it. Before this process removes a name, or gives it to another file, whoever reads the
-//!   file that has it gets a handle for good.
-//! * A file that is opened again must have the device, the inode and the time of creation of the one before (where the file system tells no
-//!   time of creation: the length and the time of modification); else the name was given away by another process, and the read is
-//!   [`Error::FileReplaced`].
-//! * Files that are being written stay open, and so does every file where the system has no numbers that tell files apart.
+//! * A file is closed only while its name leads to it. Before this process removes a name or gives it to another file,
+//!   readers of the current file get a permanent handle.
+//! * A reopened file must have the same device, inode and creation time as before (where the file system has no
+//!   creation time: the same length and modification time); otherwise another process has given the name away, and the
+//!   read fails with [`Error::FileReplaced`].
+//! * Files being written stay open, and so do all files on systems without numbers that identify files.
 
 use super::direct;
 use crate::error::{Error, Result, is_too_many_open_files};
@@ -34,59 +34,59 @@ use std::sync::{
 };
 use std::time::SystemTime;
 
-/// Files of the engine take at most the process' soft limit divided by this, unless a limit was set.
+/// Unless a limit is set, the engine's files take at most the process' soft limit divided by this.
 const LIMIT_DIVISOR: usize = 2;
 
-/// A limit is not smaller than this.
+/// Smallest limit.
 const LIMIT_FILES_MIN: usize = 8;
 
-/// So many files may be open to be read, however many are open to be written.
+/// Number of files that may be open for reading, however many are open for writing.
 const CACHED_FILES_MIN: usize = 4;
 
-/// Where the system has no handle left, so many files are closed before it is asked again, and it is asked so often.
+/// If the system has no handle left: number of files closed before a retry, and number of retries.
 const CLOSE_BATCH_FILES: usize = 8;
 const OPEN_ATTEMPTS_MAX: usize = 16;
 
-/// How many files a storage has open, and may have.
+/// The number of open files of a storage, and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenFiles {
-    /// Files are closed while so many are open.
+    /// Limit at which files are closed.
     pub limit: usize,
-    /// Files that are open now.
+    /// Files currently open.
     pub open: usize,
-    /// Most files that were open at once.
+    /// Largest number of files open at the same time.
     pub open_max: usize,
-    /// How often a file was opened again after it had been closed to make room.
+    /// Number of files reopened after they were closed to make room.
     pub reopened: u64,
 }
 
-/// A number of handles that files share.
+/// A budget of handles shared by several files.
 #[derive(Debug)]
 pub(super) struct HandlePool {
-    /// `None`: a share of what the process may have.
+    /// `None`: a share of the process' limit.
     limit: Option<usize>,
     open: AtomicUsize,
     open_max: AtomicUsize,
     reopened: AtomicU64,
-    /// Files that are open and may be closed; the next one to be looked at first.
+    /// Open files that may be closed, in the order of inspection.
     queue: Mutex<VecDeque<Weak<ReadHandle>>>,
 }
 
-/// Files that are read, by device and inode.
+/// Files open for reading, by device and inode.
 static SLOTS: Mutex<BTreeMap<FileKey, Vec<Weak<ReadHandle>>>> = Mutex::new(BTreeMap::new());
 
-/// All pools there are: the process has one number of handles.
+/// All pools: the process has a single budget of handles.
 static POOLS: Mutex<Vec<Weak<HandlePool>>> = Mutex::new(Vec::new());
 
-/// Held for writing while a name is taken from a file: no file is closed meanwhile.
+/// Locked for writing while a name is removed or replaced: no file is closed meanwhile.
 static NAME_CHANGES: RwLock<()> = RwLock::new(());
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The guard of a lock that nobody else holds.
+/// The guard of an uncontended lock.
 fn tried<G>(attempt: TryLockResult<G>) -> Option<G> {
     match attempt {
         Ok(guard) => Some(guard),
@@ -96,7 +96,7 @@ fn tried<G>(attempt: TryLockResult<G>) -> Option<G> {
 }
 
 impl HandlePool {
-    /// A pool of its own; at least [`LIMIT_FILES_MIN`].
+    /// Creates a separate pool with a limit of at least [`LIMIT_FILES_MIN`].
     pub(super) fn new(limit: Option<usize>) -> Arc<Self> {
         let pool = Arc::new(Self {
             limit: limit.map(|limit| limit.max(LIMIT_FILES_MIN)),
@@ -111,7 +111,7 @@ impl HandlePool {
         pool
     }
 
-    /// The pool of all storages that were given no limit.
+    /// The pool of all storages without a limit of their own.
     pub(super) fn shared() -> Arc<Self> {
         static SHARED: OnceLock<Arc<HandlePool>> = OnceLock::new();
         Arc::clone(SHARED.get_or_init(|| Self::new(None)))
@@ -130,12 +130,12 @@ impl HandlePool {
         }
     }
 
-    /// Opens a file that counts for as long as the ticket is held; closes others first where there is no room.
+    /// Opens a file that counts as open while the ticket is held; closes others first if there is no room.
     pub(super) fn open<T>(self: &Arc<Self>, open: impl FnMut() -> io::Result<T>) -> io::Result<(T, HandleTicket)> {
         while self.open.load(Ordering::Relaxed) >= self.limit() && self.cached() > CACHED_FILES_MIN && self.close_one()
         {
         }
-        // Counted before it is opened, so that threads that open files at once see each other.
+        // Counted before it is opened, so that threads that open files concurrently see each other.
         let ticket = HandleTicket::new(self);
         Ok((with_room(open)?, ticket))
     }
@@ -144,10 +144,10 @@ impl HandlePool {
         lock(&self.queue).len()
     }
 
-    /// Closes the file that has not been read for long; `false` where none can be closed.
+    /// Closes the file that was not read for the longest time; `false` if none can be closed.
     fn close_one(&self) -> bool {
         let mut queue = lock(&self.queue);
-        // Each is passed over once where it has been read since it was last looked at.
+        // Files read since the last inspection are passed over once.
         for _ in 0..2 * queue.len() {
             let Some(weak) = queue.pop_front() else { break };
             let Some(slot) = weak.upgrade() else { continue };
@@ -169,7 +169,7 @@ impl HandlePool {
     }
 }
 
-/// What the process may have open at once.
+/// The process' soft limit for open files.
 fn soft_limit() -> usize {
     #[cfg(unix)]
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -178,14 +178,14 @@ fn soft_limit() -> usize {
     limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
 }
 
-/// Does what takes a handle; where the system has none left, closes files that nobody reads and tries again. Not for those who keep files
-/// from being closed.
+/// Runs an operation that needs a handle; if the system has none left, closes idle files and retries. Must not be
+/// called while files are kept from being closed.
 pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..OPEN_ATTEMPTS_MAX {
         match work() {
             Err(error) if is_too_many_open_files(&error) => {
                 if !close_some() {
-                    // Those that others read right now, or keep open for a moment, are given back soon.
+                    // Files being read or kept open by other threads become available soon.
                     drop(NAME_CHANGES.read());
                     std::thread::yield_now();
                 }
@@ -196,14 +196,14 @@ pub(super) fn with_room<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Resul
     work()
 }
 
-/// Closes some files that nobody reads, of any pool; `false` where there are none.
+/// Closes some idle files of any pool; `false` if there are none.
 fn close_some() -> bool {
     let pools: Vec<_> = lock(&POOLS).iter().filter_map(Weak::upgrade).collect();
     let closed = pools.iter().map(|pool| (0..CLOSE_BATCH_FILES).take_while(|_| pool.close_one()).count());
     closed.sum::<usize>() > 0
 }
 
-/// A file that counts as open.
+/// Counts a file as open until dropped.
 #[derive(Debug)]
 pub(super) struct HandleTicket(Arc<HandlePool>);
 
@@ -224,7 +224,7 @@ impl Drop for HandleTicket {
 /// Device and inode.
 type FileKey = (u64, u64);
 
-/// What tells a file from another that has its name later.
+/// The identity of a file, to recognise another file under the same name.
 #[derive(Clone, Copy, Debug)]
 struct FileIdentity {
     key: FileKey,
@@ -250,7 +250,7 @@ impl FileIdentity {
         None
     }
 
-    /// Whether both are of one file. Inodes of removed files are given away again, so they say too little.
+    /// Whether both identify the same file. The inodes of removed files are reused, so they are not sufficient.
     fn is(&self, other: &Self) -> bool {
         let is_same = match (self.born, other.born) {
             (Some(one), Some(other)) => one == other,
@@ -260,61 +260,61 @@ impl FileIdentity {
     }
 }
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug)]
 pub(super) struct OpenFile {
     pub(super) file: File,
-    /// What its offsets, lengths and addresses are multiples of, where it is reached past the page cache.
+    /// Alignment of offsets, lengths and addresses, if the file bypasses the page cache.
     pub(super) alignment: Option<usize>,
     _ticket: HandleTicket,
 }
 
-/// What a file is opened for.
+/// The access mode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpenMode {
-    /// To be read.
+    /// For reading.
     Read,
-    /// To be read, and written in place.
+    /// For reading and in-place writing.
     Update,
-    /// The same; it is not to be there yet.
+    /// As `Update`, for a file that must not exist yet.
     Create,
 }
 
-/// A file that is read, open or not.
+/// A file open for reading, whether it currently has a handle or not.
 #[derive(Debug)]
 pub(super) struct ReadHandle {
     pool: Arc<HandlePool>,
     path: PathBuf,
-    /// The path, whatever the working directory is later.
+    /// The absolute path, independent of the working directory.
     place: PathBuf,
     identity: Option<FileIdentity>,
-    /// Whether it is to be reached past the page cache.
+    /// Whether the file bypasses the page cache.
     direct: AtomicBool,
     handle: ArcSwapOption<OpenFile>,
     state: Mutex<HandleState>,
-    /// Whether it was read since the pool last looked at it.
+    /// Whether the file was read since the pool last inspected it.
     used: AtomicBool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct HandleState {
-    /// Whether it is open for writing, too.
+    /// Whether the file is open for writing, too.
     writes: bool,
-    /// Whether it stays open.
+    /// Whether the file stays open.
     stays: bool,
 }
 
-/// What became of a file that was to be closed.
+/// The outcome of an attempt to close a file.
 enum CloseOutcome {
     Closed,
-    /// Somebody needs it now.
+    /// It is in use.
     Later,
-    /// It stays open for good.
+    /// It stays open permanently.
     Never,
 }
 
 impl ReadHandle {
-    /// Opens a file, or makes it; one that is to be written stays open until [`Self::finish_writes`].
+    /// Opens or creates a file; a writable one stays open until [`Self::finish_writes`].
     pub(super) fn open(
         pool: &Arc<HandlePool>,
         (path, place): (&Path, &Path),
@@ -351,23 +351,23 @@ impl ReadHandle {
         Ok((slot, metadata))
     }
 
-    /// Whether reads reach the device.
+    /// Whether reads bypass the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.direct.load(Ordering::Relaxed)
     }
 
-    /// Goes on through the page cache, for good: some file systems accept the flag when a file is opened and refuse it when
-    /// it is used.
+    /// Switches to the page cache permanently: some file systems accept the flag when a file is opened and refuse it
+    /// when the file is used.
     pub(super) fn stop_direct(&self, open: &OpenFile) -> io::Result<()> {
         direct::stop(&open.file)?;
         self.direct.store(false, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Does something with the file, which is opened first where it is not open.
+    /// Runs an operation on the file, which is reopened first if necessary.
     ///
     /// # Errors
-    /// What `work` returns, as a failed `action`; [`Error::FileReplaced`]; [`Error::Io`] where it cannot be opened.
+    /// The error of `work`, as a failed `action`; [`Error::FileReplaced`]; [`Error::Io`] if the file cannot be opened.
     #[inline]
     pub(super) fn with<T>(
         self: &Arc<Self>,
@@ -403,7 +403,7 @@ impl ReadHandle {
         Ok(open)
     }
 
-    /// Opens the file, which is closed; the caller holds the state.
+    /// Reopens the closed file; the caller holds the state.
     fn open_by_name(&self, state: HandleState) -> Result<Arc<OpenFile>> {
         let failed = |source: io::Error| match source.kind() {
             ErrorKind::NotFound => self.replaced("its name is gone"),
@@ -428,7 +428,7 @@ impl ReadHandle {
         Error::FileReplaced { path: self.path.clone(), detail }
     }
 
-    /// Lets the file be closed, which is written no more.
+    /// Allows the file to be closed, after its last write.
     pub(super) fn finish_writes(self: &Arc<Self>) {
         let mut state = lock(&self.state);
         state.writes = false;
@@ -439,12 +439,12 @@ impl ReadHandle {
         self.pool.enqueue(self);
     }
 
-    /// Keeps the file open from now on: its name will lead to it no more.
+    /// Keeps the file open permanently: its name will no longer lead to it.
     fn stay(&self) -> Result<()> {
         let mut state = lock(&self.state);
         if !state.stays && self.handle.load().is_none() {
             match self.open_by_name(*state) {
-                // Its name was given away before: this is no loss.
+                // Its name was given away earlier, so nothing is lost.
                 Ok(_) | Err(Error::FileReplaced { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -458,7 +458,7 @@ impl ReadHandle {
         tried(self.state.try_lock()).is_some_and(|state| state.stays)
     }
 
-    /// Closes the file, unless it was read lately or its name leads elsewhere.
+    /// Closes the file, unless it was read recently or its name leads elsewhere.
     fn close(&self) -> CloseOutcome {
         if self.used.swap(false, Ordering::Relaxed) {
             return CloseOutcome::Later;
@@ -503,11 +503,11 @@ fn open_file(path: &Path, direct: bool, writes: bool) -> io::Result<(File, Optio
     Ok((OpenOptions::new().read(true).write(writes).open(path)?, None))
 }
 
-/// Makes a file, with one handle that lasts; where that fails there is none.
+/// Creates a file with one permanent handle; on failure no file is left.
 fn create_file(path: &Path, direct: bool) -> io::Result<(File, Option<usize>)> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
     if direct {
-        // Not at once: where the flag is refused, the file may have been made all the same.
+        // Not in one step: if the flag is refused, the file may have been created anyway.
         match direct::open(path, true) {
             Ok(Some((file, alignment))) => return Ok((file, Some(alignment))),
             Ok(None) => {}
@@ -522,14 +522,14 @@ fn create_file(path: &Path, direct: bool) -> io::Result<(File, Option<usize>)> {
     Ok((file, None))
 }
 
-/// Keeps files open that are read and whose names these paths are; until the guard is dropped no other file is closed. To be called before
-/// a name is removed, or given to another file.
+/// Keeps files with these paths open that are being read; no other file is closed until the guard is dropped. Must be
+/// called before a name is removed or given to another file.
 ///
 /// # Errors
-/// [`Error::Io`] where a file that is read is closed and cannot be opened.
+/// [`Error::Io`] if a closed file cannot be reopened.
 pub(super) fn keep_readers_of(paths: &[&Path]) -> Result<RwLockWriteGuard<'static, ()>> {
     loop {
-        // Opening them may take room, so it is done before others are kept from making any.
+        // Opening them may require room, so it is done before closing is blocked.
         readers_of(paths).iter().try_for_each(|slot| slot.stay())?;
         let guard = NAME_CHANGES.write().unwrap_or_else(PoisonError::into_inner);
         if readers_of(paths).iter().all(|slot| slot.stays()) {
@@ -540,7 +540,7 @@ pub(super) fn keep_readers_of(paths: &[&Path]) -> Result<RwLockWriteGuard<'stati
     }
 }
 
-/// Whoever reads the files of these names. What cannot be looked at is told by what is done with it next.
+/// The readers of these paths. A path that cannot be inspected fails in the caller's next operation on it.
 fn readers_of(paths: &[&Path]) -> Vec<Arc<ReadHandle>> {
     if lock(&SLOTS).is_empty() {
         return Vec::new();

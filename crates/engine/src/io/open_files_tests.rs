@@ -73,11 +73,11 @@ fn what_is_read_again_and_again_stays_open() {
     assert_eq!(storage.open_files().reopened, before);
 }
 
-/// Pitfalls: a file is unlinked that somebody reads.
+/// Regression: a file is unlinked while it is read.
 #[test]
 fn a_file_that_is_removed_or_replaced_here_is_read_to_the_end() {
     let (folder, storage, files) = filled(false);
-    // Whoever removes them may know them by another path, and count its handles for itself.
+    // The remover may use another path, with handles of its own.
     let other = LocalStorage::new(folder.path().join("../").join(folder.path().file_name().unwrap()));
     for number in 0..FILES {
         match number % 3 {
@@ -89,7 +89,7 @@ fn a_file_that_is_removed_or_replaced_here_is_read_to_the_end() {
             }
         }
         if number % 3 < 2 {
-            // The inode of a removed file is soon given away again.
+            // The inode of a removed file is soon reused.
             other.create(&name(number)).unwrap().append(&[9; 2000]).unwrap();
         }
     }
@@ -103,7 +103,8 @@ fn a_file_that_is_renamed_here_is_read_on() {
     check(&files, 0..FILES);
 }
 
-/// What another process does to a name is not seen in time; then it is told, and no byte of another file is taken for one of this.
+/// A name replaced by another process is noticed at the latest when the file is reopened; then the read fails, and
+/// never returns bytes of the other file.
 #[test]
 fn a_file_that_is_replaced_elsewhere_is_read_on_or_told_and_never_mistaken() {
     let (folder, _storage, files) = filled(false);
@@ -131,7 +132,7 @@ fn a_file_that_is_replaced_elsewhere_is_read_on_or_told_and_never_mistaken() {
     assert!(told >= FILES / 2, "{told}");
 }
 
-/// Before it is closed, a file whose name was given away elsewhere is noticed, and stays open.
+/// A file whose name was given away by another process is recognised before it is closed, and stays open.
 #[test]
 fn a_file_whose_name_leads_elsewhere_is_not_closed() {
     let folder = tempfile::tempdir_in(".").unwrap();

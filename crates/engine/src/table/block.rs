@@ -8,8 +8,8 @@
 //! trailer:  codec and form u8 | records u24 | checksum u32
 //! ```
 //!
-//! Starts are u16 in blocks of at most 64 KiB, else u32. Integers are little-endian. The checksum covers file and
-//! offset, too ([`crate::block::checksum`]). [`super::columns`] tells of columns.
+//! Starts are u16 in blocks of at most 64 KiB, else u32. Integers are little-endian. The checksum also covers file
+//! identity and offset ([`crate::block::checksum`]). [`super::columns`] specifies the columnar form.
 
 use super::columns::Columns;
 use super::format::TableMeta;
@@ -18,17 +18,17 @@ use super::value::ValuePointer;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Bytes behind the records of each block.
+/// Bytes after the records of each block.
 pub(super) const TRAILER_BYTES: usize = 8;
-/// Smallest and largest size of a block in bytes.
+/// Smallest and largest block size in bytes.
 pub const BLOCK_BYTES: std::ops::RangeInclusive<u32> = 512..=1 << 20;
-/// In the codec's byte of a trailer: the block holds columns.
+/// Flag in the codec byte of a trailer: the block is columnar.
 pub(super) const COLUMNS_FLAG: u8 = 0x80;
-/// In front of a value of a tagged table, in blocks without columns: the tag, and the suffix with all bits flipped, so that larger
-/// suffixes come first.
+/// Size of the version tag before a value in a versioned table, in blocks without columns: the kind, and the sequence
+/// number with all bits flipped, so that larger sequence numbers come first.
 pub(super) const VERSION_TAG_BYTES: usize = 9;
 
-/// How records lie in blocks.
+/// The layout of records in blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     Dense { key: usize, value: usize },
@@ -36,7 +36,7 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// That of a table's blocks.
+    /// The block layout of a table.
     pub(super) fn of(meta: &TableMeta) -> Self {
         match (meta.key_type.width(), meta.value_width) {
             (Some(key), Some(value)) => Self::Dense { key, value: value as usize },
@@ -45,12 +45,12 @@ impl Layout {
     }
 }
 
-/// Bytes of an entry's start in a slotted block.
+/// Size of an entry's start in a slotted block, in bytes.
 pub(super) fn start_bytes(block_bytes: usize) -> usize {
     if block_bytes <= 1 << 16 { 2 } else { 4 }
 }
 
-/// What stands beside a value in a tagged table; zeros in others.
+/// Kind and sequence number of a record in a versioned table; zeros in other tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct VersionTag {
     pub(super) kind: u8,
@@ -58,35 +58,35 @@ pub(super) struct VersionTag {
 }
 
 impl VersionTag {
-    /// The form in front of values.
+    /// The stored form before a value.
     pub(super) fn to_bytes(self) -> [u8; VERSION_TAG_BYTES] {
         let mut bytes = [self.kind; VERSION_TAG_BYTES];
         bytes[1..].copy_from_slice(&(!self.sequence).to_be_bytes());
         bytes
     }
 
-    /// Takes a tag off the value that it stands in front of.
+    /// Splits the tag off a stored value.
     pub(super) fn split(value: &[u8]) -> Option<(Self, &[u8])> {
         let (&[kind, ref flipped @ ..], value) = value.split_first_chunk::<VERSION_TAG_BYTES>()?;
         Some((Self { kind, sequence: !u64::from_be_bytes(*flipped) }, value))
     }
 }
 
-/// A value as a block holds it.
+/// A value as stored in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StoredValue<'a> {
     Inline(&'a [u8]),
     Long(ValuePointer),
 }
 
-/// Where a value lies: in the block, or elsewhere.
+/// The location of a value: in the block, or elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ValueLocation {
     Inline(Range<usize>),
     Long(ValuePointer),
 }
 
-/// A key as a block holds it: in two parts, the first of which it may share with others.
+/// A stored key in two parts, the first of which may be shared with other keys.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SplitKey<'a> {
     prefix: &'a [u8],
@@ -123,7 +123,7 @@ impl<'a> SplitKey<'a> {
         buffer.extend_from_slice(self.rest);
     }
 
-    /// Puts the key into a buffer, in place of what that holds.
+    /// Replaces the content of a buffer with the key.
     pub(super) fn copy_to(&self, buffer: &mut Vec<u8>) {
         buffer.clear();
         buffer.extend_from_slice(self.prefix);
@@ -131,7 +131,7 @@ impl<'a> SplitKey<'a> {
     }
 }
 
-/// Appends a slotted entry; `tag` where the table has tags.
+/// Appends a slotted entry; with `tag` in a versioned table.
 pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<VersionTag>, value: StoredValue<'_>) {
     let long = matches!(value, StoredValue::Long(_));
     let mut word = key.len() * 2 + usize::from(long);
@@ -150,7 +150,7 @@ pub(super) fn push_entry(out: &mut Vec<u8>, key: &[u8], tag: Option<VersionTag>,
     }
 }
 
-/// Takes an entry apart: its key, and where its value begins, and whether that is a pointer; `None` when it is malformed.
+/// Splits an entry into its key, the offset of its value, and whether that is a pointer; `None` if it is malformed.
 fn split_entry(entry: &[u8]) -> Option<(&[u8], usize, bool)> {
     let mut word = 0_usize;
     for (i, &byte) in entry.iter().take(4).enumerate() {
@@ -163,7 +163,7 @@ fn split_entry(entry: &[u8]) -> Option<(&[u8], usize, bool)> {
     None
 }
 
-/// Appends a trailer, checksum still missing.
+/// Appends a trailer without its checksum.
 pub(super) fn push_trailer(raw: &mut Vec<u8>, form: u8, count: usize) {
     raw.extend_from_slice(&((count as u32) << 8 | u32::from(form)).to_le_bytes());
     raw.extend_from_slice(&[0; 4]);
@@ -176,14 +176,14 @@ pub(super) fn trailer(block: &[u8]) -> Option<(u8, u8, usize)> {
     Some((word as u8 & !COLUMNS_FLAG, word as u8 & COLUMNS_FLAG, (word >> 8) as usize))
 }
 
-/// How the records of one block lie.
+/// The form of one block.
 #[derive(Clone, Copy, Debug)]
 enum BlockForm {
     Dense {
         key: usize,
         value: usize,
     },
-    /// Starts of entries from here on, in so many bytes each.
+    /// Slotted: the offset of the entry starts, and the size of each.
     Slotted {
         table_at: usize,
         width: usize,
@@ -191,7 +191,7 @@ enum BlockForm {
     Columns(Columns),
 }
 
-/// What was read of a block's head and trailer.
+/// The decoded head and trailer of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockHead {
     form: BlockForm,
@@ -205,7 +205,7 @@ impl BlockHead {
         self.count
     }
 
-    /// The columns, where the block has such and its records have tags.
+    /// The columns of a versioned columnar block.
     #[inline]
     pub(super) fn versioned_columns(&self) -> Option<&Columns> {
         match &self.form {
@@ -215,7 +215,7 @@ impl BlockHead {
     }
 }
 
-/// A checked and unpacked block. Every access is total: what a forged block lacks is `None`.
+/// A checked and decompressed block. Every access is total: whatever a corrupt block lacks is `None`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BlockView<'a> {
     head: BlockHead,
@@ -223,7 +223,7 @@ pub(super) struct BlockView<'a> {
 }
 
 impl<'a> BlockView<'a> {
-    /// A view of a block, its trailer included, of a table of this layout, with tags or without.
+    /// A view of a block, its trailer included, of a table of this layout, versioned or not.
     pub(super) fn new(layout: Layout, versioned: bool, raw: &'a [u8]) -> Option<Self> {
         let (_, form, count) = trailer(raw)?;
         let body_end = raw.len() - TRAILER_BYTES;
@@ -240,7 +240,7 @@ impl<'a> BlockView<'a> {
         Some(Self { head: BlockHead { form, count, versioned }, raw })
     }
 
-    /// The same view again, of the block that `head` was read from.
+    /// A view of the block that `head` was decoded from.
     pub(super) fn with_head(head: BlockHead, raw: &'a [u8]) -> Self {
         Self { head, raw }
     }
@@ -253,7 +253,7 @@ impl<'a> BlockView<'a> {
         self.head.count
     }
 
-    /// The columns, where the block has such.
+    /// The columns of a columnar block.
     pub(super) fn columns(&self) -> Option<&Columns> {
         match &self.head.form {
             BlockForm::Columns(columns) => Some(columns),
@@ -261,8 +261,8 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// Whether every byte of the block has the one place that the writer gave it: entries follow each other from the start of
-    /// the block, and zeros fill it up.
+    /// Whether every byte of the block is where the writer puts it: entries follow each other from the start of the
+    /// block, and zeros pad it.
     pub(super) fn is_canonical(&self) -> bool {
         let body_end = self.raw.len() - TRAILER_BYTES;
         let (end, zeros_end) = match &self.head.form {
@@ -284,7 +284,7 @@ impl<'a> BlockView<'a> {
         Some(u32::from_le_bytes(bytes) as usize).filter(|&start| start <= table_at)
     }
 
-    /// Where the entry of a slotted block lies.
+    /// The range of an entry in a slotted block.
     fn entry(&self, i: usize) -> Option<Range<usize>> {
         let (begin, end) = (self.start(i)?, self.start(i + 1)?);
         (i < self.head.count && begin <= end).then_some(begin..end)
@@ -307,7 +307,7 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// Where what stands behind a key lies, its tag included where it stands there.
+    /// The location of what follows a key: the value, with its version tag if it is stored there.
     fn behind_key(&self, i: usize) -> Option<ValueLocation> {
         match &self.head.form {
             _ if i >= self.head.count => None,
@@ -328,7 +328,7 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// Where a value lies; in a tagged table, without the tag.
+    /// The location of a value, without a version tag.
     pub(super) fn place(&self, i: usize) -> Option<ValueLocation> {
         match self.behind_key(i)? {
             ValueLocation::Inline(place) if self.head.versioned && self.columns().is_none() => {
@@ -347,7 +347,7 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// Tag and suffix; zeros in a table without tags.
+    /// The version tag of a record; zeros in a table that is not versioned.
     pub(super) fn tag(&self, i: usize) -> Option<VersionTag> {
         match &self.head.form {
             _ if i >= self.head.count => None,
@@ -360,7 +360,8 @@ impl<'a> BlockView<'a> {
         }
     }
 
-    /// The first record for which `passes` is false, which it is from some record on; the number of records where there is none.
+    /// The first record for which `passes` is false, where `passes` is monotone; the number of records if there is
+    /// none.
     fn partition(&self, mut passes: impl FnMut(usize) -> Option<bool>) -> Option<usize> {
         let (mut low, mut high) = (0, self.head.count);
         while low < high {
@@ -370,13 +371,13 @@ impl<'a> BlockView<'a> {
         Some(low)
     }
 
-    /// The first record at or behind a place; the number of records where all lie before it.
+    /// The first record at or after a bound; the number of records if all lie before it.
     pub(super) fn lower_bound(&self, probe: &KeyBound<'_>) -> Option<usize> {
         self.partition(|i| Some(probe.passes(&self.key(i)?)))
     }
 
-    /// The first record at or behind (`key`, `sequence`), where records of one key are ordered by suffix, the largest first. In a table
-    /// without tags all have the suffix `untagged`.
+    /// The first record at or after (`key`, `sequence`), where records of one key are ordered by sequence number,
+    /// largest first. In a table that is not versioned all records have the sequence number `unversioned`.
     pub(super) fn lower_bound_of_version(&self, key: &[u8], sequence: u64, unversioned: u64) -> Option<usize> {
         self.partition(|i| {
             Some(match self.key(i)?.compare(key) {

@@ -6,12 +6,12 @@ use super::key::key_as_u64;
 use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, GROUP_CHILDREN_MAX, StringCuts, StringLayer, fit_strings, shortest_separator};
 
-/// Blocks whose borders are coded at a time: several times the longest distance that groups are fitted over.
+/// Blocks whose borders are coded at a time: several times the longest distance over which groups are fitted.
 const BLOCKS_AHEAD_MAX: usize = 1024;
-/// The same in bytes of keys, for long ones.
+/// The same limit in bytes of keys, for long keys.
 const KEY_BYTES_AHEAD_MAX: usize = 4 << 20;
 
-/// Collects borders. Where blocks end is given here, so only the separators are chosen.
+/// Collects borders. Block ends are fixed here, so only the separators are chosen.
 #[derive(Debug)]
 pub(super) enum Borders {
     Numbers { first: u64, fences: Vec<Fence>, last: Option<u64> },
@@ -26,7 +26,7 @@ impl Borders {
         }
     }
 
-    /// Takes the next block by its first and last key.
+    /// Adds the next block by its first and last key.
     pub(super) fn push(&mut self, first_key: &[u8], last_key: &[u8]) {
         match self {
             Self::Numbers { first, fences, last } => {
@@ -41,7 +41,7 @@ impl Borders {
         }
     }
 
-    /// The borders, and what was proved of their separators.
+    /// The borders, and the result of the check of their separators.
     pub(super) fn finish(self) -> (BlockSeparators, IndexCheck) {
         match self {
             Self::Numbers { first, fences, .. } => {
@@ -55,7 +55,7 @@ impl Borders {
     }
 }
 
-/// Borders between blocks of byte strings. Of each block, two records are known: its first and its last.
+/// Borders between blocks of byte strings. Two records of each block are known: the first and the last.
 #[derive(Debug, Default)]
 pub(super) struct StringBorders {
     layer: StringLayer,
@@ -101,7 +101,7 @@ impl StringBorders {
         }
     }
 
-    /// Codes pending blocks until at most `keep` of them are left.
+    /// Codes pending blocks until at most `keep` are left.
     fn drain(&mut self, keep: usize) {
         let pending = &self.pending;
         let mut begin = 0;

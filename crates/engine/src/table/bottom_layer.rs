@@ -10,7 +10,7 @@ use crate::io::{Purpose, ReadRequest};
 use ogive_model::line::{self, LineNode};
 use ogive_model::step::{self, StepPiece};
 
-/// Units of the bottom layer are read in stretches of at most so many bytes.
+/// Size of the runs in which bottom-layer pages are read, in bytes.
 const READ_RUN_BYTES: u64 = 64 << 10;
 
 /// A run of nodes that lead to blocks.
@@ -22,44 +22,44 @@ pub(crate) enum NodeRun<'a> {
         payload: &'a [u8],
         groups: usize,
     },
-    /// The same of byte strings.
+    /// Groups of coded separators over byte strings.
     CodedStrings {
         payload: &'a [u8],
         groups: usize,
-        /// First child behind the run: the zeros that fill a page up look like further separators.
+        /// First child after the run: the zeros that pad a page look like further separators.
         end_child: u64,
     },
 }
 
-/// The nodes next to the data, as the metadata tell of them.
+/// The layer next to the data, as described by the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BottomLayer {
-    /// Whether they are separators, which prove where a key lies.
+    /// Whether its nodes are exact: separators rather than lines.
     pub(crate) is_exact: bool,
     pub(crate) nodes: u64,
-    /// Bytes that are to be read for them: 0 where they are the root, which an open table holds.
+    /// Bytes to read for its nodes: 0 if they are the root, which an open table holds.
     pub(crate) read_bytes: u64,
     pub(crate) granule: u64,
 }
 
 impl Table {
-    /// Size of a block in bytes, where all have one; else about that.
+    /// Block size in bytes, approximate if blocks differ in size.
     pub(crate) fn block_bytes(&self) -> u64 {
         self.inner.meta.block_bytes
     }
 
-    /// The records of a block that was checked and unpacked before, and is not dense.
+    /// The records of a checked and decompressed block that is not dense.
     ///
     /// # Errors
-    /// [`crate::Error::Damaged`] for a block that no writer made.
+    /// [`crate::Error::Damaged`] for a malformed block.
     pub(crate) fn records_of<'a>(&'a self, block: u64, unpacked: &'a [u8]) -> Result<ScanRecords<'a>> {
         Ok(ScanRecords::new(self.inner.view(block, unpacked)?, &self.inner, block))
     }
 
-    /// The blocks where the index looks for a key, and whether that is proved; reads pages of layers that no cache has.
+    /// The range of blocks where the index looks for a key, and whether it is exact; reads uncached index pages.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Storage errors and damage.
     pub(crate) fn route_blocks(&self, key: &[u8]) -> Result<(u64, u64, bool)> {
         let last = self.inner.meta.blocks.saturating_sub(1);
         match self.inner.target(KeyBound { key, behind: false }) {
@@ -71,7 +71,7 @@ impl Table {
         }
     }
 
-    /// The layer next to the data; `None` where there is no index.
+    /// The layer next to the data; `None` if there is no index.
     pub(crate) fn bottom_layer(&self) -> Option<BottomLayer> {
         let meta = &self.inner.meta;
         let layer = meta.layers.first()?;
@@ -84,13 +84,14 @@ impl Table {
         })
     }
 
-    /// Shows all nodes that lead to blocks, in order, reading those that are not the root; returns requests and bytes of that.
+    /// Visits all nodes that lead to blocks, in order, reading those outside the root; returns the number of requests
+    /// and bytes read.
     ///
     /// # Errors
-    /// What the storage reports, and damage, which is also where `visit` says `None`.
+    /// Storage errors and damage, including a `visit` that returns `None`.
     pub(crate) fn visit_bottom(&self, mut visit: impl FnMut(NodeRun<'_>) -> Option<()>) -> Result<(u64, u64)> {
         let inner = &*self.inner;
-        let malformed = |offset: u64| inner.damaged(offset, "index nodes that make no sense");
+        let malformed = |offset: u64| inner.damaged(offset, "invalid index nodes");
         let Some(layer) = inner.meta.layers.first() else { return Ok((0, 0)) };
         let (kind, granule) = inner.nodes_over(0);
         let blocks = inner.meta.blocks;

@@ -11,48 +11,48 @@ use crate::block::slots::BlockNote;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// In the first word of a note: the block is of this kind. Notes of others are zeros.
+/// Flag in the first word of a note: the block is columnar with keys of one length. Notes of other blocks are zeros.
 const FIXED_KEYS_FLAG: u32 = 1 << 31;
-/// In the last word of a note: records have different tags; values have ends, of two bytes or of four.
+/// Flags in the last word of a note: records have different kinds; values have ends, of two bytes or of four.
 const MIXED_KINDS_FLAG: u32 = 1 << 16;
 const VALUE_ENDS_FLAG: u32 = 1 << 17;
 const WIDE_ENDS_FLAG: u32 = 1 << 18;
-/// LevelDB's distance of restart points.
+/// LevelDB's distance between restart points.
 const RESTART_INTERVAL: usize = 16;
 
-/// What to know of a block of columns whose keys have one length.
+/// The layout of a columnar block whose keys have one length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FixedKeyColumns {
     count: usize,
     prefix: usize,
-    /// Length of a key behind the prefix.
+    /// Length of a key without the prefix.
     rest: usize,
-    /// Length of a value; of no meaning where values have ends.
+    /// Length of a value; meaningless if values have ends.
     value: usize,
     keys_at: usize,
-    /// The one tag, bytes of a suffix, and flags.
+    /// The common kind, size of a sequence number, and flags.
     more: u32,
 }
 
-/// How a record is looked for in a block.
+/// The search method within a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SearchStart {
-    /// From the place that lies this far in the block, from 0 to 1, outwards.
+    /// Outwards from the position at this fraction of the block, from 0 to 1.
     Share(f32),
-    /// Between two records, both included, and outside only if it is not there.
+    /// Between two records, both included, and outside only if the record is not there.
     Between(usize, usize),
-    /// By restart points and then one record after the other.
+    /// By restart points and then record by record.
     Restarts,
 }
 
-/// What a block says of a version of a key that it has.
+/// The result of a search for a version of a present key in one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VersionHit {
     Found(usize, VersionTag),
     Absent,
 }
 
-/// What there is at a key's place: the number of the record, and whether it has that key.
+/// The first record not less than a key: its index, and whether it has that key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyHit {
     pub(super) index: usize,
@@ -90,7 +90,7 @@ impl FixedKeyColumns {
         })
     }
 
-    /// Tag and suffix of a record.
+    /// Kind and sequence number of a record.
     #[inline]
     pub(super) fn tag(&self, raw: &[u8], index: usize) -> Option<VersionTag> {
         let sequence_bytes = (self.more >> 8 & 0xFF) as usize;
@@ -106,7 +106,7 @@ impl FixedKeyColumns {
         Some(VersionTag { kind, sequence: least.checked_add(u64::from_le_bytes(beyond))? })
     }
 
-    /// Where a value lies in the block.
+    /// The range of a value in the block.
     #[inline]
     pub(super) fn value(&self, raw: &[u8], index: usize) -> Option<Range<usize>> {
         let values_at = self.keys_at + self.count * self.rest;
@@ -123,8 +123,8 @@ impl FixedKeyColumns {
         Some(values_at + begin..values_at + end(index)?)
     }
 
-    /// The first record at or behind `index`, which has `key`, that has it too and a suffix of at most `sequence`; `None` where there is none
-    /// in this block, but may be one in the next.
+    /// The first record at or after `index`, a record of `key`, that has the same key and a sequence number of at most
+    /// `sequence`; `None` if this block has none but the next may.
     pub(super) fn version(&self, raw: &[u8], key: &[u8], mut index: usize, sequence: u64) -> Option<VersionHit> {
         loop {
             let tag = self.tag(raw, index)?;
@@ -142,7 +142,7 @@ impl FixedKeyColumns {
         }
     }
 
-    /// The first record whose key is not less than `key`; `None` where the block is not what the note says.
+    /// The first record whose key is not less than `key`; `None` if the block is not what the note says.
     #[inline]
     pub(super) fn search(&self, raw: &[u8], key: &[u8], within: SearchStart) -> Option<KeyHit> {
         let prefix = raw.get(HEAD_BYTES..HEAD_BYTES + self.prefix)?;
@@ -167,7 +167,7 @@ impl FixedKeyColumns {
     }
 }
 
-/// Keys side by side, without their prefix, and the key that is looked for.
+/// A column of keys without their prefix, and the key that is searched for.
 struct FixedKeys<'a> {
     bytes: &'a [u8],
     length: usize,
@@ -176,7 +176,7 @@ struct FixedKeys<'a> {
 }
 
 impl FixedKeys<'_> {
-    /// How a record's key compares with the key that is looked for.
+    /// Compares a record's key with the key that is searched for.
     #[inline]
     fn compare(&self, index: usize) -> Option<Ordering> {
         let at = index * self.length;
@@ -198,7 +198,7 @@ impl FixedKeys<'_> {
         Some(low)
     }
 
-    /// The first record of `low..high` that is not less, or `high`, which is looked for in steps that grow from `guess` on.
+    /// The first record of `low..high` that is not less, or `high`; an exponential search outwards from `guess`.
     #[inline]
     fn outwards(&self, guess: usize, low: usize, high: usize) -> Option<usize> {
         let Some(top) = high.checked_sub(1).filter(|&top| top >= low) else { return Some(low) };
@@ -231,7 +231,7 @@ impl FixedKeys<'_> {
         }
     }
 
-    /// Between two records first; what the window does not decide is looked for outside.
+    /// Searches between two records first, and outside if the result lies at the end of that window.
     fn between(&self, first: usize, last: usize, count: usize) -> Option<usize> {
         let (low, high) = (first.min(count), last.saturating_add(1).min(count));
         if low >= high {
@@ -239,7 +239,7 @@ impl FixedKeys<'_> {
         }
         let middle = low + (high - low) / 2;
         let found = self.outwards(middle, low, high)?;
-        // An end of the window proves nothing of what lies beyond.
+        // A result at the end of the window does not exclude records beyond it.
         if found == low && low > 0 {
             return self.outwards(low - 1, 0, low);
         }
@@ -274,7 +274,10 @@ mod tests {
         #[test]
         fn every_way_finds_the_same_place(
             mut stored in proptest::collection::vec(proptest::collection::vec(0_u8..4, 10), 1..90),
-            rest in proptest::collection::vec(0_u8..4, 0..12), share in 0.0_f32..=1.0, first in 0_usize..100, last in 0_usize..100,
+            rest in proptest::collection::vec(0_u8..4, 0..12),
+            share in 0.0_f32..=1.0,
+            first in 0_usize..100,
+            last in 0_usize..100,
         ) {
             stored.sort();
             let bytes = stored.concat();

@@ -2,26 +2,27 @@
 //! once.
 //!
 //! ```text
-//! flags u8 | bytes of a suffix u8 | tag u8 | 0 | prefix u32 | key u32 | value u32 | least suffix u64     the head: lengths in bytes
-//! | prefix | ends of keys | ends of values | suffixes | tags | keys | values | zeros | trailer
+//! head:    flags u8 | bytes of a suffix u8 | tag u8 | 0 | prefix u32 | key u32 | value u32 | least suffix u64
+//! columns: prefix | ends of keys | ends of values | suffixes | tags | keys | values | zeros | trailer
 //! ```
 //!
-//! The prefix is what all keys of the block begin with, and they are stored without it. Where all keys have one length, `key` states what
-//! is left of it and there are no ends of keys; so with values. Ends count from the start of their column, in u16 in blocks
-//! of at most 64 KiB, else in u32. A suffix is stored as what it has beyond the least one, in as many bytes as that takes: none
-//! where all are equal. Tags are one byte a record, and absent where all are equal.
+//! All keys of the block begin with the prefix, which is stored once. If all keys have the same length, `key` is the
+//! length without the prefix, and there are no ends of keys; the same holds for values. Ends count from the start of
+//! their column, in u16 in blocks of at most 64 KiB, else in u32. A suffix is stored as its difference from the least
+//! one, in as few bytes as possible: none if all are equal. Tags take one byte a record, and none if all are equal.
+//! Suffix and tag are a version's sequence number and kind.
 
 use super::block::{VersionTag, start_bytes};
 use std::ops::Range;
 
-/// Bytes of the head.
+/// Size of the head in bytes.
 pub(super) const HEAD_BYTES: usize = 24;
 /// Flags of the head.
 const FIXED_KEY_LENGTH_FLAG: u8 = 1;
 const FIXED_VALUE_LENGTH_FLAG: u8 = 2;
 const MIXED_KINDS_FLAG: u8 = 4;
 
-/// What the records of a block have alike, and so how much room they take: gathered record by record.
+/// The properties shared by the records of a block, from which its size follows; updated record by record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnShape {
     pub(super) count: usize,
@@ -37,12 +38,12 @@ pub(super) struct ColumnShape {
 }
 
 impl ColumnShape {
-    /// Bytes in which a suffix is stored.
+    /// Size of a stored sequence number in bytes.
     fn sequence_bytes(&self) -> usize {
         (u64::BITS - (self.largest_sequence - self.least_sequence).leading_zeros()).div_ceil(8) as usize
     }
 
-    /// Bytes of the block in front of zeros and trailer, where an end takes `end_bytes`.
+    /// Size of the block without padding and trailer, if an end takes `end_bytes`.
     pub(super) fn bytes(&self, end_bytes: usize) -> usize {
         let ends = usize::from(!self.one_key_length) + usize::from(!self.one_value_length);
         let each = ends * end_bytes + self.sequence_bytes() + usize::from(!self.one_tag);
@@ -58,7 +59,7 @@ impl ColumnShape {
     }
 }
 
-/// The records of a block that is to be laid out.
+/// The records of a block to be encoded.
 pub(super) trait ColumnRows {
     fn key(&self, row: usize) -> &[u8];
     fn value(&self, row: usize) -> &[u8];
@@ -97,15 +98,15 @@ pub(super) fn encode(shape: &ColumnShape, rows: &impl ColumnRows, end_bytes: usi
     }
 }
 
-/// Where the columns of a block lie. Every access is total: what a forged block lacks is `None`.
+/// The offsets of a block's columns. Every access is total: whatever a corrupt block lacks is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Columns {
     pub(super) count: usize,
     pub(super) prefix: usize,
-    /// Length of all stored keys, and of all values, where they have one.
+    /// Length of every stored key, and of every value, if it is the same.
     pub(super) key: Option<usize>,
     pub(super) value: Option<usize>,
-    /// The tag of all records, where they have one.
+    /// The kind of all records, if it is the same.
     pub(super) kind: Option<u8>,
     least_sequence: u64,
     pub(super) sequence_bytes: usize,
@@ -116,12 +117,13 @@ pub(super) struct Columns {
     kinds_at: usize,
     pub(super) keys_at: usize,
     pub(super) values_at: usize,
-    /// Where the values end.
+    /// The end of the values.
     pub(super) end: usize,
 }
 
 impl Columns {
-    /// Reads the head of a block of `count` records whose body ends at `body_end`; `block_bytes` with the trailer.
+    /// Decodes the head of a block of `count` records whose body ends at `body_end`; `block_bytes` includes the
+    /// trailer.
     pub(super) fn parse(raw: &[u8], body_end: usize, count: usize) -> Option<Self> {
         let head = raw.get(..HEAD_BYTES.min(body_end))?;
         let word = |at: usize| Some(u32::from_le_bytes(*head.get(at..)?.first_chunk()?) as usize);
@@ -208,18 +210,18 @@ impl Columns {
         (begin <= end && end <= column.end).then_some(begin..end)
     }
 
-    /// What all keys begin with.
+    /// The common prefix of all keys.
     pub(super) fn prefix<'a>(&self, raw: &'a [u8]) -> Option<&'a [u8]> {
         raw.get(HEAD_BYTES..HEAD_BYTES + self.prefix)
     }
 
-    /// What a key has behind the prefix.
+    /// A key without the prefix.
     #[inline]
     pub(super) fn key_rest<'a>(&self, raw: &'a [u8], row: usize) -> Option<&'a [u8]> {
         raw.get(self.cell(raw, row, self.key, self.key_ends_at, self.keys_at..self.values_at)?)
     }
 
-    /// Where a value lies in the block.
+    /// The range of a value in the block.
     #[inline]
     pub(super) fn value(&self, raw: &[u8], row: usize) -> Option<Range<usize>> {
         self.cell(raw, row, self.value, self.value_ends_at, self.values_at..self.end)
@@ -243,7 +245,7 @@ impl Columns {
         Some(VersionTag { kind, sequence: self.least_sequence.checked_add(u64::from_le_bytes(beyond))? })
     }
 
-    /// Whether the block is laid out as the writer does it, but for the choice of a prefix.
+    /// Whether the block is laid out as the writer does it, except for the choice of a prefix.
     pub(super) fn is_canonical(&self, raw: &[u8], body_end: usize) -> bool {
         let rises = |one: Option<usize>, ends_at: usize| {
             one.is_some()

@@ -1,12 +1,12 @@
 //! Cumulative record counts by block, for rank and position.
 //!
 //! ```text
-//! for each 128 blocks:  records before the first u40 | fewest records in a block u24 | width u8 | start of the bits u32
-//! then bit-packed:     what each block has beyond the fewest, in `width` bits
-//! then:                checksum u32
+//! for each 128 blocks:  records before the first u40 | least records of a block u24 | width u8 | start of the bits u32
+//! then bit-packed:      records of each block minus the least, in `width` bits
+//! then:                 checksum u32
 //! ```
 //!
-//! The section is read whole at its first use and then stays in memory.
+//! The section is read as a whole at first use and then stays in memory.
 
 use crate::block::checksum;
 use ogive_model::bits::{self, BitWriter};
@@ -23,7 +23,7 @@ pub(super) enum RecordCounts {
     Packed { bytes: Vec<u8>, blocks: u64, records: u64 },
 }
 
-/// The number that all blocks but the last have, if they do and the last has no more.
+/// The number of records of every block but the last, if it is the same and the last has no more.
 pub(super) fn even_count(counts: &[u32]) -> Option<u64> {
     let (&first, &last) = (counts.first()?, counts.last()?);
     (last <= first && counts[..counts.len() - 1].iter().all(|&count| count == first)).then_some(u64::from(first))
@@ -53,14 +53,14 @@ pub(super) fn encode(file_id: u64, offset: u64, counts: &[u32]) -> Vec<u8> {
     out
 }
 
-/// More bytes than the section for so many blocks ever takes.
+/// An upper bound for the size of the section.
 pub(super) fn most_bytes(blocks: u64) -> u64 {
     let groups = blocks.div_ceil(GROUP_BLOCKS as u64);
     blocks.saturating_mul(4).saturating_add(groups.saturating_mul(HEADER_BYTES as u64)).saturating_add(64)
 }
 
 impl RecordCounts {
-    /// Records before `block`; all of them for a block behind the last. `None` when the section is malformed.
+    /// Records before `block`; all of them for a block after the last. `None` if the section is malformed.
     pub(super) fn before(&self, block: u64) -> Option<u64> {
         match self {
             Self::Even { per_block, records, .. } => Some(block.saturating_mul(*per_block).min(*records)),
@@ -87,8 +87,8 @@ impl RecordCounts {
         }
     }
 
-    /// The block that holds record `rank`, and the records before it; `None` for a rank behind the last record, or when the
-    /// section is malformed.
+    /// The block that holds record `rank`, and the number of records before the block; `None` for a rank past the last
+    /// record, or if the section is malformed.
     pub(super) fn locate(&self, rank: u64) -> Option<(u64, u64)> {
         let (blocks, records) = match self {
             Self::Even { blocks, records, .. } | Self::Packed { blocks, records, .. } => (*blocks, *records),

@@ -56,9 +56,9 @@ impl RecordFile {
         match self.key_bytes {
             8 => Ok(KeyType::U64),
             16 => Ok(KeyType::U128),
-            other => {
-                Err(Error::InvalidArgument(format!("keys of {other} bytes: a file of records has keys of 8 or 16")))
-            }
+            other => Err(Error::InvalidArgument(format!(
+                "keys of {other} bytes are not supported; a file of records has keys of 8 or 16 bytes"
+            ))),
         }
     }
 
@@ -79,7 +79,7 @@ impl RecordFile {
             let stated = if self.little_endian { u64::from_le_bytes(word) } else { u64::from_be_bytes(word) };
             if stated != records || rest > 0 {
                 return Err(wrong(format!(
-                    "its header states {stated} records, and {records} of {} bytes are there, with {rest} bytes left over; \
+                    "its header states {stated} records, but it holds {records} of {} bytes, with {rest} bytes left over; \
                      check the width of the records, or get the whole file",
                     self.record_bytes()
                 )));
@@ -142,7 +142,7 @@ pub fn index_records(
     let data = storage.open(data_name)?;
     let record_count = records.count(&*data)?;
     let locations = BlockLocations::foreign(records.header_bytes, block_bytes, data.len(), records.record_bytes())
-        .ok_or_else(|| Error::InvalidArgument("records without bytes cannot be indexed".into()))?;
+        .ok_or_else(|| Error::InvalidArgument("records of zero bytes cannot be indexed".into()))?;
     let out = PublishedFile::create(storage.clone(), index_name, options.replace)?;
     let mut survey = ScanIndexBuilder::new(data.path(), key_type, options.filter_bits_per_key)?;
     let mut checksums = Vec::new();
@@ -224,7 +224,7 @@ pub fn index_table(
         DataSource::Own => DataSource::Table { name: table_name.to_owned(), file_id: inner.file_id },
         DataSource::Table { name, .. } | DataSource::Foreign { name, .. } => {
             return Err(Error::InvalidArgument(format!(
-                "{table_name} is itself an index beside {name}; make the new index for {name}"
+                "{table_name} is itself an external index of {name}; build the new index for {name}"
             )));
         }
     };
@@ -267,11 +267,11 @@ pub(super) fn block_checksums(inner: &TableInner) -> Result<Option<Vec<u32>>> {
     if expected != Some(section.bytes)
         || section.offset.checked_add(section.bytes).is_none_or(|end| end > inner.file.len())
     {
-        return Err(inner.damaged(section.offset, "the checksums of its data are not one for each block"));
+        return Err(inner.damaged(section.offset, "the number of data checksums is not the number of blocks"));
     }
     let bytes = inner.whole(section, Purpose::Walk, &mut ReadContext::default())?;
     if !checksum::check(inner.file_id, section.offset, &bytes) {
-        return Err(inner.damaged(section.offset, "the checksum of the checksums of its data does not match"));
+        return Err(inner.damaged(section.offset, "the checksum of the data checksums does not match"));
     }
     let words = bytes.chunks_exact(CHECKSUM_BYTES).filter_map(|word| word.try_into().ok()).map(u32::from_le_bytes);
     Ok(Some(words.take(inner.meta.blocks as usize).collect()))
@@ -290,7 +290,7 @@ pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Res
     walk(&*inner.data, &inner.locations, |section, bytes| {
         let sum = checksum::checksum(inner.file_id, section.offset, bytes);
         if checksums.get(block) != Some(&sum) {
-            let detail = format!("block {block}, at byte {}, is not what was indexed", section.offset);
+            let detail = format!("block {block}, at byte {}, has changed since it was indexed", section.offset);
             return Err(Error::Changed { path: inner.data.path().to_owned(), detail });
         }
         block += 1;
@@ -301,7 +301,9 @@ pub fn compare_records(table: &Table, progress: &mut dyn FnMut(u64, u64)) -> Res
 
 fn check_names(data_name: &str, index_name: &str) -> Result<()> {
     match data_name == index_name {
-        true => Err(Error::InvalidArgument(format!("the index of {data_name} cannot have its name; choose another"))),
+        true => {
+            Err(Error::InvalidArgument(format!("the index of {data_name} cannot have the same name; choose another")))
+        }
         false => Ok(()),
     }
 }
@@ -312,7 +314,9 @@ fn fitting_block_bytes(records: RecordFile, options: &WriteOptions) -> Result<u6
     check_block_bytes(most)?;
     let record = records.record_bytes();
     if record > RECORD_BYTES_MAX {
-        return Err(Error::InvalidArgument(format!("records of {record} bytes: they have at most {RECORD_BYTES_MAX}")));
+        return Err(Error::InvalidArgument(format!(
+            "records of {record} bytes are too large; the limit is {RECORD_BYTES_MAX} bytes"
+        )));
     }
     Ok((u64::from(most) / record).max(1) * record)
 }
@@ -387,6 +391,6 @@ fn survey_table(inner: &TableInner, survey: &mut ScanIndexBuilder, locations: &m
     if survey.records == inner.meta.records {
         return Ok(());
     }
-    let detail = format!("it holds {} records, and states {}", survey.records, inner.meta.records);
+    let detail = format!("it holds {} records, but states {}", survey.records, inner.meta.records);
     Err(inner.damaged(inner.tail_offset, detail))
 }

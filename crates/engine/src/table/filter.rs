@@ -1,9 +1,9 @@
 //! The filter for absent keys: a blocked Bloom filter in checksummed pages, partitioned by position.
 //!
-//! The index leads a key to its data block before the filter is asked, so the filter need not be one large thing: each
-//! *group* of consecutive data blocks has its own small filter, of one [`FILTER_PAGE_BYTES`] page, or of several where a single
-//! block has more keys than a page serves, or where that wastes less. Asking costs one read of one page, which saves the read of a data block for
-//! nearly every absent key.
+//! The index routes a key to its data block before the filter is consulted, so the filter need not be one large
+//! structure: each *group* of consecutive data blocks has a small filter of its own. It has one [`FILTER_PAGE_BYTES`]
+//! page, or several if a single block has more keys than a page serves, or if that wastes less space. A query costs one
+//! read of one page, which saves the read of a data block for nearly every absent key.
 //!
 //! ```text
 //! blocks   | 0 1 2 3 4 | 5 6 7 8 9 | 10 ...     blocks_per_group = 5
@@ -15,8 +15,9 @@
 //! A key's hash is XXH3-64 of its bytes. Its high half chooses a line of the page, its low half the page of the group,
 //! and both together, mixed once more, up to seven of the 512 bits of that line: one key touches one cache line.
 //!
-//! Guarantee: a key that was added is never said to be absent. What it does not do: it says "may be there" of about 1 %
-//! of the absent keys at 10 bits a key, and of more where a group holds more keys than the groups it was laid out for.
+//! Guarantee: a key that was added is never reported as absent. Not guaranteed: about 1 % of the absent keys are
+//! reported as possibly present at 10 bits a key, and more if a group holds more keys than the groups it was designed
+//! for.
 //!
 //! Source: Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters" (2007), section 3.1 (blocked).
 
@@ -25,31 +26,31 @@ use crate::error::{Error, Result};
 use std::ops::RangeInclusive;
 use twox_hash::XxHash3_64;
 
-/// Stored size of a page in bytes, its checksum included.
+/// Stored size of a page in bytes, checksum included.
 pub const FILTER_PAGE_BYTES: usize = 4096;
 const LINE_BYTES: usize = 64;
 const LINES: usize = (FILTER_PAGE_BYTES - CHECKSUM_BYTES) / LINE_BYTES;
 const PAGE_BITS: usize = LINES * LINE_BYTES * 8;
-/// Where a page states how many bits it sets for a key.
+/// Offset of the number of bits set for a key.
 const PROBES_OFFSET: usize = LINES * LINE_BYTES;
-/// A hash gives seven times nine bits.
+/// A hash provides seven times nine bits.
 const PROBES_MAX: u8 = 7;
-/// So many pages serve a block of 1 MiB full of keys without values, at 32 bits a key.
+/// Enough for a block of 1 MiB full of keys without values, at 32 bits a key.
 const PAGES_PER_GROUP_MAX: u32 = 1024;
-/// A group has at most so many times the pages that one block needs.
+/// Limit for the pages of a group, as a multiple of the pages that one block needs.
 const GROUP_GROWTH_MAX: u32 = 8;
-/// The pages of a group over what its blocks need, where no larger group is tried.
+/// Ratio of a group's pages to what its blocks need at which no larger group is tried.
 const WASTE_RATIO_MAX: f64 = 1.05;
 
-/// The hash of a key that the filter works on: XXH3-64, seed 0.
+/// The hash of a key: XXH3-64, seed 0.
 #[must_use]
 pub fn hash_key(key: &[u8]) -> u64 {
     XxHash3_64::oneshot(key)
 }
 
-/// Whether a key of this hash may be among those of the page; `false` is certain.
+/// Whether a key with this hash may be in the page; `false` is certain.
 ///
-/// `page` must have passed its checksum. What is no page at all (of another length, or stating an impossible number of
+/// The checksum of `page` must have been verified. An invalid page (of another length, or with an impossible number of
 /// probes) rules nothing out.
 #[must_use]
 pub fn may_contain(page: &[u8], hash: u64) -> bool {
@@ -62,23 +63,23 @@ pub fn may_contain(page: &[u8], hash: u64) -> bool {
     bits_of(hash, probes).all(|bit| line.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1))
 }
 
-/// A line of a page, where a cache line begins.
+/// A line of a page, aligned to a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct FilterLine([u8; LINE_BYTES]);
 
-/// A whole filter in memory: a key touches one cache line of it.
+/// A whole filter in memory; a query touches one cache line.
 #[derive(Debug)]
 pub(super) struct ResidentFilter {
     lines: Vec<FilterLine>,
 }
 
-/// Lines of a page, the one with probes and checksum included.
+/// Number of lines in a page, including the one with probes and checksum.
 const PAGE_LINES: usize = FILTER_PAGE_BYTES / LINE_BYTES;
 
 impl ResidentFilter {
-    /// Takes pages over whose checksums were found right. Units that do not all state the same number of probes are forged, and rule
-    /// nothing out.
+    /// Creates a filter from pages with verified checksums. Pages that state different numbers of probes are corrupt
+    /// and rule nothing out.
     pub(super) fn new(pages: &[u8]) -> Self {
         let probes = pages.get(PROBES_OFFSET);
         let is_sound = pages
@@ -92,12 +93,12 @@ impl ResidentFilter {
         (self.lines.len() * LINE_BYTES) as u64
     }
 
-    /// See [`may_contain`]; a page that there is not rules nothing out.
+    /// See [`may_contain`]; a page that does not exist rules nothing out.
     #[inline]
     pub(super) fn may_contain(&self, page: u64, hash: u64) -> bool {
         let begin = page as usize * PAGE_LINES;
         let Some(lines) = self.lines.get(begin..begin + PAGE_LINES) else { return true };
-        // All pages of a filter state the same; the first page's line stays in the processor's cache.
+        // All pages of a filter state the same number; the first page's line stays in the processor's cache.
         let probes = self.lines.get(PAGE_LINES - 1).map_or(0, |last| last.0[PROBES_OFFSET % LINE_BYTES]);
         probes > PROBES_MAX || {
             let line = &lines[line_of(hash)].0;
@@ -124,7 +125,7 @@ fn bits_of(hash: u64, probes: u8) -> impl Iterator<Item = usize> {
     (0..u32::from(probes)).map(move |probe| (mixed >> (9 * probe)) as usize & 511)
 }
 
-/// How a filter's pages belong to the data blocks; stored with the table's metadata.
+/// The assignment of filter pages to data blocks; stored with the table's metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterLayout {
     blocks_per_group: u32,
@@ -132,35 +133,35 @@ pub struct FilterLayout {
 }
 
 impl FilterLayout {
-    /// A layout read from a file. `None` unless both are at least 1 and a group has at most 1,024 pages.
+    /// A layout read from a file. `None` unless both numbers are at least 1 and a group has at most 1,024 pages.
     #[must_use]
     pub fn new(blocks_per_group: u32, pages_per_group: u32) -> Option<Self> {
         let in_range = blocks_per_group >= 1 && (1..=PAGES_PER_GROUP_MAX).contains(&pages_per_group);
         in_range.then_some(Self { blocks_per_group, pages_per_group })
     }
 
-    /// Consecutive data blocks that share a group of pages.
+    /// Number of consecutive data blocks that share a group of pages.
     #[must_use]
     pub fn blocks_per_group(self) -> u32 {
         self.blocks_per_group
     }
 
-    /// Units of a group; a key's hash chooses one of them.
+    /// Number of pages in a group; a key's hash chooses one of them.
     #[must_use]
     pub fn pages_per_group(self) -> u32 {
         self.pages_per_group
     }
 
-    /// The page that knows a key of this hash, where `block` is the data block that would hold it.
+    /// The page that covers a key with this hash, where `block` is the data block that would hold it.
     ///
-    /// Where an index leaves several blocks possible, each of their groups must be asked: see
+    /// If an index leaves several blocks possible, each of their groups must be queried: see
     /// [`FilterLayout::groups_of_blocks`].
     #[must_use]
     pub fn page_of(self, block: u64, hash: u64) -> u64 {
         self.page_in_group(block / u64::from(self.blocks_per_group), hash)
     }
 
-    /// The page of `group` that knows a key of this hash.
+    /// The page of `group` that covers a key with this hash.
     #[must_use]
     pub fn page_in_group(self, group: u64, hash: u64) -> u64 {
         group.saturating_mul(u64::from(self.pages_per_group)).saturating_add(self.place_in_group(hash) as u64)
@@ -170,46 +171,46 @@ impl FilterLayout {
         scale(hash as u32, self.pages_per_group) as usize
     }
 
-    /// The groups of a run of blocks.
+    /// The groups of a range of blocks.
     #[must_use]
     pub fn groups_of_blocks(self, blocks: RangeInclusive<u64>) -> RangeInclusive<u64> {
         let per_group = u64::from(self.blocks_per_group);
         blocks.start() / per_group..=blocks.end() / per_group
     }
 
-    /// Units of the filter of a table of `blocks` data blocks.
+    /// Number of filter pages for a table of `blocks` data blocks.
     #[must_use]
     pub fn page_count(self, blocks: u64) -> u64 {
         blocks.div_ceil(u64::from(self.blocks_per_group)).saturating_mul(u64::from(self.pages_per_group))
     }
 
-    /// Size of the filter of a table of `blocks` data blocks, in bytes.
+    /// Size of the filter for a table of `blocks` data blocks, in bytes.
     #[must_use]
     pub fn filter_bytes(self, blocks: u64) -> u64 {
         self.page_count(blocks).saturating_mul(FILTER_PAGE_BYTES as u64)
     }
 }
 
-/// Where a [`FilterBuilder`] puts its pages, in order. A page comes with room for its checksum in its last four bytes:
-/// the sink seals it for the place where it lands ([`crate::block::checksum::seal`]).
+/// The output of a [`FilterBuilder`], called with each page in order. A page has room for its checksum in its last four
+/// bytes; the sink seals it for the location where it is written ([`crate::block::checksum::seal`]).
 pub type FilterPageSink<'a> = dyn FnMut(&mut [u8]) -> Result<()> + 'a;
 
-/// Builds a filter while data blocks stream by, in the memory of one group.
+/// Builds a filter while data blocks are written, in the memory of one group.
 ///
-/// The first blocks are only noted (8 bytes a key), until there are enough to choose the [`FilterLayout`]; it then holds
-/// for the whole table.
+/// The hashes of the first blocks are buffered (8 bytes a key) until there are enough to choose the [`FilterLayout`],
+/// which then holds for the whole table.
 #[derive(Debug)]
 pub struct FilterBuilder {
     bits_per_key: u32,
     probes: u8,
-    /// Hashes of the first blocks, and where each of these blocks ends among them.
+    /// Hashes of the first blocks, and the end of each block among them.
     noted: Vec<u64>,
     noted_ends: Vec<usize>,
     group: Option<FilterGroup>,
     last_hash: Option<u64>,
 }
 
-/// The pages of the group at hand.
+/// The pages of the current group.
 #[derive(Debug)]
 struct FilterGroup {
     layout: FilterLayout,
@@ -218,13 +219,13 @@ struct FilterGroup {
 }
 
 impl FilterBuilder {
-    /// A builder for a filter of `bits_per_key`, from 1 to 32. 10 bits let about 1 % of the absent keys through.
+    /// Creates a builder for a filter of `bits_per_key`, from 1 to 32. With 10 bits about 1 % of the absent keys pass.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for other values.
     pub fn new(bits_per_key: u32) -> Result<Self> {
         if !(1..=32).contains(&bits_per_key) {
-            let message = format!("a filter of {bits_per_key} bits a key makes no sense; choose 1 to 32, or 10");
+            let message = format!("a filter cannot have {bits_per_key} bits per key; choose 1 to 32 (10 is common)");
             return Err(Error::InvalidArgument(message));
         }
         // Fewer than ln 2 * bits: the keys of a page do not spread evenly over its lines, and a full line is worst.
@@ -233,7 +234,7 @@ impl FilterBuilder {
         Ok(Self { bits_per_key, probes, noted, noted_ends, group: None, last_hash: None })
     }
 
-    /// Adds a record of the data block at hand by its key's hash. Repeats in a row count once.
+    /// Adds a record of the current data block by its key's hash. Consecutive repeats count once.
     pub fn add(&mut self, hash: u64) {
         if self.last_hash.replace(hash) == Some(hash) {
             return;
@@ -244,27 +245,27 @@ impl FilterBuilder {
         }
     }
 
-    /// Says that the data block at hand ends; every block, an empty one too, must be ended.
+    /// Ends the current data block. Every block must be ended, even an empty one.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn end_block(&mut self, sink: &mut FilterPageSink<'_>) -> Result<()> {
-        // The next block may belong to another group, which must know the key too.
+        // The next block may belong to another group, which must cover the key too.
         self.last_hash = None;
         if let Some(group) = &mut self.group {
             return group.end_block(sink);
         }
         self.noted_ends.push(self.noted.len());
-        // One block more than fits has shown how many fit. Blocks without keys could be noted for ever.
+        // One block too many has shown how many fit. Blocks without keys could be buffered without end.
         let is_enough = self.noted.len() > self.keys_per_page() || self.noted_ends.len() > self.keys_per_page();
         if is_enough { self.lay_out(sink) } else { Ok(()) }
     }
 
-    /// Ends the filter, and the group at hand. All blocks must have been ended. Returns the layout; `None` for a table
+    /// Ends the filter and the current group. All blocks must have been ended. Returns the layout; `None` for a table
     /// without blocks, which has no pages.
     ///
     /// # Errors
-    /// Those of the sink.
+    /// Errors of the sink.
     pub fn finish(mut self, sink: &mut FilterPageSink<'_>) -> Result<Option<FilterLayout>> {
         if self.group.is_none() && !self.noted_ends.is_empty() {
             self.lay_out(sink)?;
@@ -278,7 +279,7 @@ impl FilterBuilder {
         PAGE_BITS / self.bits_per_key as usize
     }
 
-    /// Chooses the layout from the noted blocks and puts them into pages.
+    /// Chooses the layout from the buffered blocks and adds them to pages.
     fn lay_out(&mut self, sink: &mut FilterPageSink<'_>) -> Result<()> {
         let layout = self.choose_layout();
         let mut group = FilterGroup::new(layout, self.probes);
@@ -304,7 +305,7 @@ impl FilterBuilder {
     }
 }
 
-/// The smallest group whose pages are hardly wasted, or else the one of at most `pages_max` that wastes least: one block
+/// The smallest group that wastes hardly any space, or else the one of at most `pages_max` that wastes least: one block
 /// that fills 1.1 pages would take two of them, but ten such blocks take eleven.
 fn fitting_layout(pages_per_block: f64, pages_max: u32) -> FilterLayout {
     let mut best = (f64::INFINITY, FilterLayout { blocks_per_group: 1, pages_per_group: pages_max });
@@ -342,7 +343,7 @@ impl FilterGroup {
         if self.blocks == self.layout.blocks_per_group { self.close(sink) } else { Ok(()) }
     }
 
-    /// Hands the pages over, if the group has blocks, and clears them for the next group.
+    /// Writes the pages, if the group has blocks, and clears them for the next group.
     fn close(&mut self, sink: &mut FilterPageSink<'_>) -> Result<()> {
         if self.blocks == 0 {
             return Ok(());
@@ -394,7 +395,7 @@ mod tests {
         (0..blocks).map(move |block| (0..per_block).map(move |i| 2 * (block * per_block + i)))
     }
 
-    /// The share of absent keys that are let through, asked in the block where they would be.
+    /// The share of absent keys that pass, queried in the block where they would be.
     fn false_positives(bits_per_key: u32, blocks: u64, per_block: u64) -> f64 {
         let (pages, layout, count) = build(bits_per_key, even_blocks(blocks, per_block));
         let layout = layout.unwrap();
@@ -527,14 +528,16 @@ mod tests {
     proptest! {
         #[test]
         fn no_key_is_ever_said_to_be_absent(
-            blocks in proptest::collection::vec(proptest::collection::vec(0_u64..5000, 0..600), 0..40), bits in 1_u32..=32,
+            blocks in proptest::collection::vec(proptest::collection::vec(0_u64..5000, 0..600), 0..40),
+            bits in 1_u32..=32,
         ) {
             let (pages, layout, count) = build(bits, blocks.clone());
             prop_assert_eq!(pages.len() as u64, layout.map_or(0, |layout| layout.page_count(count)));
             for (block, keys) in blocks.into_iter().enumerate() {
                 let layout = layout.unwrap();
                 prop_assert_eq!(FilterLayout::new(layout.blocks_per_group(), layout.pages_per_group()), Some(layout));
-                prop_assert!(layout.groups_of_blocks(0..=block as u64).contains(&(block as u64 / u64::from(layout.blocks_per_group()))));
+                let group = block as u64 / u64::from(layout.blocks_per_group());
+                prop_assert!(layout.groups_of_blocks(0..=block as u64).contains(&group));
                 for key in keys {
                     prop_assert!(asks(&pages, layout, block as u64, key));
                 }

@@ -6,16 +6,17 @@ use super::reader::Table;
 use ogive_model::coded::{self, Separator, visit_separators};
 use ogive_model::{line, step};
 
-/// A key, or the beginning of one, and the block that begins about there.
+/// A key, or a prefix of one, and the approximate number of the block that begins there.
 pub(crate) type HistogramPoint = (Vec<u8>, f64);
 
 impl Table {
-    /// About `points` points of the outline, in order, evenly taken from the root; none where the root tells nothing.
+    /// About `points` points of the histogram, in order, evenly sampled from the root; empty if the root has no
+    /// separators.
     pub(crate) fn key_histogram(&self, points: usize) -> Vec<HistogramPoint> {
         let Some(top) = self.inner.meta.layers.len().checked_sub(1) else { return Vec::new() };
         let layer = &self.inner.meta.layers[top];
         let children = self.inner.children(top).max(1);
-        // A root over pages of another layer: those lead to about as many blocks each.
+        // A root over index pages: each page leads to about the same number of blocks.
         let blocks_a_child = self.inner.meta.blocks as f64 / children as f64;
         let (root, nodes) = (&self.inner.root, layer.nodes as usize);
         let granule = layer.granule.max(1);
@@ -38,7 +39,7 @@ impl Table {
     }
 }
 
-/// Every so manieth separator.
+/// Every n-th separator.
 struct SampledSeparators {
     every: u64,
 }
@@ -62,7 +63,7 @@ fn bytes_of(separator: &Separator<'_>) -> Vec<u8> {
     }
 }
 
-/// At most about so many of the points, the first one among them.
+/// At most about `most` of the points, including the first.
 fn thinned(points: Vec<HistogramPoint>, most: usize) -> Vec<HistogramPoint> {
     let every = points.len().div_ceil(most.max(2)).max(1);
     points.into_iter().step_by(every).collect()
@@ -107,7 +108,7 @@ mod tests {
                 let blocks = table.explain().blocks as f64;
                 for (key, block) in &outline {
                     let share = table.rank(key).unwrap() as f64 / table.len() as f64;
-                    // A root over pages knows less, as the last of them may be almost empty.
+                    // A root over index pages is less accurate, since the last page may be almost empty.
                     let near = if table.explain().layers.len() == 1 { 0.02 } else { 0.15 };
                     assert!((share - block / blocks).abs() < near, "{design} {key_type}: {share} {block} of {blocks}");
                 }

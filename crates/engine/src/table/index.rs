@@ -12,24 +12,24 @@ use ogive_model::coded::{CodedLayer, StringLayer};
 use ogive_model::{Fence, line, step};
 use std::ops::Range;
 
-/// Size of a page of byte-string separators in bytes: a front-coded group takes up to three quarters of it.
+/// Page size for byte-string separators in bytes: a front-coded group takes up to three quarters of it.
 const STRING_PAGE_BYTES: usize = 4096;
-/// Units of long separators grow up to about this size in bytes, until they hold so many groups on average.
+/// Approximate largest page size for long separators in bytes; pages grow until they hold enough groups on average.
 const LONG_STRING_PAGE_BYTES: usize = 256 << 10;
 const PAGE_GROUPS_MIN: usize = 4;
-/// Byte-string layers are piled up to this height at most: 4 KiB pages of 100 separators reach 10^8 blocks in four.
+/// Limit for the number of byte-string layers: with 4 KiB pages of 100 separators, four layers reach 10^8 blocks.
 const STRING_LAYERS_MAX: usize = 8;
 
-/// What is known of the data blocks when the index is built.
+/// The borders between data blocks, from which the index is built.
 #[derive(Debug)]
 pub(super) enum BlockSeparators {
-    /// Numeric keys: the borders between blocks, and coded separators where the writer chose block ends by them.
+    /// Numeric keys: the borders, and coded separators if the writer chose block ends by them.
     Numbers { first: u64, fences: Vec<Fence>, coded: CodedLayer },
     /// Byte strings: their separators.
     Strings(StringLayer),
 }
 
-/// Whether the index needs the borders of all blocks, rather than the coded separators that the writer made.
+/// Whether the index design needs the borders of all blocks rather than the writer's coded separators.
 pub(super) fn needs_fences(options: &WriteOptions) -> bool {
     !matches!(options.design, DesignRequest::Coded | DesignRequest::None)
 }
@@ -38,7 +38,7 @@ pub(super) fn needs_fences(options: &WriteOptions) -> bool {
 pub(super) struct IndexInput {
     pub(super) bottom: BlockSeparators,
     pub(super) data_bytes: u64,
-    /// Bytes of all blocks, without what lies between them.
+    /// Size of all blocks in bytes, without gaps between them.
     pub(super) stored_block_bytes: u64,
     pub(super) blocks: u64,
     pub(super) records: u64,
@@ -53,18 +53,18 @@ pub(super) enum BuiltIndex {
         design: Box<Design>,
         /// The borders between blocks.
         fences: Vec<Fence>,
-        /// Most bytes of data that a look-up reads, where blocks differ in size.
+        /// Largest data read of a lookup in bytes, if blocks differ in size.
         block_max_bytes: u64,
     },
-    /// One layer over the blocks, made while they were written.
+    /// One layer over the blocks, coded while they were written.
     Coded { layer: CodedLayer, block_mean_bytes: u64, block_max_bytes: u64 },
     /// Bottom first.
     Strings { layers: Vec<StringLayer>, block_mean_bytes: f64, block_max_bytes: u64 },
-    /// A table without records, or one that is read whole.
+    /// A table without records, or one that is read as a whole.
     None { data_bytes: u64 },
 }
 
-/// What the tail needs of an index whose layers below the root are written.
+/// The parts of a written index that the tail contains.
 #[derive(Debug)]
 pub(super) struct WrittenIndex {
     pub(super) layers: Vec<LayerMeta>,
@@ -73,12 +73,12 @@ pub(super) struct WrittenIndex {
     pub(super) max_read_bytes: u64,
 }
 
-/// Bytes of the opening read of a table whose root takes `root_bytes` beside `beside_bytes` of locations.
+/// Size of the opening read of a table with these sizes of root and locations.
 pub(super) fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
     opening_bytes(root_bytes + beside_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 
-/// Refuses designs that tables of byte strings cannot have.
+/// Rejects designs that tables of byte strings cannot have.
 pub(super) fn check_design(options: &WriteOptions) -> Result<()> {
     let known = matches!(options.design, DesignRequest::Tuned | DesignRequest::Coded | DesignRequest::None);
     if options.key_type.is_numeric() || known {
@@ -90,7 +90,7 @@ pub(super) fn check_design(options: &WriteOptions) -> Result<()> {
     )))
 }
 
-/// Designs the index that the options ask for.
+/// Designs the index that the options request.
 pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     let none = BuiltIndex::None { data_bytes: input.data_bytes };
     if input.blocks == 0 || options.design == DesignRequest::None {
@@ -124,7 +124,7 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
             if design.layers.is_empty() {
                 return none;
             }
-            // The design is made for blocks of one size. A window may hold the largest ones.
+            // The design assumes blocks of one size. A window may hold the largest ones.
             let most_blocks = most_read_bytes(&design, 0, row.child_bytes).div_ceil(row.child_bytes.max(1));
             let block_max_bytes = most_blocks.saturating_mul(input.largest_block_bytes).min(input.data_bytes);
             BuiltIndex::Numbers { design: Box::new(design), fences: row.fences, block_max_bytes }
@@ -136,8 +136,8 @@ pub(super) fn build(input: IndexInput, options: &WriteOptions) -> BuiltIndex {
     }
 }
 
-/// Bytes of one page of a layer of strings: enough for its largest group, and where separators are long, for several: else the layer above
-/// would have as many.
+/// Page size for a layer of strings in bytes: enough for its largest group and, if separators are long, for several
+/// groups; otherwise the layer above would be as large.
 fn string_page_bytes(layer: &StringLayer) -> usize {
     let least = (layer.largest_group_len() + INDEX_PAGE_TRAILER_BYTES).next_multiple_of(512).max(STRING_PAGE_BYTES);
     let mut bytes = least;
@@ -150,8 +150,8 @@ fn string_page_bytes(layer: &StringLayer) -> usize {
     bytes
 }
 
-/// Piles layers over the bottom layer for as long as reading one more page costs less than the larger root does, or the root exceeds its
-/// budget. A coded index has one layer, unless it must have more.
+/// Stacks layers on the bottom layer as long as reading one more page costs less than a larger root, or the root
+/// exceeds its budget. A coded index has one layer unless the budget requires more.
 fn stack_string_layers(bottom: StringLayer, options: &WriteOptions, location_bytes: u64) -> Vec<StringLayer> {
     let opening_us = |layer: &StringLayer, profile: &Profile| {
         profile.time_us(opening_with(layer.total_len() as u64, location_bytes))
@@ -165,7 +165,8 @@ fn stack_string_layers(bottom: StringLayer, options: &WriteOptions, location_byt
         }
         let page_bytes = string_page_bytes(top);
         let pages = top.pack(page_bytes - INDEX_PAGE_TRAILER_BYTES);
-        // Where memory is short, even a single page is read when it is needed; but a layer over one page over one page is as large.
+        // If memory is short, even a single page is read on demand; but a layer over one page over one page is as
+        // large.
         if pages.len() < 2 && (!over_budget(top) || top.children() < 2) {
             break;
         }
@@ -181,9 +182,9 @@ fn stack_string_layers(bottom: StringLayer, options: &WriteOptions, location_byt
 }
 
 impl BuiltIndex {
-    /// What keeps the index from leading to so many blocks, whose separators have this digest; `None` where it does lead there.
+    /// Describes why the index does not lead to `blocks` blocks whose separators have this digest; `None` if it does.
     pub(super) fn defect(&self, blocks: u64, digest: SeparatorDigest) -> Option<String> {
-        let defect = |layer: usize| format!("layer {layer} of the index does not lead to what lies below it");
+        let defect = |layer: usize| format!("layer {layer} of the index does not lead to the layer below it");
         match self {
             Self::None { .. } => None,
             Self::Numbers { design, fences, .. } => {
@@ -272,7 +273,8 @@ impl BuiltIndex {
     }
 }
 
-/// Whether a layer, as it is stored, leads to the children of a row with these fences. Lines are hints, which readers check.
+/// Whether a layer, as it is stored, leads to the children with these fences. Lines are approximate and checked by
+/// readers.
 fn separates_children(layer: &Layer, fences: &[Fence]) -> bool {
     layer.children == fences.len() as u64 + 1
         && match &layer.nodes {
@@ -332,8 +334,8 @@ fn write_numbers(design: &Design, out: &mut PublishedFile) -> Result<WrittenInde
     })
 }
 
-/// Most bytes that a look-up reads of the children of `level`. The tuner's sizes are those for keys that lie within a child; an
-/// absent one in the gap between two is led to both by a hint.
+/// Largest read of the children of `level` in a lookup. The tuner's sizes are for keys within a child; an approximate
+/// node leads an absent key in a gap to both neighbours.
 fn most_read_bytes(design: &Design, level: usize, child_bytes: u64) -> u64 {
     let known = design.reads[level].max_bytes();
     let layer = &design.layers[level];

@@ -15,18 +15,18 @@ use ogive_model::Fence;
 use ogive_model::coded::{CodedLayer, Separator, StringCuts, StringLayer, visit_children, visit_separators};
 use ogive_model::step::StepPiece;
 
-/// What was proved of a table so far, or the first thing that could not be.
+/// The result of the check so far: the first defect, or none.
 #[derive(Debug, Default)]
 pub(super) struct IndexCheck {
     defect: Option<String>,
     digest: SeparatorDigest,
-    /// Separator of the group that comes next, in tables of byte strings.
+    /// Separator of the next group, in tables of byte strings.
     next_string: Vec<u8>,
     /// The stored form of a group.
     scratch: Vec<u8>,
 }
 
-/// Stands for a sequence of separators: it tells sequences apart that a mistake makes, not those that somebody contrives.
+/// A digest of a sequence of separators. It distinguishes sequences that differ by a mistake, not adversarial ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SeparatorDigest {
     separators: u64,
@@ -34,7 +34,7 @@ pub(super) struct SeparatorDigest {
 }
 
 impl SeparatorDigest {
-    /// An odd number of random bits, 2^64 divided by the golden ratio.
+    /// An odd number of random bits: 2^64 divided by the golden ratio.
     const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
 
     fn add(&mut self, child: u64, separator: u64) {
@@ -51,12 +51,12 @@ impl SeparatorDigest {
 }
 
 impl IndexCheck {
-    /// What could not be proved of the blocks written so far.
+    /// The first defect of the blocks written so far.
     pub(super) fn defect(&self) -> Option<&str> {
         self.defect.as_deref()
     }
 
-    /// What the separators that were seen come to.
+    /// The digest of the separators seen so far.
     pub(super) fn digest(&self) -> SeparatorDigest {
         self.digest
     }
@@ -65,15 +65,15 @@ impl IndexCheck {
         self.defect.get_or_insert_with(detail);
     }
 
-    /// Notes what the separators of a group came to, of which there must be one for each block.
+    /// Records the result for a group, which must have one separator for each block.
     fn conclude(&mut self, is_sound: bool, group: usize, separators: usize, blocks: usize) {
         if !is_sound || separators != blocks {
             self.note_doubt(|| format!("group {group} of the separators does not lead to its {blocks} blocks"));
         }
     }
 
-    /// Proves the separator with which the next group of byte strings begins, behind a block that ends with `low` and before one that
-    /// begins with `high`.
+    /// Checks the first separator of the next group of byte strings, after a block that ends with `low` and before one
+    /// that begins with `high`.
     pub(super) fn next_string(&mut self, separator: &[u8], low: &[u8], high: &[u8]) {
         if !separates(&Separator::Whole(separator), low, high) {
             self.note_doubt(|| "a group begins with a separator that lies beyond its border".to_owned());
@@ -82,7 +82,7 @@ impl IndexCheck {
         self.next_string.extend_from_slice(separator);
     }
 
-    /// Proves the last group of `layer`, whose children 1, 2, ... begin at the records `begins`.
+    /// Checks the last group of `layer`, whose children 1, 2, ... begin at the records `begins`.
     pub(super) fn strings(&mut self, layer: &StringLayer, begins: &[usize], cuts: &impl StringCuts) {
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
@@ -103,8 +103,8 @@ impl IndexCheck {
         self.conclude(whole.is_some() && sound, layer.groups() - 1, seen, begins.len() + 1);
     }
 
-    /// Proves the last group of `layer`, whose children 1, 2, ... begin at the records `begins`; `border` tells the coordinates on both
-    /// sides of a record's beginning.
+    /// Checks the last group of `layer`, whose children 1, 2, ... begin at the records `begins`; `border` returns the
+    /// numeric keys on both sides of a record's beginning.
     pub(super) fn numbers(
         &mut self,
         layer: &CodedLayer,
@@ -131,8 +131,8 @@ impl IndexCheck {
     }
 }
 
-/// Whether a separator of byte strings leads `low` to its left and `high` to its right. Of two equal keys, the first is on its left, and
-/// whatever lies above them on its right.
+/// Whether a byte-string separator routes `low` to its left and `high` to its right. With two equal keys, the first
+/// must be on its left, and everything greater on its right.
 fn separates(separator: &Separator<'_>, low: &[u8], high: &[u8]) -> bool {
     if low < high {
         return !separator.leads_right(low) && separator.leads_right(high);
@@ -140,14 +140,14 @@ fn separates(separator: &Separator<'_>, low: &[u8], high: &[u8]) -> bool {
     matches!(separator, Separator::Whole(bytes) if low == high && bytes.split_last() == Some((&0, low)))
 }
 
-/// The same of a number.
+/// As [`separates`], for a number.
 fn is_between(separator: u64, Fence { low, high }: Fence) -> bool {
     if low < high { low < separator && separator <= high } else { low.checked_add(1) == Some(separator) }
 }
 
-/// Whether each of these nodes, given by its first child and its separator, separates the children beside it in a row with these
-/// fences, and whether the nodes begin with the first child and none is left out but those that only repeats of the greatest number
-/// follow. With `granule`, nodes come that many children apart.
+/// Checks that each node, given by its first child and its separator, separates the children next to it; that the nodes
+/// begin with the first child; and that none is missing except those followed only by repeats of the greatest number.
+/// With `granule`, nodes are that many children apart.
 struct SeparationCheck<'a> {
     fences: &'a [Fence],
     granule: Option<u64>,
@@ -181,7 +181,7 @@ impl<'a> SeparationCheck<'a> {
     fn holds(&self) -> bool {
         let children = self.fences.len() as u64 + 1;
         let is_whole = match self.granule {
-            // Behind a border that no number can cross there are only repeats.
+            // After a border that no number can cross there are only repeats.
             Some(_) => self.next >= children || self.fences[(self.next - 1) as usize].low == u64::MAX,
             None => true,
         };
@@ -189,14 +189,14 @@ impl<'a> SeparationCheck<'a> {
     }
 }
 
-/// Whether step nodes lead to the children of a row with these fences.
+/// Whether step nodes lead to the children with these fences.
 pub(super) fn steps_lead(pieces: &[StepPiece], fences: &[Fence]) -> bool {
     let mut separated = SeparationCheck::new(fences, None);
     pieces.iter().for_each(|piece| separated.take(piece.first_child, piece.separator));
     separated.holds()
 }
 
-/// Whether the stored form of coded nodes leads to every `granule`-th child of a row with these fences.
+/// Whether the stored form of coded nodes leads to every `granule`-th of the children with these fences.
 pub(super) fn coded_lead(stored: &[u8], groups: usize, granule: u64, fences: &[Fence]) -> bool {
     let mut separated = SeparationCheck::new(fences, Some(granule));
     let visited = visit_children(stored, groups, |child, separator| {
@@ -205,21 +205,21 @@ pub(super) fn coded_lead(stored: &[u8], groups: usize, granule: u64, fences: &[F
     visited.is_some() && separated.holds()
 }
 
-/// The digest of the stored form of coded nodes; `None` where it is malformed.
+/// The digest of the stored form of coded nodes; `None` if it is malformed.
 pub(super) fn digest_numbers(stored: &[u8], groups: usize) -> Option<SeparatorDigest> {
     let mut digest = SeparatorDigest::default();
     visit_children(stored, groups, |child, separator| digest.add(child, separator))?;
     Some(digest)
 }
 
-/// The digest of the stored form of coded strings; `None` where it is malformed.
+/// The digest of the stored form of coded strings; `None` if it is malformed.
 pub(super) fn digest_strings(stored: &[u8], groups: usize) -> Option<SeparatorDigest> {
     let mut digest = SeparatorDigest::default();
     visit_separators(stored, groups, |child, separator| digest.add_string(child, &separator))?;
     Some(digest)
 }
 
-/// Whether the stored form of coded strings has just these separators, in order.
+/// Whether the stored form of coded strings has exactly these separators, in order.
 pub(super) fn strings_are<'a>(stored: &[u8], groups: usize, mut separators: impl Iterator<Item = &'a [u8]>) -> bool {
     let (mut sound, mut children) = (true, 0);
     let visited = visit_separators(stored, groups, |child, separator| {

@@ -30,7 +30,7 @@ fn options(key_type: KeyType, design: DesignRequest) -> WriteOptions {
     WriteOptions { key_type, design, block_bytes: Some(1024), ..WriteOptions::default() }
 }
 
-/// Separators as the writer of such records makes them, all of them one block too far to the left.
+/// Separators as the writer makes them, but all one block too far to the left.
 fn shifted_strings(blocks: u64) -> StringLayer {
     let separators: Vec<Vec<u8>> = (0..blocks).map(|block| text_key(block * 7)).collect();
     StringLayer::from_separators(&separators)

@@ -5,9 +5,10 @@
 //! | nodes | zeros | nodes u32 | end child u40 | zeros u24 | end separator u64 | checksum u32 |
 //! ```
 //!
-//! The *end separator* is the first coordinate that belongs to the next page, so that a page proves by itself which
-//! coordinates it answers for; the *end child* is the first child of the next page. In the last page, and in pages of byte-string
-//! nodes, which only proofs lead to, the end separator is `u64::MAX`. The root has no such trailer: the metadata tells its nodes.
+//! The *end separator* is the first key, as a u64, that belongs to the next page, so that a page determines by itself
+//! which keys it covers; the *end child* is the first child of the next page. In the last page, and in pages of
+//! byte-string nodes, which are always exact, the end separator is `u64::MAX`. The root has no such trailer: the
+//! metadata describes its nodes.
 
 use super::format::NodeKind;
 use super::key::KeyBound;
@@ -16,7 +17,7 @@ use ogive_model::{coded, line, step};
 
 pub(super) const INDEX_PAGE_TRAILER_BYTES: usize = 24;
 
-/// What a run of nodes says of a place: the children that may hold its record, and whether that is proved.
+/// The children that may hold a target, according to a run of nodes, and whether that is exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ChildWindow {
     pub(super) first: u64,
@@ -24,20 +25,20 @@ pub(super) struct ChildWindow {
     pub(super) is_exact: bool,
 }
 
-/// A run of nodes of one layer, in its stored form.
+/// A run of nodes of one layer, in stored form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StoredNodes<'a> {
     pub(super) kind: NodeKind,
     pub(super) granule: u64,
     pub(super) payload: &'a [u8],
     pub(super) count: usize,
-    /// First child behind the run.
+    /// First child after the run.
     pub(super) end_child: u64,
-    /// Children of the whole row.
+    /// Number of children of the whole layer.
     pub(super) children: u64,
 }
 
-/// A place with its coordinate, when keys are numeric.
+/// A bound with its u64 key, if keys are numeric.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteTarget<'a> {
     pub(super) probe: KeyBound<'a>,
@@ -45,10 +46,10 @@ pub(super) struct RouteTarget<'a> {
 }
 
 impl StoredNodes<'_> {
-    /// The children where a place is to be looked for. `None` when the nodes are malformed, which behind a checksum only a
-    /// forger achieves.
+    /// The children that may hold the target. `None` if the nodes are malformed, which with a valid checksum means they
+    /// are forged.
     pub(super) fn search(&self, target: &RouteTarget<'_>) -> Option<ChildWindow> {
-        // What lies before the first node is looked for where the first node leads to.
+        // Keys before the first node are routed by the first node.
         let x = if self.kind == NodeKind::CodedStrings { 0 } else { target.x.max(self.start()?) };
         let (first, last, is_exact) = match self.kind {
             NodeKind::Step => {
@@ -57,7 +58,8 @@ impl StoredNodes<'_> {
             }
             NodeKind::Line => {
                 let (node, next) = line::search(self.payload, self.count, x)?;
-                // The last node of a page reaches the first child of the next page's, as every node does its successor's.
+                // The last node of a page extends to the first child of the next page, as every node extends to its
+                // successor.
                 let last_child = next.unwrap_or(self.end_child).min(self.children.checked_sub(1)?);
                 let window = node.window(x, last_child);
                 (*window.start(), *window.end(), false)
@@ -69,7 +71,7 @@ impl StoredNodes<'_> {
                     true => coded::search_strings(self.payload, self.count, &[key, &[0]].concat())?,
                     false => coded::search_strings(self.payload, self.count, key)?,
                 };
-                // Behind the last group of a page lie zeros, which look like further separators equal to the last.
+                // After the last group of a page there are zeros, which look like further separators equal to the last.
                 self.granules(child.min(self.end_child.checked_sub(1)?))?
             }
         };
@@ -81,13 +83,13 @@ impl StoredNodes<'_> {
         Some((first, first.checked_add(self.granule - 1)?, true))
     }
 
-    /// The smallest coordinate of the run.
+    /// The smallest key of the run as a u64.
     pub(super) fn start(&self) -> Option<u64> {
         Some(u64::from_le_bytes(self.payload.get(..8)?.try_into().ok()?))
     }
 }
 
-/// A checked page.
+/// A checked index page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexPageView<'a> {
     pub(super) nodes: StoredNodes<'a>,
@@ -95,7 +97,7 @@ pub(super) struct IndexPageView<'a> {
 }
 
 impl<'a> IndexPageView<'a> {
-    /// Reads a page whose checksum was found right; `None` when it is malformed all the same.
+    /// Decodes a page with a verified checksum; `None` if it is malformed anyway.
     pub(super) fn parse(kind: NodeKind, granule: u64, children: u64, bytes: &'a [u8]) -> Option<Self> {
         let (payload, trailer) = bytes.split_at_checked(bytes.len().checked_sub(INDEX_PAGE_TRAILER_BYTES)?)?;
         let word = |at: usize| -> Option<u64> { Some(u64::from_le_bytes(trailer.get(at..at + 8)?.try_into().ok()?)) };
@@ -105,7 +107,7 @@ impl<'a> IndexPageView<'a> {
         Some(Self { nodes, end_separator: word(12)? })
     }
 
-    /// Whether the place lies before, in or behind what this page answers for.
+    /// Whether the target lies before, in or after the range of this page.
     pub(super) fn side(&self, target: &RouteTarget<'_>) -> Option<std::cmp::Ordering> {
         use std::cmp::Ordering::{Equal, Greater, Less};
         if self.nodes.kind == NodeKind::CodedStrings {
@@ -114,14 +116,14 @@ impl<'a> IndexPageView<'a> {
         }
         Some(match target.x {
             x if x < self.nodes.start()? => Less,
-            // In the last page the largest coordinate, which is nobody else's, counts as behind it, too.
+            // In the last page the largest u64 counts as after it, too; no other page covers it.
             x if x >= self.end_separator => Greater,
             _ => Equal,
         })
     }
 }
 
-/// The stored form of a page at `offset`: `payload` filled up to `page_bytes`.
+/// The stored form of a page at `offset`: `payload` padded to `page_bytes`.
 pub(super) fn encode_index_page(
     (file_id, offset): (u64, u64),
     page_bytes: usize,

@@ -115,7 +115,7 @@ impl FromStr for KeyType {
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.iter().find(|&&(_, name, _)| name == text).map(|&(kind, ..)| kind).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|&(_, name, _)| name).collect();
-            Error::InvalidArgument(format!("{text:?} is no key type; there are {}", names.join(", ")))
+            Error::InvalidArgument(format!("unknown key type {text:?}; the key types are {}", names.join(", ")))
         })
     }
 }

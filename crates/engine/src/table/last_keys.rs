@@ -3,7 +3,7 @@
 use super::reader::TableInner;
 use crate::error::Result;
 
-/// Read at a time when the array is made.
+/// Blocks read at a time while the array is built.
 const READ_BLOCKS_MAX: u64 = 64;
 
 /// The last key of each block.
@@ -14,7 +14,7 @@ pub(super) struct LastKeys {
 }
 
 impl LastKeys {
-    /// Reads them from the blocks; `None` where they are too many bytes to number.
+    /// Reads the last keys from the blocks; `None` if their total length exceeds the offset type.
     pub(super) fn read(inner: &TableInner) -> Result<Option<Self>> {
         let (mut keys, mut key) = (Self::default(), Vec::new());
         let mut next = 0;
@@ -41,7 +41,7 @@ impl LastKeys {
         self.bytes.get(begin as usize..*self.ends.get(block)? as usize)
     }
 
-    /// The first block whose last key is not less than `key`; `None` where there is none.
+    /// The first block whose last key is not less than `key`; `None` if there is none.
     pub(super) fn find(&self, key: &[u8]) -> Option<u64> {
         let (mut low, mut high) = (0, self.ends.len());
         while low < high {

@@ -188,7 +188,7 @@ impl Traced<'_> {
 
     pub fn get_version(&mut self, key: &[u8], sequence: u64) -> Result<Option<RecordVersion>> {
         if !self.table.inner.meta.versioned {
-            return Err(Error::InvalidArgument("this table has no tags".into()));
+            return Err(Error::InvalidArgument("this table is not versioned".into()));
         }
         let mut found = None;
         self.visit_versions(key, |inner, position| {
@@ -258,8 +258,9 @@ impl Traced<'_> {
         inner.check_key(probe.key)?;
         let position = inner.lower_bound(probe, &mut self.reads)?;
         let counts = inner.counts(&mut self.reads)?;
-        let before =
-            counts.before(position.block).ok_or_else(|| inner.damaged(inner.tail_offset, "malformed counts"))?;
+        let before = counts
+            .before(position.block)
+            .ok_or_else(|| inner.damaged(inner.tail_offset, "the record counts are malformed"))?;
         Ok(before + position.index as u64)
     }
 
@@ -268,7 +269,7 @@ impl Traced<'_> {
         if position >= inner.meta.records {
             return Ok(None);
         }
-        let malformed = || inner.damaged(inner.tail_offset, "malformed counts");
+        let malformed = || inner.damaged(inner.tail_offset, "the record counts are malformed");
         let (block, before) = inner.counts(&mut self.reads)?.locate(position).ok_or_else(malformed)?;
         let bytes = inner.child(0, block, &mut self.reads)?;
         let place = RecordPosition { block, index: (position - before) as usize, bytes: Some(bytes) };

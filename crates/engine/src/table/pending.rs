@@ -11,51 +11,52 @@ use ogive_model::coded::{Cuts, StringCuts, common_prefix};
 use std::cell::Cell;
 use std::ops::Range;
 
-/// A block may end this share of its room early, if its separator then codes better (sixteenths: about what makes
-/// separators cheap and keeps blocks 97 % full).
+/// A block may end early by up to this share of its capacity if its separator then compresses better; a sixteenth makes
+/// separators cheap and keeps blocks 97 % full.
 const BLOCK_SLACK_RATIO: f64 = 1.0 / 16.0;
-/// The share while blocks have been emptier than [`FILL_RATIO_MIN`] on average.
+/// The same share while blocks have been emptier than [`FILL_RATIO_MIN`] on average.
 const UNDERFULL_SLACK_RATIO: f64 = 1.0 / 48.0;
 const FILL_RATIO_MIN: f64 = 0.966;
-/// Where the line expects a block to end, as a share of the slack: nearer the full end, so that blocks stay full.
+/// Expected end of a block as a share of the slack: closer to the full end, so that blocks stay full.
 const EXPECTED_END_RATIO: f64 = 7.0 / 16.0;
-/// A pending record counts for at least this many bytes: with the lists that go with it, a key of a byte takes several times as much.
+/// Smallest size charged for a pending record: with its bookkeeping, a key of one byte takes several times as much.
 const RECORD_BYTES_MIN: usize = 16;
-/// Most records of a block: the trailer counts them in 24 bits.
+/// Largest number of records in a block: the trailer stores it in 24 bits.
 const BLOCK_RECORDS_MAX: usize = (1 << 24) - 1;
-/// In [`PendingRecords::fits`], of a record from which none was looked for yet.
+/// Marker in [`PendingRecord::fits`] for ends that were not computed yet.
 const UNKNOWN_FITS: (u32, u32) = (0, 0);
 
-/// What is known of a buffered record beside its bytes, where records have no one width.
+/// Bookkeeping for a pending record of varying length, apart from its bytes.
 #[derive(Debug)]
 struct PendingRecord {
     tag: VersionTag,
-    /// The first record of those up to this one that have keys of one length, values of one length, and one tag.
+    /// The first of the consecutive records up to this one with equal key lengths, equal value lengths, and equal
+    /// kinds.
     same_key_from: u32,
     same_value_from: u32,
     same_tag_from: u32,
-    /// Records up to this one whose value lies elsewhere.
+    /// Number of records up to this one with separately stored values.
     longs: u32,
-    /// The earliest and the latest end of a block that begins here, in records behind it; [`UNKNOWN_FITS`] until they are asked for.
+    /// The earliest and latest end of a block that begins here, relative to this record; [`UNKNOWN_FITS`] until they
+    /// are computed.
     fits: Cell<(u32, u32)>,
 }
 
-/// Buffered records, numbered from 0, in order.
+/// The pending records, numbered from 0, in order.
 #[derive(Debug)]
 pub(super) struct PendingRecords {
     layout: Layout,
     versioned: bool,
     block_bytes: usize,
-    /// Empty for records of one width.
+    /// Empty for dense records.
     keys: Vec<u8>,
-    /// Values, without tags where records have no one width; of a long value the pointer. Of records of one width all bytes, as
-    /// blocks hold them.
+    /// Values without version tags, and pointers for long values; for dense records all bytes, as stored in blocks.
     values: Vec<u8>,
-    /// Where each key and each value ends; empty for records of one width.
+    /// The ends of each key and value; empty for dense records.
     ends: Vec<(u32, u32)>,
-    /// Empty for records of one width.
+    /// Empty for dense records.
     rows: Vec<PendingRecord>,
-    /// Coordinates of numeric keys; empty for byte strings, and for records of one width.
+    /// Numeric keys as u64; empty for byte strings and for dense records.
     keys_as_u64: Vec<u64>,
     numeric: bool,
     /// Bytes of records in blocks so far, and bytes of those blocks.
@@ -81,36 +82,36 @@ impl PendingRecords {
         }
     }
 
-    /// Says that no further record comes.
+    /// Marks the input as complete.
     pub(super) fn complete(&mut self) {
         self.complete = true;
     }
 
-    /// How far blocks may reach: to the end where no further record comes. Else the last record stays behind, so that the key
-    /// after a block is known, and with it the border, however many records one block takes.
+    /// The record up to which blocks may extend: the end if the input is complete. Otherwise the last record is held
+    /// back, so that the key after each block is known, and with it the border.
     pub(super) fn reach(&self) -> usize {
         self.len() - usize::from(!self.complete && self.len() > 0)
     }
 
-    /// Takes another size of blocks, as long as none was cut.
+    /// Changes the block size, before the first block.
     pub(super) fn set_block_bytes(&mut self, block_bytes: usize) {
         self.block_bytes = block_bytes;
     }
 
-    /// Makes room for so many bytes of records of one width, so that the buffer does not grow beyond.
+    /// Reserves space for `bytes` of dense records, so that the buffer does not grow beyond it.
     pub(super) fn reserve(&mut self, bytes: usize) {
         if self.width().is_some() {
             self.values.reserve_exact(bytes.saturating_sub(self.values.len()));
         }
     }
 
-    /// Mean bytes that a pending record takes of a block's room.
+    /// Mean size of a pending record in a block, in bytes.
     pub(super) fn mean_record_bytes(&self) -> f64 {
         let ends = if self.layout == Layout::Slotted { self.len() * start_bytes(self.block_bytes) } else { 0 };
         (self.byte_len() + ends) as f64 / self.len().max(1) as f64
     }
 
-    /// Appends a record; its tag is of use in a tagged table alone.
+    /// Appends a record; `tag` is used in a versioned table only.
     pub(super) fn push(&mut self, key: &[u8], tag: VersionTag, value: StoredValue<'_>) {
         if self.width().is_some() {
             self.values.extend_from_slice(key);
@@ -134,12 +135,12 @@ impl PendingRecords {
         }
     }
 
-    /// Appends records of one width that follow each other as blocks hold them.
+    /// Appends consecutive dense records in their stored form.
     pub(super) fn push_dense(&mut self, records: &[u8]) {
         self.values.extend_from_slice(records);
     }
 
-    /// Bytes of a record, where all have as many.
+    /// Size of a dense record in bytes.
     #[inline]
     fn width(&self) -> Option<usize> {
         match self.layout {
@@ -148,7 +149,7 @@ impl PendingRecords {
         }
     }
 
-    /// Notes what the next record has in common with those before it.
+    /// Records the properties that the next record shares with those before it.
     fn note(&mut self, key_bytes: usize, tag: VersionTag, value_bytes: usize, is_long: bool) {
         let record = self.rows.len() as u32;
         let mut row = PendingRecord {
@@ -178,12 +179,12 @@ impl PendingRecords {
         self.keys.len() + self.values.len()
     }
 
-    /// Where keys and values of the records in front of `record` end.
+    /// The ends of the keys and values before `record`.
     fn ends_before(&self, record: usize) -> (usize, usize) {
         record.checked_sub(1).map_or((0, 0), |before| (self.ends[before].0 as usize, self.ends[before].1 as usize))
     }
 
-    /// Bytes of keys and values in front of a record.
+    /// Size of the keys and values before a record, in bytes.
     pub(super) fn bytes_before(&self, record: usize) -> usize {
         if let Some(width) = self.width() {
             return record * width;
@@ -192,7 +193,7 @@ impl PendingRecords {
         keys + values
     }
 
-    /// Bytes that pending records from `record` on stand for when they are held against a limit. Records without bytes count, too.
+    /// Size charged against limits for the pending records from `record` on; includes a minimum for each record.
     pub(super) fn load_from(&self, record: usize) -> usize {
         let bytes = self.byte_len() - self.bytes_before(record);
         if self.width().is_some() { bytes } else { bytes.max((self.len() - record) * RECORD_BYTES_MIN) }
@@ -210,7 +211,7 @@ impl PendingRecords {
         self.longs(record, record + 1) > 0
     }
 
-    /// How many of the records `begin..end` have values that lie elsewhere.
+    /// Number of records in `begin..end` with separately stored values.
     fn longs(&self, begin: usize, end: usize) -> u32 {
         let up_to = |record: usize| record.checked_sub(1).map_or(0, |before| self.rows[before].longs);
         up_to(end) - up_to(begin)
@@ -231,7 +232,7 @@ impl PendingRecords {
         }
     }
 
-    /// Coordinate of a record with a numeric key.
+    /// The numeric key of a record.
     #[inline]
     pub(super) fn key_as_u64_of(&self, record: usize) -> u64 {
         match self.layout {
@@ -240,18 +241,18 @@ impl PendingRecords {
         }
     }
 
-    /// Coordinates on both sides of the beginning of a record, which is not the first; keys are numeric.
+    /// The numeric keys on both sides of the border before a record, which is not the first.
     pub(super) fn border(&self, record: usize) -> Fence {
         Fence { low: self.key_as_u64_of(record - 1), high: self.key_as_u64_of(record) }
     }
 
-    /// Coordinates of all records, where keys are numeric.
+    /// The numeric keys of all records.
     pub(super) fn keys_as_u64(&self) -> Vec<u64> {
         let numbers = if self.numeric { self.len() } else { 0 };
         (0..numbers).map(|record| self.key_as_u64_of(record)).collect()
     }
 
-    /// The shape of a block of one record.
+    /// The column shape of a block of one record.
     fn shape(&self, record: usize) -> ColumnShape {
         let (key_bytes, value_bytes) = (self.key_range(record).len(), self.value_range(record).len());
         let sequence = self.rows[record].tag.sequence;
@@ -268,7 +269,7 @@ impl PendingRecords {
         }
     }
 
-    /// Takes the record `begin + shape.count` into the shape of a block that begins at `begin`.
+    /// Extends the shape of a block that begins at `begin` by the record `begin + shape.count`.
     fn grow(&self, shape: &mut ColumnShape, begin: usize) {
         let record = begin + shape.count;
         let (row, key) = (&self.rows[record], self.key_range(record));
@@ -286,17 +287,17 @@ impl PendingRecords {
         shape.largest_sequence = shape.largest_sequence.max(row.tag.sequence);
     }
 
-    /// Bytes that a block of this shape without one width of records takes of its room.
+    /// Size of a block of varying-length records with this shape, without overhead.
     fn cost(&self, shape: &ColumnShape, begin: usize) -> usize {
         let width = start_bytes(self.block_bytes);
         if self.longs(begin, begin + shape.count) == 0 {
             return shape.bytes(width);
         }
-        // The length of a key takes three bytes of a varint at most.
+        // A key length takes at most three bytes as a varint.
         shape.key_bytes + shape.value_bytes + (shape.count + 1) * width + shape.count * 3
     }
 
-    /// Bytes of a block that hold no record.
+    /// Size of a block without records.
     pub(super) fn overhead(&self) -> usize {
         TRAILER_BYTES + if self.layout == Layout::Slotted { HEAD_BYTES } else { 0 }
     }
@@ -310,15 +311,15 @@ impl PendingRecords {
         if used as f64 >= FILL_RATIO_MIN * blocks as f64 { BLOCK_SLACK_RATIO } else { UNDERFULL_SLACK_RATIO }
     }
 
-    /// The earliest and the latest end of a block that begins at `begin`; at least one record. The latest is [`Self::reach`]
-    /// where all records up to there fit.
+    /// The earliest and latest end of a block that begins at `begin`, with at least one record. The latest end is
+    /// [`Self::reach`] if all records up to there fit.
     fn fits(&self, begin: usize) -> (usize, usize) {
         if begin >= self.reach() {
             return (begin, begin);
         }
         let known = self.rows.get(begin).map_or(UNKNOWN_FITS, |row| row.fits.get());
         let fits = if known == UNKNOWN_FITS { self.look_for_fits(begin) } else { known };
-        // Where all records fit, more may come.
+        // If all records fit, more may come.
         if let Some(row) = self.rows.get(begin)
             && begin + (fits.1 as usize) < self.reach()
         {
@@ -349,7 +350,7 @@ impl PendingRecords {
         (first as u32, last as u32)
     }
 
-    /// Where the block that begins at `begin` ends when it is filled.
+    /// The end of a full block that begins at `begin`.
     pub(super) fn full_end(&self, begin: usize) -> usize {
         self.fits(begin).1
     }
@@ -379,8 +380,8 @@ impl PendingRecords {
         (end < self.len()).then_some(end)
     }
 
-    /// Appends the block of the records `begin..end` to `raw`, its checksum still missing. It has `block_bytes` bytes; that of a record
-    /// too large for that more, by a multiple of 512.
+    /// Appends the block of the records `begin..end` to `raw`, without its checksum. It has `block_bytes` bytes, or
+    /// more by a multiple of 512 if it holds one oversized record.
     pub(super) fn lay_out(&mut self, begin: usize, end: usize, raw: &mut Vec<u8>) {
         let start = raw.len();
         let (mut form, mut starts) = (0, Vec::new());
@@ -416,13 +417,13 @@ impl PendingRecords {
         self.filled.1 += self.block_bytes as u64;
     }
 
-    /// Size of a block with `body_bytes` in front of zeros and trailer.
+    /// Size of a block whose body takes `body_bytes`, before padding and trailer.
     fn block_bytes_for(&self, body_bytes: usize) -> usize {
         let needed = body_bytes + TRAILER_BYTES;
         if needed <= self.block_bytes { self.block_bytes } else { needed.next_multiple_of(512) }
     }
 
-    /// Forgets the first `count` records.
+    /// Drops the first `count` records.
     pub(super) fn discard(&mut self, count: usize) {
         if let Some(width) = self.width() {
             self.values.drain(..count * width);

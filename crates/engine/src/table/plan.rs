@@ -4,13 +4,13 @@ use super::index::opening_with;
 use super::options::WriteOptions;
 use crate::tune::{BlockSizeChoice, DesignRequest, Problem, Sample, choose_block_size};
 
-/// Size of a data block in bytes where there is nothing to choose by.
+/// Default block size in bytes, if there is no basis for a choice.
 pub(super) const DEFAULT_BLOCK_BYTES: u32 = 4096;
-/// A writer that does not know how many records will come takes what it has seen to be this share of them: block sizes depend on the
-/// number of records by its square root at most.
+/// Assumed ratio of all records to those seen, if the number of records is unknown: the best block size depends on it
+/// by a square root at most.
 const UNKNOWN_INPUT_FACTOR: u64 = 16;
 
-/// How blocks are to be cut.
+/// The block plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockPlan {
     pub(super) block_bytes: u32,
@@ -18,7 +18,7 @@ pub(super) struct BlockPlan {
 }
 
 impl BlockPlan {
-    /// What is asked for, where that leaves nothing to choose; `None` where records must be seen first.
+    /// The plan that the options determine; `None` if records must be seen first.
     pub(super) fn given(options: &WriteOptions) -> Option<Self> {
         let strings = !options.key_type.is_numeric();
         let tuned = options.design == DesignRequest::Tuned;
@@ -49,12 +49,12 @@ impl BlockPlan {
             Ok(BlockSizeChoice { block_size_bytes, ends_by_separator, .. }) => {
                 Self { block_bytes: block_size_bytes, ends_by_separator }
             }
-            // A sample without records: nothing will be written, or nothing was sampled.
+            // The sample is empty: nothing will be written, or nothing was sampled.
             Err(_) => Self { block_bytes: DEFAULT_BLOCK_BYTES, ends_by_separator: true },
         }
     }
 
-    /// Chooses by the first records of a stream; `all` says that there are no others.
+    /// Chooses a plan from the first records of a stream; `all` says that there are no others.
     pub(super) fn from_beginning(
         keys_as_u64: &[u64],
         record_bytes: f64,

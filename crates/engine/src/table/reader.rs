@@ -131,7 +131,7 @@ impl Table {
         let (data, data_file_id) = open_source(&*storage, &file, file_id, &meta)?;
         check_meta(&meta, file.len(), data.len()).map_err(|detail| damaged(&detail))?;
         let locations = locations_of(&meta, locations);
-        let locations = locations.ok_or_else(|| damaged("a location index that makes no sense"))?;
+        let locations = locations.ok_or_else(|| damaged("an invalid location index"))?;
         let fast_paths = options.fast_paths;
         let keeps = |filter: &FilterMeta| shared.is_some() || keeps_filter(filter, options.budget_bytes);
         let asked_filter = meta.filter.filter(|filter| fast_paths.filter && keeps(filter));
@@ -377,10 +377,10 @@ fn check_meta(meta: &TableMeta, file_bytes: u64, data_file_bytes: u64) -> std::r
     let has_sizes = meta.largest_block_bytes.max(meta.block_bytes) <= BLOCK_BYTES_MAX
         && meta.value_width.is_none_or(|width| width <= BLOCK_BYTES_MAX);
     if !has_sizes || (meta.blocks == 0) != (meta.records == 0) || meta.records >> 40 > 0 {
-        return Err("it states records or blocks of impossible size or number".into());
+        return Err("it states an invalid size or number of records or blocks".into());
     }
     if !within(meta.counts, file_bytes) || meta.filter.is_some_and(|filter| !within(filter.section, file_bytes)) {
-        return Err("a section lies behind the end of the file".into());
+        return Err("a section lies past the end of the file".into());
     }
     if meta.counts.bytes > counts::most_bytes(meta.blocks) {
         return Err("more counts than blocks".into());
@@ -389,16 +389,16 @@ fn check_meta(meta: &TableMeta, file_bytes: u64, data_file_bytes: u64) -> std::r
         return Err("blocks without bytes".into());
     }
     if meta.layers.iter().any(|layer| layer.granule != 1 && layer.kind != NodeKind::Coded) {
-        return Err("nodes with a granule that is not theirs".into());
+        return Err("nodes with an invalid granule".into());
     }
     for layer in meta.layers.split_last().map_or(&[][..], |(_, below)| below) {
-        let bytes = layer.page_bytes.checked_mul(layer.pages).ok_or("a layer of impossible size")?;
+        let bytes = layer.page_bytes.checked_mul(layer.pages).ok_or("a layer of invalid size")?;
         if !within(Section { offset: layer.offset, bytes }, file_bytes)
             || layer.pages == 0
             || layer.page_bytes < 32
             || layer.page_bytes > INDEX_PAGE_BYTES_MAX
         {
-            return Err("a layer lies behind the end of the file".into());
+            return Err("a layer lies past the end of the file".into());
         }
     }
     Ok(())
@@ -441,7 +441,7 @@ impl TableInner {
                     && section.bytes <= self.meta.largest_block_bytes.max(self.meta.block_bytes)
             });
             return section
-                .ok_or_else(|| self.damaged(self.tail_offset, format!("no place is known for block {child}")));
+                .ok_or_else(|| self.damaged(self.tail_offset, format!("the location of block {child} is unknown")));
         }
         let layer = &self.meta.layers[level - 1];
         Ok(Section { offset: layer.offset + child * layer.page_bytes, bytes: layer.page_bytes })
@@ -589,7 +589,9 @@ impl TableInner {
         if level > 0 {
             return match checksum::check(self.file_id, section.offset, bytes) {
                 true => Ok(bytes.into()),
-                false => Err(self.damaged(section.offset, format!("the checksum of page {child} does not match"))),
+                false => {
+                    Err(self.damaged(section.offset, format!("the checksum of index page {child} does not match")))
+                }
             };
         }
         if let DataSource::Foreign { little_endian, .. } = self.meta.source {
@@ -604,7 +606,9 @@ impl TableInner {
         if codec == compress::CODEC_STORED {
             return Ok(bytes.into());
         }
-        self.unpack(bytes, codec).map(Into::into).ok_or_else(|| damaged(format!("block {child} does not unpack")))
+        self.unpack(bytes, codec)
+            .map(Into::into)
+            .ok_or_else(|| damaged(format!("block {child} cannot be decompressed")))
     }
 
     /// Distinguishes a data table that was replaced after indexing from a damaged one.
@@ -612,7 +616,7 @@ impl TableInner {
         let DataSource::Table { name, file_id } = &self.meta.source else { return Ok(()) };
         match read_tail(&*self.storage, name, self.budget_bytes, TABLE_MEMORY) {
             Ok((data, _, tail)) if tail.file_id != *file_id => {
-                let detail = "another table has taken its place".to_owned();
+                let detail = "another table has replaced it".to_owned();
                 Err(Error::Changed { path: data.path().to_owned(), detail })
             }
             _ => Ok(()),

@@ -7,10 +7,10 @@ use super::writer::TableWriter;
 use crate::error::Result;
 
 impl TableWriter {
-    /// Appends all records of a table, as its blocks hold them. Values that lie outside the blocks are streamed.
+    /// Appends all records of a table in block order. Separately stored values are streamed.
     ///
     /// # Errors
-    /// As [`Self::append`]; damage of the table, and whatever its storage reports.
+    /// As [`Self::append`]; damage of the table, and errors of its storage.
     pub(super) fn append_scanned(&mut self, table: &Table) -> Result<()> {
         let inner = &*table.inner;
         let mut reads = ReadContext::default();

@@ -15,7 +15,7 @@ use crate::block::compress::Compression;
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Borders, counts and filter of blocks that are seen key by key.
+/// Collects borders, counts and filter of existing blocks, key by key.
 #[derive(Debug)]
 pub(super) struct ScanIndexBuilder {
     path: PathBuf,
@@ -24,33 +24,33 @@ pub(super) struct ScanIndexBuilder {
     filter: FilterWriter,
     pub(super) records: u64,
     distinct: bool,
-    /// First key of the present block, and its records so far.
+    /// First key of the current block, and its records so far.
     first: Vec<u8>,
     in_block: u32,
     last: Vec<u8>,
 }
 
-/// Bytes of the data, for prices.
+/// Sizes of the data, for cost estimates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataSizes {
-    /// From the first block to the end of the last: what is read where there is no index.
+    /// From the first block to the end of the last: the size of the data read without an index.
     pub(super) span_bytes: u64,
-    /// Bytes of all blocks, without what lies between them.
+    /// Size of all blocks, without gaps between them.
     pub(super) stored_block_bytes: u64,
 }
 
-/// Where blocks lie, and checksums of blocks that have none themselves.
+/// Block locations, and checksums of foreign blocks.
 #[derive(Debug, Default)]
 pub(super) struct StoredLocations {
-    /// As [`super::locations::LocationWriter::encode`] gives it.
+    /// As [`super::locations::LocationWriter::encode`] returns it.
     pub(super) stored: Vec<u8>,
     pub(super) groups: u64,
-    /// Four bytes for each block of a file that is not ours.
+    /// Four bytes for each block of a foreign file.
     pub(super) checksums: Vec<u8>,
 }
 
 impl ScanIndexBuilder {
-    /// A survey of keys of this type in the file at `path`.
+    /// A builder for keys of this type in the file at `path`.
     pub(super) fn new(path: &Path, key_type: KeyType, filter_bits_per_key: Option<u32>) -> Result<Self> {
         Ok(Self {
             path: path.to_owned(),
@@ -65,10 +65,10 @@ impl ScanIndexBuilder {
         })
     }
 
-    /// Takes the next key of the present block.
+    /// Adds the next key of the current block.
     ///
     /// # Errors
-    /// [`Error::Unsorted`] for a key before the last one.
+    /// [`Error::Unsorted`] for a key less than the last one.
     pub(super) fn push(&mut self, key: &[u8]) -> Result<()> {
         if self.records > 0 {
             match key.cmp(&self.last) {
@@ -90,7 +90,7 @@ impl ScanIndexBuilder {
         Ok(())
     }
 
-    /// Ends the present block, which has at least one record.
+    /// Ends the current block, which has at least one record.
     pub(super) fn end_block(&mut self) -> Result<()> {
         self.borders.push(&self.first, &self.last);
         self.counts.push(self.in_block);
@@ -98,7 +98,7 @@ impl ScanIndexBuilder {
         self.filter.end_block()
     }
 
-    /// What the survey tells of the data; the properties are moved out of the options.
+    /// The metadata of the scanned data; the properties are moved out of the options.
     pub(super) fn meta(&self, source: DataSource, options: &mut WriteOptions) -> TableMeta {
         TableMeta {
             key_type: options.key_type,
@@ -126,7 +126,7 @@ impl ScanIndexBuilder {
     }
 }
 
-/// Designs the index, writes what is left to be written, and gives the file its name.
+/// Designs the index, writes the remaining sections, and publishes the file.
 pub(super) fn write_index(
     mut out: PublishedFile,
     mut survey: ScanIndexBuilder,
@@ -163,7 +163,7 @@ pub(super) fn write_index(
     Ok(TableReport::new(&meta, out.offset()))
 }
 
-/// Writes the checksums of the blocks, and one over them.
+/// Writes the checksums of the blocks, followed by a checksum of the section.
 fn write_checksums(out: &mut PublishedFile, mut checksums: Vec<u8>) -> Result<Section> {
     let offset = out.offset();
     checksums.extend_from_slice(&[0; CHECKSUM_BYTES]);

@@ -13,22 +13,22 @@ use crate::io::Purpose;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A window that the index was designed to read is read whatever the budget, up to this size in bytes.
+/// Largest read that the index was designed for and that is made regardless of the budget, in bytes.
 const DESIGNED_READ_BYTES_MAX: u64 = 32 << 20;
 
-/// A place in the data: the record at `index` of `block`, or the end of the data where `block` is the number of blocks.
+/// A position in the data: the record at `index` of `block`, or the end of the data if `block` is the number of blocks.
 #[derive(Clone, Debug)]
 pub(super) struct RecordPosition {
     pub(super) block: u64,
     pub(super) index: usize,
-    /// The block, where it was seen.
+    /// The block, if it was read.
     pub(super) bytes: Option<Arc<[u8]>>,
 }
 
 impl TableInner {
     pub(super) fn view<'a>(&self, block: u64, bytes: &'a [u8]) -> Result<BlockView<'a>> {
         BlockView::new(self.layout, self.meta.versioned, bytes).ok_or_else(|| {
-            self.damaged(self.offset_of(block), format!("block {block} has an impossible number of records"))
+            self.damaged(self.offset_of(block), format!("block {block} has an invalid number of records"))
         })
     }
 
@@ -40,13 +40,13 @@ impl TableInner {
         self.damaged(self.offset_of(block), format!("a record of block {block} is malformed"))
     }
 
-    /// The target of a probe; `None` where it lies behind all keys that there can be.
+    /// The routing target of a bound; `None` if it lies after all possible keys.
     pub(super) fn target<'a>(&self, probe: KeyBound<'a>) -> Option<RouteTarget<'a>> {
         let x = if self.meta.key_type.is_numeric() { probe.key_as_u64()? } else { 0 };
         Some(RouteTarget { probe, x })
     }
 
-    /// The children of `level` that the layers above name for a target.
+    /// The children of `level` to which the layers above route a target.
     pub(super) fn route(
         &self,
         target: &RouteTarget<'_>,
@@ -72,7 +72,8 @@ impl TableInner {
         Ok(window)
     }
 
-    /// Through the pages of layer `layer` (1 is the bottom one) that `window` names, to the children of the level below.
+    /// Routes a target through the pages of layer `layer` (1 is the bottom layer) in `window`, to the children of the
+    /// level below.
     fn descend(
         &self,
         target: &RouteTarget<'_>,
@@ -91,7 +92,7 @@ impl TableInner {
             let mut chosen = None;
             for (number, bytes) in (first..).zip(&row) {
                 let offset = self.section(layer, number)?.offset;
-                let damaged = || self.damaged(offset, format!("page {number} is malformed"));
+                let damaged = || self.damaged(offset, format!("index page {number} is malformed"));
                 let page = IndexPageView::parse(kind, granule, self.children(layer - 1), bytes).ok_or_else(damaged)?;
                 let side = page.side(target).ok_or_else(damaged)?;
                 match side {
@@ -107,20 +108,20 @@ impl TableInner {
             if let Some((window, offset)) = chosen {
                 return self.clamp(window, layer - 1, offset);
             }
-            // The hint was wrong: look on either side, twice as far each time.
+            // The approximate window was wrong: widen it on both sides, doubling each time.
             (first, last) = widen(first, last, end);
         }
     }
 
-    /// The same over all pages, one at a time: for hints that lie, and forged nodes.
+    /// Searches all pages by bisection, one at a time: for wrong approximate windows and corrupt nodes.
     fn bisect_pages(&self, target: &RouteTarget<'_>, layer: usize, reads: &mut ReadContext<'_>) -> Result<ChildWindow> {
         let (kind, granule) = self.nodes_over(layer - 1);
         let (mut low, mut high) = (0, self.children(layer) - 1);
         loop {
-            // The last page that does not lie behind the target.
+            // The last page that does not lie after the target.
             let middle = low + (high - low).div_ceil(2);
             let offset = self.section(layer, middle)?.offset;
-            let damaged = || self.damaged(offset, format!("page {middle} is malformed"));
+            let damaged = || self.damaged(offset, format!("index page {middle} is malformed"));
             let bytes = self.child(layer, middle, reads)?;
             let page = IndexPageView::parse(kind, granule, self.children(layer - 1), &bytes).ok_or_else(damaged)?;
             let behind = page.side(target).ok_or_else(damaged)? == Ordering::Less;
@@ -131,8 +132,8 @@ impl TableInner {
         }
     }
 
-    /// Whether the children `first..=last` are more than is read at once: than the index was designed to read, and than there is
-    /// memory for.
+    /// Whether the children `first..=last` are too many to read at once: more than the index was designed for, and more
+    /// than fit the memory.
     pub(super) fn exceeds_memory(&self, level: usize, first: u64, last: u64) -> bool {
         let (child_bytes, designed) = match level.checked_sub(1) {
             None if self.meta.layers.is_empty() => (self.meta.block_bytes, 0),
@@ -147,11 +148,11 @@ impl TableInner {
         let last = self.children(level).saturating_sub(1);
         match window {
             Some(window) => Ok(ChildWindow { first: window.first.min(last), last: window.last.min(last), ..window }),
-            None => Err(self.damaged(offset, "index nodes that make no sense")),
+            None => Err(self.damaged(offset, "invalid index nodes")),
         }
     }
 
-    /// The first record at or behind a place.
+    /// The first record at or after a bound.
     pub(super) fn lower_bound(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<RecordPosition> {
         let end = RecordPosition { block: self.meta.blocks, index: 0, bytes: None };
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(end) };
@@ -162,7 +163,7 @@ impl TableInner {
         self.resolve_record(probe, window, reads)
     }
 
-    /// The first record at or behind a place, given the blocks that the index names for it.
+    /// The first record at or after a bound, given the blocks to which the index routes it.
     fn resolve_record(
         &self,
         probe: KeyBound<'_>,
@@ -172,13 +173,13 @@ impl TableInner {
         let ChildWindow { mut first, mut last, is_exact } = window;
         let end = self.meta.blocks - 1;
         loop {
-            // What the index was designed to read is read; a table without index, or one whose hints are wrong, may have to be
-            // searched one block at a time to keep to the budget.
+            // Reads that the index was designed for are always made. A table without an index, or with wrong
+            // approximate nodes, may have to be searched one block at a time to keep within the budget.
             if self.exceeds_memory(0, first, last) {
                 return self.bisect(probe, reads);
             }
             let row = self.row(0, first, last, reads)?;
-            // The first block whose last key is not before the place.
+            // The first block whose last key is not before the bound.
             let (mut low, mut high) = (0, row.len());
             while low < high {
                 let middle = low + (high - low) / 2;
@@ -208,8 +209,8 @@ impl TableInner {
         }
     }
 
-    /// Whether the first record of a block, which lies at or behind the place, is certainly the first of its key: where keys
-    /// are distinct and it has the very key that is looked for.
+    /// Whether the first record of a block, which lies at or after the bound, is certainly the first record of its key:
+    /// if keys are distinct and it has the key that is searched for.
     fn is_first_of_its_key(&self, probe: &KeyBound<'_>, block: u64, bytes: &[u8]) -> Result<bool> {
         let key = self.view(block, bytes)?.key(0).ok_or_else(|| self.malformed(block))?;
         Ok(self.meta.distinct && !probe.behind && key.is(probe.key))
@@ -223,7 +224,7 @@ impl TableInner {
         }
     }
 
-    /// The same over all blocks, one block at a time.
+    /// Searches all blocks by bisection, one at a time.
     pub(super) fn bisect(&self, probe: KeyBound<'_>, reads: &mut ReadContext<'_>) -> Result<RecordPosition> {
         let (mut low, mut high) = (0, self.meta.blocks);
         while low < high {
@@ -260,10 +261,11 @@ impl TableInner {
         Ok(found.is_some_and(|found| found.is(key)).then_some(position))
     }
 
-    /// What the filter says of a key in the blocks of a window; the filter is read at its first use, if the budget has room.
+    /// Whether the filter admits a key in the blocks of a window; the filter is read at first use if it fits the
+    /// budget.
     ///
-    /// A hint may lead to blocks whose part of the filter never saw the key, so it is not taken at its word: only a filter
-    /// that does not tell blocks apart is asked then.
+    /// An approximate window may contain only blocks whose filter groups never saw the key, so the result of a filter
+    /// with several groups is ignored for such windows.
     fn filter_allows(&self, key: &[u8], window: ChildWindow, reads: &mut ReadContext<'_>) -> Result<bool> {
         let Some(meta) = self.asked_filter else { return Ok(true) };
         if !window.is_exact && u64::from(meta.layout.blocks_per_group()) < self.meta.blocks {
@@ -278,7 +280,7 @@ impl TableInner {
         Ok(false)
     }
 
-    /// What a page of the filter says.
+    /// Whether a page of the filter admits a hash.
     #[inline]
     pub(super) fn filter_page_may_contain(
         &self,
@@ -297,7 +299,7 @@ impl TableInner {
         }
     }
 
-    /// The same of a filter that memory has no room for: its pages go through the cache.
+    /// As [`Self::filter_page_may_contain`], for a filter that does not fit memory: its pages go through the cache.
     fn cached_filter_page_may_contain(
         &self,
         meta: &FilterMeta,
@@ -329,7 +331,7 @@ impl TableInner {
         }
     }
 
-    /// The filter, read at its first use; `None` where memory has no room for it now.
+    /// The filter, read at first use; `None` if it does not fit memory now.
     pub(super) fn resident_filter(
         &self,
         meta: &FilterMeta,
@@ -351,7 +353,7 @@ impl TableInner {
         Ok(self.filter.get())
     }
 
-    /// Reads the filter; whether no other thread was first.
+    /// Reads the filter; returns whether no other thread did so first.
     fn read_filter(&self, meta: &FilterMeta, reads: &mut ReadContext<'_>) -> Result<bool> {
         let bytes = self.whole(meta.section, Purpose::Filter, reads)?;
         for (page, offset) in

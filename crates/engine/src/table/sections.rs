@@ -7,7 +7,7 @@ use super::output::PublishedFile;
 use crate::block::checksum;
 use crate::error::Result;
 
-/// A filter that grows block by block, if there is to be one.
+/// Builds the filter block by block, if there is to be one.
 #[derive(Debug)]
 pub(super) struct FilterWriter {
     builder: Option<FilterBuilder>,
@@ -16,17 +16,17 @@ pub(super) struct FilterWriter {
 
 impl FilterWriter {
     /// # Errors
-    /// [`crate::Error::InvalidArgument`] for an impossible number of bits.
+    /// [`crate::Error::InvalidArgument`] for an invalid number of bits.
     pub(super) fn new(bits_per_key: Option<u32>) -> Result<Self> {
         Ok(Self { builder: bits_per_key.map(FilterBuilder::new).transpose()?, pages: Vec::new() })
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory use in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         self.pages.iter().map(|page| page.capacity() as u64).sum()
     }
 
-    /// Takes a key of the present block.
+    /// Adds a key of the current block.
     pub(super) fn add(&mut self, key: &[u8]) {
         if let Some(builder) = &mut self.builder {
             builder.add(hash_key(key));
@@ -56,7 +56,7 @@ fn keep(pages: &mut Vec<Vec<u8>>, page: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Writes the records of each block; nothing where one number says it all.
+/// Writes the record counts of the blocks; nothing if all blocks have the same count.
 pub(super) fn write_counts(out: &mut PublishedFile, counts: &[u32]) -> Result<Section> {
     let offset = out.offset();
     if counts.is_empty() || counts::even_count(counts).is_some() {
@@ -67,7 +67,7 @@ pub(super) fn write_counts(out: &mut PublishedFile, counts: &[u32]) -> Result<Se
     Ok(Section { offset, bytes: bytes.len() as u64 })
 }
 
-/// Writes the tail so that the file's length tells its size.
+/// Writes the tail, with padding so that the file's length encodes its size.
 pub(super) fn write_tail(out: &mut PublishedFile, root: &[u8], locations: &[u8], meta: &TableMeta) -> Result<()> {
     let tail_bytes = format::tail_bytes(root, locations, meta);
     out.zeros(format::padding(out.offset(), tail_bytes))?;

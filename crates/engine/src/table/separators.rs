@@ -6,16 +6,17 @@
 //! buckets:               equal stretches of numbers; for each, how many separators lie before it
 //! ```
 //!
-//! Only the numbers are kept. A key's own number chooses a bucket by a shift, and the few separators of the bucket are bisected. The
-//! stored index stays the proof: where a number ties with a separator that it does not represent whole, the stored form is asked.
+//! Only the numbers are kept. A shift of a key's number chooses a bucket, and the few separators in the bucket are
+//! bisected. If a number ties with a separator that it does not represent completely, the stored index is searched
+//! instead.
 
 use ogive_model::coded::{Separator, common_prefix, visit_separators};
 
-/// Where a key is to be looked for.
+/// The predicted place of a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PredictedRecord {
     pub(super) block: u64,
-    /// How far into the block, from 0 to 1, if keys are spread evenly between its separators.
+    /// Position in the block, from 0 to 1, if keys are spread evenly between its separators.
     pub(super) share: f32,
 }
 
@@ -24,16 +25,16 @@ pub(super) struct PredictedRecord {
 pub(super) struct ResidentSeparators {
     prefix: Vec<u8>,
     numbers: Vec<u64>,
-    /// `buckets[i]`: separators whose bucket is less than `i`.
+    /// `buckets[i]`: number of separators whose bucket is less than `i`.
     buckets: Vec<u32>,
     shift: u32,
-    /// Whether a number is all that a separator has behind the prefix.
+    /// Whether every separator consists of the prefix and one number.
     whole: bool,
-    /// Length of the longest separator that is compared whole.
+    /// Length of the longest separator that is compared in full.
     longest: usize,
 }
 
-/// The eight bytes of a key from `from` on, filled up with zeros, as a number.
+/// The eight bytes of a key from `from` on, padded with zeros, as a number.
 #[inline]
 pub(crate) fn key_prefix_at(key: &[u8], from: usize) -> u64 {
     let rest = key.get(from..).unwrap_or_default();
@@ -47,7 +48,7 @@ pub(crate) fn key_prefix_at(key: &[u8], from: usize) -> u64 {
     }
 }
 
-/// The bytes of a separator: prefix, and number.
+/// The bytes of a separator: prefix and number.
 fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a [u8]) {
     match *separator {
         Separator::Whole(bytes) => (bytes, &[]),
@@ -59,8 +60,8 @@ fn parts<'a>(separator: &Separator<'a>, word: &'a mut [u8; 8]) -> (&'a [u8], &'a
     }
 }
 
-/// Whether the separators of a root of coded strings ascend: a repeat of one key may have the same one again, and nothing but the first
-/// child begins with the empty string. A root that cannot be read is another matter.
+/// Whether the separators of a root of coded strings ascend. A repeated key may repeat its separator, and only the
+/// first child begins with the empty string. A root that cannot be decoded is handled elsewhere.
 pub(super) fn ascend(root: &[u8], groups: usize) -> bool {
     let (mut before, mut ascends) = (Vec::new(), true);
     visit_separators(root, groups, |child, separator| {
@@ -76,7 +77,7 @@ pub(super) fn ascend(root: &[u8], groups: usize) -> bool {
 }
 
 impl ResidentSeparators {
-    /// Decodes a root of coded strings over `blocks` blocks; `None` where it is malformed or of no use.
+    /// Decodes a root of coded strings over `blocks` blocks; `None` if it is malformed or not suited.
     pub(super) fn decode(root: &[u8], groups: usize, blocks: u64) -> Option<Self> {
         let count = usize::try_from(blocks.checked_sub(1)?).ok()?;
         let mut prefix: Option<Vec<u8>> = None;
@@ -144,12 +145,12 @@ impl ResidentSeparators {
         self
     }
 
-    /// Bytes in memory.
+    /// Memory use in bytes.
     pub(super) fn bytes(&self) -> u64 {
         (self.numbers.len() * 8 + self.buckets.len() * 4 + self.prefix.len()) as u64
     }
 
-    /// The block that holds a key if it is present; `None` where the stored separators must be asked.
+    /// The block that holds a key if it is present; `None` if the stored separators must be searched.
     #[inline]
     pub(super) fn find(&self, key: &[u8]) -> Option<PredictedRecord> {
         let last = self.numbers.len() as u64;

@@ -102,7 +102,7 @@ impl SortingWriter {
                 sort_key.clear();
                 push_escaped(sort_key, key);
                 let Some(tag) = value.first_chunk::<VERSION_TAG_BYTES>() else {
-                    let refused = "values of a table with tags begin with a tag and a sequence";
+                    let refused = "values of a versioned table begin with a kind byte and a sequence number";
                     return Err(Error::InvalidArgument(refused.into()));
                 };
                 sort_key.extend_from_slice(&tag[1..]);
@@ -120,7 +120,7 @@ impl SortingWriter {
     pub fn append_stream(&mut self, key: &[u8], value: &mut dyn Read) -> Result<()> {
         if !self.writer.takes_streams() {
             return Err(Error::InvalidArgument(
-                "values of fixed width, or with tags, are not streamed; use append".into(),
+                "values of fixed width or with versions cannot be streamed; use `append`".into(),
             ));
         }
         self.writer.check_shape(self.records, key, 0)?;
@@ -133,7 +133,7 @@ impl SortingWriter {
     /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that is not versioned.
     pub fn append_version(&mut self, key: &[u8], tag: u8, sequence: u64, value: &[u8]) -> Result<()> {
         if self.order != SortLayout::Tagged {
-            return Err(Error::InvalidArgument("this table takes no tags; create it with `versioned`".into()));
+            return Err(Error::InvalidArgument("this table is not versioned; create it with `versioned`".into()));
         }
         self.append(key, &[&VersionTag { kind: tag, sequence }.to_bytes()[..], value].concat())
     }
@@ -181,7 +181,8 @@ impl SortingWriter {
         writer.align_behind_value()?;
         let mut sorted = sorter.finish()?;
         while let Some((sort_key, sorted_value)) = sorted.next_record()? {
-            let malformed = || Error::damaged(writer.path(), 0, "a sorted record is not what was given to the sort");
+            let malformed =
+                || Error::damaged(writer.path(), 0, "a sorted record differs from the record given to the sort");
             match order {
                 SortLayout::Plain => writer.append(sort_key, sorted_value)?,
                 SortLayout::Tagged => {

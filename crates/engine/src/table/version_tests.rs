@@ -95,7 +95,7 @@ fn check_look_ups(table: &Table, model: &Model, sequences: &[u64]) {
     }
 }
 
-/// Walks a cursor at random beside a position in the model.
+/// Moves a cursor at random, in parallel with a position in the model.
 fn check_cursor(mut cursor: TableCursor, model: &Model, steps: u64, random: &mut Random) {
     let entries: Vec<_> = model.iter().collect();
     let probes = probes(model);
@@ -152,7 +152,7 @@ fn check(model: &Model, options: WriteOptions, random: &mut Random) {
     }
 }
 
-/// Records of every shape: fixed and varying lengths, one tag or several, few or many versions of a key.
+/// Records of every shape: fixed and varying lengths, one kind or several, few or many versions of a key.
 fn records(seed: u64, random: &mut Random) -> Model {
     let mut model = Model::new();
     let fixed = seed.is_multiple_of(2);
@@ -301,9 +301,12 @@ fn a_block_of_one_shape_takes_little_beside_its_records() {
 proptest! {
     #[test]
     fn any_bytes_as_columns_are_read_or_refused(
-        mut raw in proptest::collection::vec(any::<u8>(), 32..700), count in 0_usize..40, lengths in any::<[u8; 3]>(), key: Vec<u8>,
+        mut raw in proptest::collection::vec(any::<u8>(), 32..700),
+        count in 0_usize..40,
+        lengths in any::<[u8; 3]>(),
+        key: Vec<u8>,
     ) {
-        // Small lengths now and then, so that some heads make sense.
+        // Small lengths now and then, so that some heads are valid.
         raw[0] &= 7;
         raw[1] %= 10;
         raw[3] = 0;

@@ -21,40 +21,40 @@ use crate::io::{FastPaths, Profile, Storage};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// How a table of a store is opened.
+/// Options for opening a table of a store.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedOptions {
-    /// The storage that it is read from: decides when two reads are merged into one.
+    /// Profile of the storage that the table is read from; decides when two reads are merged into one.
     pub(crate) profile: Profile,
-    /// Largest value that lies outside the blocks and is read whole, in bytes.
+    /// Largest separately stored value that is read as a whole, in bytes.
     pub(crate) value_bytes: u64,
-    /// Most that the read may take which opens it, in bytes; 1 MiB is always read.
+    /// Limit for the opening read in bytes; reads up to 1 MiB are always made.
     pub(crate) opening_bytes: u64,
-    /// Tag and sequence of all records of a table without tags.
+    /// Kind and sequence number of all records of a table that is not versioned.
     pub(crate) unversioned: (u8, u64),
     pub(crate) fast_paths: FastPaths,
 }
 
-/// By which path a look-up finds a record. The answer is the same on all.
+/// The search path of a lookup. Results are the same on every path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SearchPath {
     /// Exact separators lead to the block, and interpolation to the record.
     #[default]
     Coded,
-    /// LevelDB's way: a resident array of the blocks' full last keys, restart points in the block.
+    /// As in LevelDB: a resident array of the blocks' full last keys, and restart points in the block.
     Plain,
-    /// Exact separators lead to the block; the record is looked for between two positions of the table first (both included), as a
-    /// model has it. What a wrong model says costs time alone.
+    /// Exact separators lead to the block; the record is searched first between two positions of the table (both
+    /// included), as predicted by a model. A wrong prediction costs only time.
     Window(u64, u64),
-    /// Bourbon's own: the model leads to the blocks, which are two where the window crosses a border.
+    /// As in Bourbon: the model alone leads to the blocks, which are two if the window crosses a border.
     WindowAlone(u64, u64),
 }
 
-/// A version that was found: tag, sequence, value.
+/// A version that was found: kind, sequence number, value.
 pub(crate) type FoundVersion = (u8, u64, Slice);
 
 impl Table {
-    /// Opens a table whose blocks go to a cache that it shares with others. What stays in memory beside them is
+    /// Opens a table whose blocks are kept in a cache shared with other tables. Its other memory is reported by
     /// [`resident_bytes`](Self::resident_bytes).
     ///
     /// # Errors
@@ -70,44 +70,45 @@ impl Table {
         Self::open_in(storage, name, &open, Some((cache, options)))
     }
 
-    /// Bytes that the table takes in memory beside the blocks in the cache.
+    /// Memory use in bytes, apart from the blocks in the cache.
     pub(crate) fn resident_bytes(&self) -> u64 {
         self.inner.resident_bytes()
     }
 
-    /// Takes a property out of a table that nobody shares yet, so that it stays in memory no longer.
+    /// Removes a property from a table that is not shared yet, to free its memory.
     pub(crate) fn take_property(&mut self, name: &str) -> Option<Vec<u8>> {
         let properties = &mut Arc::get_mut(&mut self.inner)?.meta.properties;
         let at = properties.iter().position(|(known, _)| known == name)?;
         Some(properties.swap_remove(at).1)
     }
 
-    /// Bytes of the cache's budget that it cannot do without.
+    /// Bytes of the cache's budget that the table cannot do without.
     pub(crate) fn needed_bytes(&self) -> u64 {
         self.inner.needed_bytes
     }
 
-    /// Whether its separators are out of order, as some are that earlier programs wrote: no look-up follows them then, but bisects the
-    /// blocks.
+    /// Whether the separators are out of order, as earlier versions of this program wrote some. Lookups then bisect the
+    /// blocks instead.
     pub(crate) fn has_unordered_separators(&self) -> bool {
         self.inner.resident.has_unordered_separators
     }
 
-    /// Whether all that it says lies in its own file; an index beside other data refers to theirs.
+    /// Whether the table's own file holds all its data; an external index refers to another file.
     pub(crate) fn is_self_contained(&self) -> bool {
         self.inner.meta.source == DataSource::Own
     }
 
-    /// The newest version of a key whose sequence is at most `at`.
+    /// Finds the newest version of a key with a sequence number of at most `at`.
     ///
     /// # Errors
-    /// What the storage reports, and damage; [`crate::Error::ValueTooLarge`] for a value that lies outside the blocks and is larger than
-    /// the options allow.
+    /// Storage errors and damage; [`crate::Error::ValueTooLarge`] for a separately stored value larger than the options
+    /// allow.
     #[inline]
     pub(crate) fn find_version(&self, key: &[u8], at: u64, path: SearchPath) -> Result<Option<FoundVersion>> {
         self.inner.look_up(key, at, path, |tag, sequence, value| match value {
             FoundValue::InBlock(block, place) => {
-                // The value's first byte is asked for before the block's counter is: the processor fetches both at once.
+                // The value's first byte is accessed before the block's reference count, so that the processor fetches
+                // both at once.
                 std::hint::black_box(block.get(place.start));
                 Slice::of_block(block, place).map(|value| (tag, sequence, value))
             }
@@ -115,8 +116,9 @@ impl Table {
         })
     }
 
-    /// Hands the newest version of a key whose sequence is at most `at` to `visit` (tag, sequence, value), without sharing the block.
-    /// `visit` must not look anything up: the block's frame is locked meanwhile.
+    /// Passes the newest version of a key with a sequence number of at most `at` to `visit` (kind, sequence number,
+    /// value), without sharing the block. `visit` must not look anything up: the block's cache slot is locked
+    /// meanwhile.
     ///
     /// # Errors
     /// As [`Self::find_version`].
@@ -134,25 +136,25 @@ impl Table {
         })
     }
 
-    /// What the path by full keys needs in memory is made by a pass over the table, if it is not there yet.
+    /// Builds the array of last keys by a scan of the table, unless it exists.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Storage errors and damage.
     #[cfg(test)]
     pub(crate) fn prepare_plain(&self) -> Result<()> {
         self.inner.last_keys().map(|_| ())
     }
 
-    /// Positions as models give them are counted from what is read here, if it is not there yet.
+    /// Reads the block positions that model windows refer to, unless they exist.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Storage errors and damage.
     pub(crate) fn prepare_windows(&self) -> Result<()> {
         self.inner.block_starts().map(|_| ())
     }
 }
 
-/// Where a version lies: its block, its index there, and the number of the block.
+/// The location of a version: its block, its index there, and the number of the block.
 type VersionLocation = (Arc<[u8]>, usize, u64);
 
 /// A value that was found.
@@ -161,28 +163,28 @@ enum FoundValue<'a> {
     Read(Vec<u8>),
 }
 
-/// What the quick way said.
+/// The result of the fast path.
 enum FastLookup<R> {
     FoundValue(R),
     Absent,
-    /// It must be looked for in the general way.
+    /// The fallback must decide.
     Unknown,
 }
 
-/// What the look-ups of a store need beside the blocks.
+/// Data for lookups that is kept in memory besides the blocks.
 #[derive(Debug, Default)]
 pub(super) struct ResidentParts {
     separators: Option<ResidentSeparators>,
-    /// Whether the separators of the root are out of order, so that they lead nowhere.
+    /// Whether the separators of the root are out of order and cannot be used.
     pub(super) has_unordered_separators: bool,
-    /// `None` inside where there can be none.
+    /// `None` inside if there can be none.
     last_keys: OnceLock<Option<LastKeys>>,
     /// The position of each block's first record.
     starts: OnceLock<Option<Vec<u32>>>,
 }
 
 impl ResidentParts {
-    /// What can be told from the tail.
+    /// Decodes what the tail provides.
     pub(super) fn decode(meta: &TableMeta, root: &[u8]) -> Self {
         let Some(top) = meta.layers.last().filter(|top| top.kind == NodeKind::CodedStrings) else {
             return Self::default();
@@ -194,12 +196,12 @@ impl ResidentParts {
         Self { separators, has_unordered_separators, ..Self::default() }
     }
 
-    /// Bytes of the flat separators, with which look-ups are only faster.
+    /// Memory of the flat separators, which only speed up lookups.
     pub(super) fn flat_bytes(&self) -> u64 {
         self.separators.as_ref().map_or(0, ResidentSeparators::bytes)
     }
 
-    /// Lets go of them.
+    /// Drops the flat separators.
     pub(super) fn forget_flat(&mut self) {
         self.separators = None;
     }
@@ -211,7 +213,7 @@ impl ResidentParts {
     }
 }
 
-/// Where a look-up begins, and how it goes on in the block.
+/// The start of a lookup: a block, and a search method within it.
 struct LookupStart {
     block: u64,
     within: SearchStart,
@@ -228,7 +230,7 @@ impl TableInner {
         self.root.len() as u64 + self.locations.resident_bytes() + beside
     }
 
-    /// Tag and sequence of a record.
+    /// Kind and sequence number of a record.
     pub(super) fn version_in(&self, view: &BlockView<'_>, index: usize) -> Option<(u8, u64)> {
         if !self.meta.versioned {
             return Some(self.unversioned);
@@ -236,7 +238,7 @@ impl TableInner {
         view.tag(index).map(|tag| (tag.kind, tag.sequence))
     }
 
-    /// The block from which on records at or behind `key` are to be looked for; the number of blocks where all lie before it.
+    /// The first block that may hold records at or after `key`; the number of blocks if all lie before it.
     pub(super) fn block_of(&self, key: &[u8]) -> Result<u64> {
         if let Some(spot) = self.resident.separators.as_ref().and_then(|separators| separators.find(key)) {
             return Ok(spot.block);
@@ -244,7 +246,7 @@ impl TableInner {
         Ok(self.lower_bound(KeyBound { key, behind: false }, &mut ReadContext::default())?.block)
     }
 
-    /// Keeps memory of the shared cache's budget for this table, which has it already.
+    /// Reserves memory of the shared cache's budget that is in use already.
     fn reserve(&self, bytes: u64) {
         self.cache.reserve(bytes);
         self.note_reserved(bytes);
@@ -272,7 +274,8 @@ impl TableInner {
         Ok(self.resident.starts.get().and_then(Option::as_deref))
     }
 
-    /// Looks a version up; `show` is given tag, sequence and value of what is found, and says `None` where the place makes no sense.
+    /// Looks up a version; `show` receives kind, sequence number and value, and returns `None` if the location is
+    /// invalid.
     #[inline]
     fn look_up<R>(
         &self,
@@ -290,13 +293,13 @@ impl TableInner {
             FastLookup::Absent => Ok(None),
             FastLookup::Unknown => match show.take() {
                 Some(show) => self.look_up_general(key, at, show),
-                // It was shown a value, and said that there is none.
+                // The location of a value was invalid.
                 None => Err(self.damaged(self.tail_offset, "a record lies outside its block")),
             },
         }
     }
 
-    /// Where the look-up of a key begins; `None` where only the general way knows.
+    /// The start of a lookup; `None` if only the fallback can decide.
     #[inline]
     fn start(&self, key: &[u8], path: SearchPath) -> Result<Option<LookupStart>> {
         let spot = self.resident.separators.as_ref().and_then(|separators| separators.find(key));
@@ -305,7 +308,7 @@ impl TableInner {
             SearchPath::Coded => spot.map(|spot| by_separators(spot, SearchStart::Share(spot.share))),
             SearchPath::Plain => {
                 let Some(keys) = self.last_keys()? else { return Ok(None) };
-                // Behind the last key there is nothing, which the last block says, too.
+                // There is nothing after the last key, which a search of the last block confirms.
                 let block = keys.find(key).unwrap_or(self.meta.blocks.saturating_sub(1));
                 Some(LookupStart { block, within: SearchStart::Restarts, is_exact: true })
             }
@@ -344,7 +347,7 @@ impl TableInner {
         match (start.is_exact, outcome) {
             (true, Some(outcome)) => Ok(outcome),
             (false, Some(FastLookup::FoundValue(found))) => Ok(FastLookup::FoundValue(found)),
-            // The model may have led to the wrong block, or the key lies in the next one.
+            // The model may have predicted the wrong block, or the key is in the next one.
             (false, _) if start.block + 1 < self.meta.blocks => {
                 let next = LookupStart { block: start.block + 1, within: SearchStart::Share(0.0), is_exact: false };
                 let next = self.in_block(&next, key, at, &mut show)?;
@@ -354,7 +357,7 @@ impl TableInner {
         }
     }
 
-    /// Whether the filter allows that a block holds a key.
+    /// Whether the filter admits a key in a block.
     #[inline]
     fn filter_may_hold(&self, key: &[u8], block: u64) -> Result<bool> {
         let Some(meta) = &self.asked_filter else { return Ok(true) };
@@ -362,7 +365,7 @@ impl TableInner {
         self.filter_page_may_contain(meta, meta.layout.page_of(block, hash), hash, &mut ReadContext::default())
     }
 
-    /// What one block says of a version; `None` where it is not of the kind that is searched quickly.
+    /// Searches one block for a version; `None` if it is not of the kind that the fast path supports.
     #[inline]
     fn in_block<R>(
         &self,
@@ -398,7 +401,7 @@ impl TableInner {
             return Some(FastLookup::Absent);
         }
         if !start.is_exact && hit.index == 0 && start.block > 0 {
-            // Newer versions may stand in the block before.
+            // Newer versions may be in the previous block.
             return Some(FastLookup::Unknown);
         }
         let (index, tag, sequence) = if self.meta.versioned {
@@ -412,7 +415,7 @@ impl TableInner {
         show(tag, sequence, FoundValue::InBlock(bytes, columns.value(bytes, index)?)).map(FastLookup::FoundValue)
     }
 
-    /// The general way, for blocks and tables of any kind.
+    /// The fallback, for blocks and tables of any kind.
     #[cold]
     fn look_up_general<R>(
         &self,
@@ -431,7 +434,7 @@ impl TableInner {
         show(tag, sequence, value).ok_or_else(malformed).map(Some)
     }
 
-    /// The newest version of a key at or before `at`.
+    /// Locates the newest version of a key with a sequence number of at most `at`.
     fn locate_version(&self, key: &[u8], at: u64) -> Result<Option<VersionLocation>> {
         let Some(position) = self.find(key, &mut ReadContext::default())? else { return Ok(None) };
         let (mut block, mut bytes) = (position.block, position.bytes);
@@ -453,7 +456,7 @@ impl TableInner {
     }
 }
 
-/// A position of the table as one of a block that begins at `start`.
+/// Converts a position in the table to an index in the block that begins at `start`.
 fn within_usize(position: u64, start: u64) -> usize {
     usize::try_from(position.saturating_sub(start)).unwrap_or(usize::MAX)
 }

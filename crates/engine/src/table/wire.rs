@@ -15,7 +15,7 @@ impl MetadataEncoder {
         self
     }
 
-    /// A byte string behind its length.
+    /// A byte string after its length.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
         self.int(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
@@ -23,7 +23,7 @@ impl MetadataEncoder {
     }
 }
 
-/// Takes values off a buffer; `None` where it ends early or a value is out of range.
+/// Decodes values from a buffer; `None` if it ends early or a value is out of range.
 #[derive(Debug)]
 pub(super) struct MetadataDecoder<'a>(pub(super) &'a [u8]);
 
@@ -45,7 +45,7 @@ impl<'a> MetadataDecoder<'a> {
         None
     }
 
-    /// An integer that fits the type it is wanted in.
+    /// An integer that fits the target type.
     pub(super) fn small<T: TryFrom<u64>>(&mut self) -> Option<T> {
         T::try_from(self.int()?).ok()
     }

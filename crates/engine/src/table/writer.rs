@@ -157,7 +157,7 @@ impl TableWriter {
         if self.options.versioned {
             let Some((tag, value)) = VersionTag::split(value) else {
                 return Err(Error::InvalidArgument(
-                    "values of a table with tags begin with a tag and a sequence".into(),
+                    "values of a versioned table begin with a kind byte and a sequence number".into(),
                 ));
             };
             return self.append_with(key, tag, value);
@@ -193,7 +193,7 @@ impl TableWriter {
 
     fn not_dense(&self) -> Error {
         let path = self.path();
-        Error::InvalidArgument(format!("whole records of one width, without tags, are needed for {}", path.display()))
+        Error::InvalidArgument(format!("{} takes complete records of fixed width, without versions", path.display()))
     }
 
     /// Rejects records whose keys decrease; the key is the first `key` bytes of each `width`.
@@ -225,7 +225,7 @@ impl TableWriter {
     pub fn append_stream(&mut self, key: &[u8], value: &mut dyn std::io::Read) -> Result<()> {
         if !self.takes_streams() {
             return Err(Error::InvalidArgument(
-                "values of fixed width, or with tags, are not streamed; use append".into(),
+                "values of fixed width or with versions cannot be streamed; use `append`".into(),
             ));
         }
         self.check(key, 0, 0)?;
@@ -272,7 +272,7 @@ impl TableWriter {
     /// As [`Self::append`]; [`Error::InvalidArgument`] in a table that is not versioned.
     pub fn append_version(&mut self, key: &[u8], tag: u8, sequence: u64, value: &[u8]) -> Result<()> {
         if !self.options.versioned {
-            return Err(Error::InvalidArgument("this table takes no tags; create it with `versioned`".into()));
+            return Err(Error::InvalidArgument("this table is not versioned; create it with `versioned`".into()));
         }
         self.append_with(key, VersionTag { kind: tag, sequence }, value)
     }
@@ -293,7 +293,7 @@ impl TableWriter {
         }
         if let Some(width) = self.options.value_width.filter(|&width| u64::from(width) != value_bytes) {
             return Err(Error::InvalidArgument(format!(
-                "record {record} of {} has a value of {value_bytes} bytes; this table was created for values of {width}",
+                "record {record} of {} has a value of {value_bytes} bytes, but the table's values have {width} bytes",
                 path().display()
             )));
         }
@@ -557,7 +557,7 @@ impl TableWriter {
     fn rewrite_with_plain_separators(mut self, defect: String, locations: (&[u8], u64)) -> Result<TableReport> {
         let internal = |detail| Error::Internal { path: self.storage.path(&self.name), detail };
         if self.has_plain_separators {
-            return Err(internal(format!("{defect}, with plain separators, too")));
+            return Err(internal(format!("{defect}, even with plain separators")));
         }
         let failed = internal(defect.clone());
         let mut options = self.options.clone();
@@ -648,7 +648,7 @@ fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
         && options.value_width.is_some()
     {
         return Err(Error::InvalidArgument(format!(
-            "a record of {record} bytes does not fit a block of {block_bytes}; take larger blocks, or leave the value's width open"
+            "a record of {record} bytes does not fit a block of {block_bytes}; use larger blocks, or unset `value_width`"
         )));
     }
     if options.versioned && options.value_width.is_some_and(|width| (width as usize) < VERSION_TAG_BYTES) {

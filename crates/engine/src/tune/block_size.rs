@@ -12,45 +12,46 @@ use std::ops::RangeInclusive;
 
 /// Smallest and largest block size, as powers of two: 512 B to 1 MiB.
 const BLOCK_SIZE_LOG2: RangeInclusive<u32> = 9..=20;
-/// Most data blocks, so that their fences take at most 32 MiB: of a larger table, small blocks are not considered.
+/// Largest number of data blocks, so that their fences take at most 32 MiB: for larger tables, small blocks are not
+/// considered.
 const CHILDREN_MAX: f64 = (1 << 21) as f64;
-/// The largest block size is taken whose cost, above that of an opening and a read that are as short as can be, is at
-/// most this many times the least: fewer blocks have fewer headers and checksums.
+/// The largest block size is chosen whose cost, above that of the shortest possible opening and read, is at most this
+/// ratio of the least: fewer blocks have fewer headers and checksums.
 const COST_TOLERANCE_RATIO: f64 = 1.002;
-/// Where the sample is everything, so many sizes are tuned in earnest.
+/// Number of sizes that are tuned in full if the sample is complete.
 const REFINED_SIZES_MAX: usize = 3;
-/// Where the sample is a part, so many blocks of it are cut and coded for trial, from so many stretches.
+/// Number of blocks that are cut and coded on trial if the sample is partial, and number of runs they are taken from.
 const TRIAL_BLOCKS_MAX: usize = 1024;
 const TRIAL_RUNS_MAX: usize = 4;
 
-/// What is known of the data before blocks are cut: stretches of neighbouring records, evenly taken from the whole.
+/// A sample of the data before blocks are cut: runs of neighbouring records, evenly spaced.
 ///
-/// A sample that holds all records in one stretch is the exact case.
+/// A sample that holds all records in one run is exact.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
-    /// Coordinates of neighbouring records, sorted, for each stretch.
+    /// Sorted u64 keys of neighbouring records, for each run.
     pub runs: Vec<Vec<u64>>,
-    /// Records of the whole input.
+    /// Number of records in the whole input.
     pub records: u64,
-    /// Mean stored bytes of a record.
+    /// Mean stored size of a record in bytes.
     pub record_bytes: f64,
-    /// Bytes of a block that hold no record.
+    /// Size of a block without records in bytes.
     pub block_overhead_bytes: u64,
 }
 
 impl Sample {
-    /// Stretches that a sample of a large input is made of.
+    /// Number of runs in the sample of a large input.
     pub const RUNS: usize = 8;
-    /// Records of a stretch: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded separators. An
-    /// input of so many records in so many stretches is better taken whole.
+    /// Number of records in a run: at 16 bytes a record and 4 KiB a block, four of the largest groups of coded
+    /// separators. An input of no more records than all runs together is better sampled completely.
     pub const RUN_RECORDS: usize = 1 << 18;
 
-    /// Whether the sample holds all records, in one stretch.
+    /// Whether the sample holds all records, in one run.
     fn is_whole(&self) -> bool {
         matches!(self.runs.as_slice(), [all] if all.len() as u64 == self.records)
     }
 
-    /// A few stretches that stand for the sample.
+    /// A few runs that represent the sample.
     fn trial(&self) -> Vec<&[u64]> {
         match self.runs.as_slice() {
             [all] => {
@@ -62,19 +63,19 @@ impl Sample {
     }
 }
 
-/// The chosen block size, and what each size considered would cost.
+/// The chosen block size, and the cost of each size considered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BlockSizeChoice {
     /// Size of a data block in bytes, a power of two.
     pub block_size_bytes: u32,
-    /// Whether the best design for this size codes a separator for every block, so that it pays to end blocks where separators
-    /// code best.
+    /// Whether the best design for this size codes a separator for every block, so that blocks should end where
+    /// separators compress best.
     pub ends_by_separator: bool,
-    /// Size in bytes and expected cost of a look-up in microseconds, for each size that was considered.
+    /// Size in bytes and expected lookup cost in microseconds of each size considered.
     pub considered: Vec<(u32, f64)>,
 }
 
-/// A size under trial.
+/// A size being evaluated.
 #[derive(Clone, Copy, Debug)]
 struct SizeTrial {
     size: u32,
@@ -82,14 +83,14 @@ struct SizeTrial {
     ends_by_separator: bool,
 }
 
-/// Chooses the block size under which the best design found is fastest.
+/// Chooses the block size with the fastest design.
 ///
-/// Each size is judged as a candidate layer is: builders run over the sampled stretches, node counts are extrapolated
-/// by the share sampled, and the step index complexity stands for the layers above (AirIndex, Equation 9). Where the sample is
-/// everything, the best few sizes are then tuned in earnest.
+/// Each size is evaluated like a candidate layer: builders run over the sampled runs, node counts are extrapolated by
+/// the share sampled, and the step index complexity represents the layers above (AirIndex, Equation 9). If the sample
+/// is complete, the best few sizes are then tuned in full.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`] when the sample makes no sense: no records, unsorted stretches, a record size that is not
+/// [`Error::InvalidArgument`] if the sample is invalid: no records, unsorted runs, or a record size that is not
 /// positive and finite.
 pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<BlockSizeChoice> {
     check(sample)?;
@@ -99,7 +100,7 @@ pub fn choose_block_size(sample: &Sample, problem: &Problem<'_>) -> Result<Block
         trials.extend(estimate(sample, size, problem, best_us));
     }
     let Some(largest) = trials.last().map(|trial| trial.size) else {
-        // Records larger than any block, or more of them than small blocks are allowed for: the largest there is.
+        // Records larger than any block, or too many records for small blocks: the largest size.
         let largest = 1 << BLOCK_SIZE_LOG2.end();
         let considered = vec![(largest, f64::INFINITY)];
         return Ok(BlockSizeChoice { block_size_bytes: largest, ends_by_separator: true, considered });
@@ -128,7 +129,9 @@ fn check(sample: &Sample) -> Result<()> {
     }
     if !(sample.record_bytes > 0.0 && sample.record_bytes.is_finite()) {
         let bytes = sample.record_bytes;
-        return Err(Error::InvalidArgument(format!("a record of {bytes} bytes makes no sense; give a positive size")));
+        return Err(Error::InvalidArgument(format!(
+            "{bytes} is not a valid record size; give a positive number of bytes"
+        )));
     }
     if sample.runs.iter().any(|run| !run.is_sorted()) {
         return Err(Error::InvalidArgument("a run of the sample is not sorted; sort each".to_owned()));
@@ -150,8 +153,8 @@ fn refine(sample: &Sample, problem: &Problem<'_>, trials: &mut Vec<SizeTrial>) {
     }
 }
 
-/// The stretches as rows of blocks of `size` bytes, and the number of such blocks in the whole; `None` where a block
-/// holds no record or there would be too many of them.
+/// The runs as level inputs of blocks of `size` bytes, and the number of such blocks in the whole; `None` if a block
+/// holds no record or there would be too many blocks.
 fn rows(sample: &Sample, size: u32) -> Option<(Vec<LevelInput>, f64)> {
     let room = u64::from(size).checked_sub(sample.block_overhead_bytes)? as f64;
     let records = (room / sample.record_bytes) as usize;
@@ -167,12 +170,12 @@ fn rows(sample: &Sample, size: u32) -> Option<(Vec<LevelInput>, f64)> {
     Some((sample.runs.iter().filter_map(row).collect(), children))
 }
 
-/// The best design over blocks of this size, as far as the sample tells; `None` where the size is out of the question.
+/// The best design over blocks of this size, estimated from the sample; `None` if the size cannot win.
 fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> Option<SizeTrial> {
     let (rows, children) = rows(sample, size)?;
     let child_bytes = u64::from(size);
     let one_block_us = problem.least_opening_us() + problem.single_read_us(0, child_bytes);
-    // Larger blocks can be read in parts by no design.
+    // No design can read a part of a block.
     if one_block_us > best_us {
         return None;
     }
@@ -191,8 +194,8 @@ fn estimate(sample: &Sample, size: u32, problem: &Problem<'_>, best_us: f64) -> 
     Some(SizeTrial { size, cost_us: filled_us.min(coded_us), ends_by_separator: coded_us < filled_us })
 }
 
-/// Cost of a look-up when blocks end where their separators code best, and the separators are the bottom layer: by trial on
-/// some `runs` that stand for the whole, or on all of it.
+/// Lookup cost if blocks end where their separators compress best, and the separators are the bottom layer: by trial on
+/// some representative `runs`, or on all of the sample.
 fn coded_us(sample: &Sample, runs: &[&[u64]], size: u32, problem: &Problem<'_>) -> Option<f64> {
     if !problem.options.builders.contains(&BuilderKind::Coded) {
         return None;
@@ -215,7 +218,7 @@ fn coded_us(sample: &Sample, runs: &[&[u64]], size: u32, problem: &Problem<'_>) 
     Some(read_us + best_us.min(problem.remaining_us(1, root_bytes)))
 }
 
-/// What cutting and coding some stretches came to.
+/// The result of cutting and coding some runs.
 #[derive(Debug, Default)]
 struct CodedTrial {
     blocks: u64,
@@ -237,7 +240,7 @@ impl CodedTrial {
             begin = (last + cuts.capacity).min(cuts.coordinates.len());
             start = cuts.coordinates.get(begin).copied().unwrap_or(u64::MAX);
         }
-        // A group that the stretch cut short is dearer a block than those of the whole will be.
+        // A group truncated by the end of the run costs more per block than those of the whole will.
         let whole =
             if begin < cuts.coordinates.len() || layer.groups() < 2 { layer.groups() } else { layer.groups() - 1 };
         self.bytes += layer.encoded_len(0..whole);
@@ -251,7 +254,7 @@ mod tests {
     use super::*;
     use crate::io::Profile;
 
-    /// Keys whose steps vary by a factor of a thousand, in no order that a line could follow.
+    /// Keys whose steps vary by a factor of a thousand, in an order that no line fits.
     fn keys(count: u64) -> Vec<u64> {
         let step = |i: u64| 1 + (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54);
         (0..count).scan(0, |at, i| Some(std::mem::replace(at, *at + step(i)))).collect()

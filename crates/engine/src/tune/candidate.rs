@@ -8,29 +8,29 @@ use super::problem::{Problem, SearchOptions};
 use super::reads::{ReadSizes, WindowCounts};
 use ogive_model::coded::Effort;
 
-/// Stretches of a long row that builders are judged by.
+/// Number of samples on which builders are evaluated for a long input.
 const SAMPLE_RUNS: usize = 8;
-/// Children, coarse ones, that all stretches of a row hold together.
+/// Total number of coarse children in all samples.
 const SAMPLE_CHILDREN: usize = 1 << 13;
-/// A window is seen through a glass that leaves it at least this many coarse children.
+/// A coarse view leaves a window at least this many children.
 const COARSE_WINDOW_CHILDREN_MIN: u64 = 16;
-/// Size of separators coded with full effort, as a share of those coded quickly.
+/// Size of separators coded with full effort, relative to those coded quickly.
 const FULL_EFFORT_SIZE_RATIO: f64 = 0.93;
 
-/// A layer that may come next.
+/// A candidate for the next layer.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     pub(super) builder: Builder,
-    /// Stored bytes as a root.
+    /// Stored size as a root, in bytes.
     pub(super) root_bytes: u64,
-    /// Reads from the row below.
+    /// Reads from the level below.
     pub(super) reads: ReadSizes,
-    /// The layer itself, where it was built whole.
+    /// The layer itself, if it was built in full.
     pub(super) layer: Option<Layer>,
 }
 
 impl Candidate {
-    /// Builds the layer over the whole row.
+    /// Builds the layer over the whole input.
     pub(super) fn whole(
         builder: Builder,
         row: &LevelInput,
@@ -44,29 +44,29 @@ impl Candidate {
     }
 }
 
-/// Stretches of a row, seen through glasses of several coarseness, that stand for the whole of it.
+/// Coarse views at several scales of samples that represent a level input.
 ///
-/// A window of m children over the row is about one of m/c children over every c-th border; so a wide window is judged
-/// on a coarse row, at a cost that does not grow with the row.
+/// A window of m children is about one of m/c children over every c-th border, so a wide window is evaluated on a
+/// coarse view, at a cost independent of the size of the input.
 #[derive(Debug)]
 pub(super) struct CoarseViews {
     by_factor: Vec<CoarseView>,
 }
 
 impl CoarseViews {
-    /// Glasses for windows of up to `widest` children, over one row.
+    /// Coarse views of one level input, for windows of up to `widest` children.
     pub(super) fn over(row: &LevelInput, widest: u64) -> Self {
         Self::over_runs(std::slice::from_ref(row), row.children() as f64, widest)
     }
 
-    /// The same over separate runs that stand for a row of `children` children.
+    /// Coarse views of separate runs that represent an input of `children` children.
     pub(super) fn over_runs(runs: &[LevelInput], children: f64, widest: u64) -> Self {
         let factors = std::iter::successors(Some(1_u64), |factor| Some(factor * 2));
         let needed = factors.take_while(|&factor| factor == 1 || factor * COARSE_WINDOW_CHILDREN_MIN <= widest);
         Self { by_factor: needed.map(|factor| CoarseView::new(runs, children, factor)).collect() }
     }
 
-    /// Judges a builder whose windows have `children` children of the row.
+    /// Evaluates a builder whose windows have `children` children.
     pub(super) fn judge(&self, builder: Builder, children: u64, options: &SearchOptions) -> Option<Candidate> {
         let fits = |view: &&CoarseView| view.factor == 1 || view.factor * COARSE_WINDOW_CHILDREN_MIN <= children;
         let view = self.by_factor.iter().rev().find(fits)?;
@@ -78,7 +78,7 @@ impl CoarseViews {
 struct CoarseView {
     factor: u64,
     samples: Vec<Stretch>,
-    /// Children of the whole row for each child of the stretches, both coarse.
+    /// Number of children in the whole input for each child of the samples, both coarse.
     scale: f64,
 }
 
@@ -86,7 +86,7 @@ struct CoarseView {
 struct Stretch {
     row: LevelInput,
     shares: LookupShares,
-    /// Look-ups that end in the stretch, in the page of all stretches.
+    /// Number of lookups that end in the sample, relative to all samples.
     mass: f64,
 }
 
@@ -99,7 +99,7 @@ impl Stretch {
 
 impl CoarseView {
     fn new(runs: &[LevelInput], children: f64, factor: u64) -> Self {
-        // Stretches are cut before they are made coarse, so that no copy of a long row is ever held.
+        // Samples are cut before they are made coarse, so that a long input is never copied.
         let factor = factor as usize;
         let total: usize = runs.iter().map(|run| (run.fences.len() + 1) / factor).sum();
         let cuts: Vec<LevelInput> = if total <= SAMPLE_CHILDREN {
@@ -122,8 +122,8 @@ impl CoarseView {
             windows.merge(&layer.windows(&sample.row, &sample.shares), sample.mass);
             payload_bytes += (layer.root_bytes() - INDEX_PAGE_HEADER_BYTES) as f64;
         }
-        // The border that a stretch forces costs a greedy band half a node, on average; other builders end nodes where
-        // they would anyway.
+        // The border at the end of a sample costs a greedy band half a node on average; other builders would end nodes
+        // there anyway.
         if self.samples.len() > 1 && matches!(builder, Builder::GBand { .. }) {
             payload_bytes -= 0.5 * LINE_NODE_BYTES as f64 * self.samples.len() as f64;
         }
@@ -136,7 +136,7 @@ impl CoarseView {
     }
 }
 
-/// `pieces` evenly spaced stretches of `children` children each.
+/// `pieces` evenly spaced samples of `children` children each.
 fn cut(run: &LevelInput, pieces: usize, children: usize) -> Vec<LevelInput> {
     let children = children.clamp(1, run.fences.len() + 1);
     let room = run.fences.len() + 1 - children;

@@ -9,20 +9,20 @@ use super::request::{pile, recursive};
 use ogive_model::rmi::{self, RootKind};
 use ogive_model::tuning::{Tried, pareto};
 
-/// Numbers of leaves of an RMI are tried in steps of this factor.
+/// Growth factor of the numbers of RMI leaves tried.
 const LEAVES_GROWTH_FACTOR: usize = 4;
 
-/// Most leaves of an RMI: its nodes, 20 bytes each, are then half a gigabyte.
+/// Largest number of RMI leaves: its nodes, 20 bytes each, are then half a gigabyte.
 const LEAVES_MAX: usize = 1 << 24;
 
-/// Errors of a spline that are tried double from one data block up to this many.
+/// Largest spline error tried; errors double from one data block on.
 const ERROR_CHILDREN_MAX: u64 = 1 << 10;
 
-/// The RMI that costs least. Every setting of the grid makes its layer of lines; those that no other beats in both size and
-/// read from the data are completed, by nothing (the lines are the root) or by a line over their pages.
+/// The RMI with the least cost. Every setting of the grid gives a layer of lines; those not dominated in both size and
+/// data read are completed, either by nothing (the lines are the root) or by a line over their pages.
 ///
-/// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020), with the
-/// objective of AirIndex instead of a search in memory.
+/// Source: Marcus, Zhang and Kraska, "CDFShop: Exploring and Optimizing Learned Index Structures" (SIGMOD 2020), with
+/// the objective of AirIndex instead of a search in memory.
 pub(super) fn rmi(row: &LevelInput, problem: &Problem<'_>) -> Design {
     let children = usize::try_from(row.children()).unwrap_or(usize::MAX);
     let grid: Vec<rmi::Setting> = rmi::settings(children, LEAVES_MAX)
@@ -46,9 +46,10 @@ pub(super) fn rmi(row: &LevelInput, problem: &Problem<'_>) -> Design {
     })
 }
 
-/// The RadixSpline whose error costs least.
+/// The RadixSpline with the error of least cost.
 ///
-/// Source: Kipf et al., "RadixSpline: a single-pass learned index" (aiDM 2020), Section 3: the error trades size against time.
+/// Source: Kipf et al., "RadixSpline: a single-pass learned index" (aiDM 2020), Section 3: the error trades size for
+/// time.
 pub(super) fn radix_spline(row: &LevelInput, problem: &Problem<'_>) -> Design {
     let most = ERROR_CHILDREN_MAX.min(row.children()).ilog2() as usize;
     best(row, problem, most + 1, |number| {
@@ -57,7 +58,7 @@ pub(super) fn radix_spline(row: &LevelInput, problem: &Problem<'_>) -> Design {
     })
 }
 
-/// The best of so many designs that fit the budget; the smallest root where none does.
+/// The best of `count` designs that fit the budget; the one with the smallest root if none does.
 fn best(row: &LevelInput, problem: &Problem<'_>, count: usize, build: impl Fn(usize) -> Design + Sync) -> Design {
     let designs = parallel::map(problem.options.threads, count, build);
     let score = |design: &Design| {

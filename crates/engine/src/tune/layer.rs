@@ -10,10 +10,10 @@ use ogive_model::line::LineNode;
 use ogive_model::step::StepPiece;
 use std::ops::Range;
 
-/// Bytes of the header of a page, and of the root.
+/// Size of the header of an index page, and of the root.
 pub const INDEX_PAGE_HEADER_BYTES: u64 = 24;
 
-/// The nodes of one layer, in order.
+/// The nodes of a layer, in order.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum LayerNodes {
@@ -25,7 +25,7 @@ pub enum LayerNodes {
     Coded {
         /// The groups.
         layer: CodedLayer,
-        /// Children for each separator.
+        /// Number of children per separator.
         granule: u64,
     },
 }
@@ -33,29 +33,29 @@ pub enum LayerNodes {
 /// One layer of an index.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// How it was built.
+    /// The builder of the layer.
     pub builder: Builder,
     /// Its nodes.
     pub nodes: LayerNodes,
-    /// Bytes of one page, should the layer not be the root.
+    /// Size of an index page in bytes, unless the layer is the root.
     pub page_bytes: u32,
     /// Number of children that the layer leads to.
     pub children: u64,
 }
 
-/// One page of a layer: a run of whole nodes.
+/// One index page of a layer: a run of whole nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexPage {
     /// The nodes in it: step pieces, line nodes or coded groups.
     pub nodes: Range<usize>,
-    /// Smallest coordinate that the page answers for (the first page answers for smaller ones, too).
+    /// Smallest key that the page covers (the first page also covers smaller ones).
     pub separator: u64,
     /// First child that the page leads to.
     pub first_child: u64,
 }
 
 impl Layer {
-    /// Step pieces, line nodes or coded groups.
+    /// Number of step pieces, line nodes or coded groups.
     pub fn node_count(&self) -> u64 {
         match &self.nodes {
             LayerNodes::Step(pieces) => pieces.len() as u64,
@@ -64,7 +64,7 @@ impl Layer {
         }
     }
 
-    /// Stored bytes as a root.
+    /// Stored size as a root, in bytes.
     pub fn root_bytes(&self) -> u64 {
         match &self.nodes {
             LayerNodes::Step(pieces) => root_blob_bytes(pieces.len() as u64, STEP_PIECE_BYTES),
@@ -73,7 +73,7 @@ impl Layer {
         }
     }
 
-    /// Stored bytes in pages.
+    /// Stored size in pages, in bytes.
     pub fn size_in_pages_bytes(&self) -> u64 {
         let pages = match &self.nodes {
             LayerNodes::Coded { .. } => self.pages().len() as u64,
@@ -82,7 +82,7 @@ impl Layer {
         pages * u64::from(self.page_bytes)
     }
 
-    /// Most step pieces or line nodes in one page.
+    /// Largest number of step pieces or line nodes in one page.
     fn nodes_per_page(&self) -> u64 {
         let room = self.page_room() as u64;
         match (&self.nodes, &self.builder) {
@@ -94,7 +94,7 @@ impl Layer {
         }
     }
 
-    /// The layer with no node larger than a page, for one that is not to be the root.
+    /// The layer with no node larger than a page, for a layer that is not the root.
     pub(super) fn fit_into_pages(mut self) -> Self {
         let room = self.page_room();
         if let LayerNodes::Coded { layer, .. } = &mut self.nodes {
@@ -107,7 +107,7 @@ impl Layer {
         u64::from(self.page_bytes).saturating_sub(INDEX_PAGE_HEADER_BYTES) as usize
     }
 
-    /// The layer cut into pages; nodes are never cut.
+    /// Splits the layer into pages, without splitting nodes.
     pub fn pages(&self) -> Vec<IndexPage> {
         let each = self.nodes_per_page() as usize;
         let even = |count: usize| (0..count.div_ceil(each)).map(move |i| i * each..((i + 1) * each).min(count));
@@ -129,9 +129,9 @@ impl Layer {
         }
     }
 
-    /// The pages of this layer as the row that the next layer leads to; `shares` are those of the row below.
+    /// The pages of this layer as the input of the next; `shares` are those of the level below.
     ///
-    /// Fences between pages are exact: the right page answers for its separator and for nothing below it.
+    /// Fences between pages are exact: the right page covers its separator and nothing below it.
     pub(super) fn row_above(&self, shares: &LookupShares) -> LevelInput {
         let pages = self.pages();
         let fences = fences_between(&pages);
@@ -145,12 +145,12 @@ impl Layer {
         }
     }
 
-    /// The borders between the pages of this layer, which the next layer leads to.
+    /// The borders between the pages of this layer, as input of the next.
     pub fn fences_above(&self) -> Vec<Fence> {
         fences_between(&self.pages())
     }
 
-    /// How many children of `row` look-ups read through this layer.
+    /// Number of children of `row` that lookups read through this layer.
     pub(super) fn windows(&self, row: &LevelInput, shares: &LookupShares) -> WindowCounts {
         let mut windows = WindowCounts::default();
         let children = row.children();
@@ -181,7 +181,7 @@ fn fences_between(pages: &[IndexPage]) -> Vec<Fence> {
     pages.iter().skip(1).map(|page| Fence { low: page.separator.saturating_sub(1), high: page.separator }).collect()
 }
 
-/// Counts the windows of line nodes over `children` children at coordinates given in rising order with their shares.
+/// Counts the windows of line nodes over `children` children at ascending keys with their shares.
 pub(super) fn line_windows_at(
     nodes: &[LineNode],
     children: u64,
@@ -200,9 +200,8 @@ pub(super) fn line_windows_at(
     windows
 }
 
-/// Counts the windows of one line node over its own children, each child by the windows of its first and its last
-/// coordinate. All are equal but those that the ends of the node cut short, so only the children near the ends are
-/// looked at one by one.
+/// Counts the windows of one line node over its own children, each child by the windows of its first and its last key.
+/// All are equal except those clipped at the ends of the node, so only children near the ends are examined one by one.
 fn line_windows(
     node: &LineNode,
     next: Option<u64>,
@@ -212,7 +211,7 @@ fn line_windows(
 ) {
     let end = next.unwrap_or(row.children());
     let last_child = next.unwrap_or(row.children() - 1);
-    // A window holds the right child, so it begins and ends less than its length away: further in, none is cut.
+    // A window holds the right child, so it begins and ends less than its length away: further inside, none is clipped.
     let reach = u64::from(node.window).saturating_sub(1);
     let inner = (node.first_child + reach).min(end)..end.min((last_child + 1).saturating_sub(reach));
     let mut weigh = |from: u64, to: u64| {

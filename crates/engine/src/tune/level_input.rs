@@ -2,22 +2,22 @@
 
 use ogive_model::Fence;
 
-/// A row of neighbouring children: blocks of data, or pages of an index layer.
+/// The input of an index layer: neighbouring children, which are data blocks or pages of the layer below.
 ///
 /// ```text
 ///   child 0 | fences[0] | child 1 | fences[1] | ... | child n-1
 /// ```
 ///
-/// Children count for n in coordinates: a row of n children has n - 1 fences, and at least one child.
+/// Complexities count n children: n children have n - 1 fences, and there is at least one child.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LevelInput {
-    /// Smallest coordinate of the first child.
+    /// Smallest key of the first child, as a u64.
     pub first: u64,
     /// Borders between neighbours, in order.
     pub fences: Vec<Fence>,
-    /// Stored bytes of one child, which are also the bytes read to see it.
+    /// Stored size of a child, which is also the size of its read.
     pub child_bytes: u64,
-    /// How often look-ups end in each child, in any page; `None` where each child is as likely as the next.
+    /// Relative frequency of lookups for each child; `None` if all are equal.
     pub weights: Option<Vec<f64>>,
 }
 
@@ -27,12 +27,12 @@ impl LevelInput {
         self.fences.len() as u64 + 1
     }
 
-    /// Stored bytes of all children.
+    /// Stored size of all children.
     pub fn size_bytes(&self) -> u64 {
         self.children().saturating_mul(self.child_bytes)
     }
 
-    /// Weighs the children by a sample of the keys that will be looked up; an empty sample leaves them equal.
+    /// Weights the children by a sample of looked-up keys; an empty sample leaves them equal.
     pub fn weigh_by(&mut self, keys: &[u64]) {
         if keys.is_empty() {
             self.weights = None;
@@ -45,12 +45,12 @@ impl LevelInput {
         self.weights = Some(weights);
     }
 
-    /// The child where coordinate `x` is at home: where its run of equal coordinates begins.
+    /// The child that key `x` belongs to: where its run of equal keys begins.
     pub fn child_of(&self, x: u64) -> usize {
         self.fences.partition_point(|fence| fence.low < x && fence.high <= x)
     }
 
-    /// The weights as shares of 1, summed from the left: look-ups that end before child i, for i in 0..=n.
+    /// The weights as shares of 1, summed from the left: share of lookups that end before child i, for i in 0..=n.
     pub(super) fn shares(&self) -> LookupShares {
         let Some(weights) = self.weights.as_deref().filter(|weights| weights.len() == self.fences.len() + 1) else {
             return LookupShares::Equal(1.0 / self.children() as f64);
@@ -59,7 +59,7 @@ impl LevelInput {
         let mut before = Vec::with_capacity(weights.len() + 1);
         before.push(0.0);
         for weight in weights {
-            // A negative, NaN or infinite weight says nothing about look-ups.
+            // A negative, NaN or infinite weight is ignored.
             sum += if weight.is_finite() { weight.max(0.0) } else { 0.0 };
             before.push(sum);
         }
@@ -71,7 +71,7 @@ impl LevelInput {
         }
     }
 
-    /// A part of the row with its own first coordinate, fences `from..to`, so children `from..=to`.
+    /// A part with its own first key, and fences `from..to`, hence children `from..=to`.
     pub(super) fn sample(&self, from: usize, to: usize) -> LevelInput {
         LevelInput {
             first: self.starts(from),
@@ -81,7 +81,7 @@ impl LevelInput {
         }
     }
 
-    /// The row seen through a coarser glass: each child of the result is `factor` children of this one.
+    /// A coarse view: each child of the result is `factor` children of this input.
     pub(super) fn coarse(&self, factor: usize) -> LevelInput {
         let factor = factor.max(1);
         let fences = self.fences.iter().skip(factor - 1).step_by(factor).copied().collect();
@@ -90,23 +90,23 @@ impl LevelInput {
         LevelInput { first: self.first, fences, child_bytes: self.child_bytes * factor as u64, weights }
     }
 
-    /// [`Self::coarse`] without a copy where there is nothing to do.
+    /// [`Self::coarse`] without a copy if the factor is 1.
     pub(super) fn into_coarse(self, factor: usize) -> LevelInput {
         if factor <= 1 { self } else { self.coarse(factor) }
     }
 
-    /// Smallest coordinate of child `child`.
+    /// Smallest key of child `child`.
     pub(super) fn starts(&self, child: usize) -> u64 {
         if child == 0 { self.first } else { self.fences[child - 1].high }
     }
 
-    /// Largest coordinate known to lie in child `child` (the last child's end is not known: its start stands for it).
+    /// Largest known key of child `child` (the last child's end is unknown, so its start is used).
     pub(super) fn ends(&self, child: usize) -> u64 {
         self.fences.get(child).map_or_else(|| self.starts(child), |fence| fence.low)
     }
 }
 
-/// Share of look-ups by child.
+/// Shares of lookups by child.
 #[derive(Clone, Debug)]
 pub(super) enum LookupShares {
     /// Every child has this share.
@@ -116,7 +116,7 @@ pub(super) enum LookupShares {
 }
 
 impl LookupShares {
-    /// Share of the look-ups that end in children `from..to`.
+    /// Share of the lookups that end in children `from..to`.
     pub(super) fn between(&self, from: u64, to: u64) -> f64 {
         match self {
             Self::Equal(share) => to.saturating_sub(from) as f64 * share,

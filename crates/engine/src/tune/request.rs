@@ -15,55 +15,54 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Page of the B-tree of the paper's comparison, in bytes.
+/// Page size of the B-tree in the paper's comparison, in bytes.
 const BTREE_PAGE_BYTES: u32 = 4096;
 /// Its fanout.
 const BTREE_FANOUT: u32 = 255;
 /// More layers than any named design needs: 2^64 children shrink to one in 63 halvings.
 const LAYERS_MAX: usize = 64;
 
-/// The index that a table is to have.
+/// A requested index design.
 ///
-/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `rmi`, `coded`, `none`, or a forced one such as `layers=2,builder=gband,lambda=4096`.
-/// In a forced design each field takes one value for all layers, or one for each, bottom first, as in
-/// `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and `coded`, which take
-/// `lambda` (a granularity in bytes), `pla`, `plr` and `spline`, which take `error` (in children), and `rmi-linear`,
-/// `rmi-cubic` and `rmi-radix`, which take `leaves`; `-` stands where a builder takes no such value.
-///
-/// Designs such as PLEX or the Data Calculator's would be further variants.
+/// As text: `tuned`, `btree`, `pgm:64`, `radix-spline`, `radix-spline:64`, `rmi`, `coded`, `none`, or a forced design
+/// such as `layers=2,builder=gband,lambda=4096`. In a forced design each field has one value for all layers, or one for
+/// each, bottom first, as in `layers=2,builder=gband/gstep,lambda=4096/512`. Builders are `gstep`, `gband`, `eband` and
+/// `coded`, which take `lambda` (a granularity in bytes), `pla`, `plr` and `spline`, which take `error` (in children),
+/// and `rmi-linear`, `rmi-cubic` and `rmi-radix`, which take `leaves`; `-` stands for a value that a builder does not
+/// take.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum DesignRequest {
-    /// The fastest that the search finds.
+    /// The fastest design that the search finds.
     #[default]
     Tuned,
     /// A B-tree: 4 KiB pages of up to 255 separators over data read 4 KiB at a time, up to a root of one page.
     Btree,
-    /// A PGM-index: optimal piecewise linear layers of this error up to a root of one node, or of the nodes of one
+    /// A PGM-index: optimal piecewise linear layers with this error, up to a root of one node or of the nodes of one
     /// page. The error is rounded up to whole children of each layer.
     Pgm {
         /// Error of each layer, in keys.
         error_keys: u64,
     },
-    /// A RadixSpline: layers of greedy splines up to a root of one node, or of the nodes of one page. Where the structure
-    /// in memory has a radix table over its knots, a table of the file has further splines.
+    /// A RadixSpline: layers of greedy splines, up to a root of one node or of the nodes of one page. Further splines
+    /// replace the radix table of the in-memory structure.
     RadixSpline {
-        /// Error of each layer, in keys, as of [`DesignRequest::Pgm`]; the one that costs least, if none is given.
+        /// Error of each layer, in keys, as in [`DesignRequest::Pgm`]; if `None`, the error of least cost.
         error_keys: Option<u64>,
     },
-    /// An RMI: regression lines between borders that a root model decides, and a line over those where they are better read
-    /// in part; of a grid of roots and numbers of leaves, the one that costs least.
+    /// An RMI: regression lines between borders determined by a root model, with a line over them if reading them in
+    /// parts is faster; the best of a grid of root models and numbers of leaves.
     Rmi,
-    /// One layer of coded separators, one a block, all of it resident.
+    /// One layer of coded separators, one per block, all of it resident.
     Coded,
-    /// No index: the data are read whole.
+    /// No index: the data is read as a whole.
     None,
-    /// These builders, bottom first. Layers that have nothing left to lead to are left out.
+    /// These builders, bottom first. Layers with nothing left to lead to are omitted.
     Forced(Vec<Builder>),
 }
 
 impl DesignRequest {
-    /// Builds the design over a row of data blocks.
+    /// Builds the design over a level input of data blocks.
     pub fn build(&self, row: &LevelInput, problem: &Problem<'_>) -> Design {
         match self {
             Self::Tuned => tune(row, problem),
@@ -94,7 +93,7 @@ impl DesignRequest {
     }
 }
 
-/// Piles layers of an error in keys up to a root of one node, or of the nodes of one page.
+/// Stacks layers with an error in keys, up to a root of one node or of the nodes of one page.
 pub(super) fn recursive(
     row: &LevelInput,
     problem: &Problem<'_>,
@@ -113,7 +112,7 @@ pub(super) fn recursive(
     })
 }
 
-/// Piles layers on a row for as long as `next` names a builder and there is something to lead to.
+/// Stacks layers while `next` returns a builder and there is more than one child.
 pub(super) fn pile(
     row: &LevelInput,
     problem: &Problem<'_>,
@@ -131,7 +130,7 @@ pub(super) fn pile(
                 let Some(below) = below else { break };
                 let pages = below.row_above(&top.shares());
                 layers.push(below);
-                // A layer that takes no fewer pages than it leads to children would be piled up for ever.
+                // A layer with no fewer pages than children would be stacked without end.
                 if pages.children() < 2 || pages.children() >= top.children() {
                     break;
                 }
@@ -179,7 +178,7 @@ impl fmt::Display for DesignRequest {
     }
 }
 
-/// A builder as text spells it.
+/// The text form of a builder.
 struct BuilderSyntax {
     name: &'static str,
     lambda_bytes: Option<u64>,
@@ -236,7 +235,7 @@ impl FromStr for DesignRequest {
 }
 
 fn invalid(text: &str, detail: impl fmt::Display) -> Error {
-    Error::InvalidArgument(format!("cannot understand the design {text:?}: {detail}"))
+    Error::InvalidArgument(format!("cannot parse the design {text:?}: {detail}"))
 }
 
 fn positive(text: &str, what: &str, number: &str) -> Result<u64> {
@@ -270,10 +269,10 @@ fn forced(text: &str) -> Result<DesignRequest> {
     Ok(DesignRequest::Forced((0..layers).map(|layer| fields.builder(layer)).collect::<Result<_>>()?))
 }
 
-/// Fields of a forced design that have one value for all layers, or one for each.
+/// Fields of a forced design with one value for all layers, or one for each.
 const DESIGN_FIELDS: [&str; 4] = ["builder", "lambda", "error", "leaves"];
 
-/// A forced design as it is read.
+/// A parsed forced design.
 struct DesignFields<'t> {
     text: &'t str,
     layers: usize,
@@ -300,14 +299,14 @@ impl DesignFields<'_> {
             _ => Err(invalid(
                 self.text,
                 format_args!(
-                    "{name:?} is no builder; use gstep, gband, eband, coded, pla, plr, spline, rmi-linear, rmi-cubic or \
-                     rmi-radix"
+                    "unknown builder {name:?}; use gstep, gband, eband, coded, pla, plr, spline, rmi-linear, rmi-cubic \
+                     or rmi-radix"
                 ),
             )),
         }
     }
 
-    /// The value of a field for one layer: the only one, or the one in its place.
+    /// The value of a field for one layer: the common one, or the one at its position.
     fn nth(&self, field: usize, layer: usize) -> Result<Option<&str>> {
         match self.values[field].as_slice() {
             [] => Ok(None),

@@ -10,25 +10,25 @@ use super::problem::{BuilderKind, DesignScore, Problem};
 use super::reads::ReadSizes;
 use std::borrow::Cow;
 
-/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code; the paper
-/// does not say so. It bounds the depth of the search by log2 of the size.
+/// A candidate is dropped unless it is smaller than the layer below by this factor. From the authors' code, not in the
+/// paper. Bounds the depth of the search by log2 of the size.
 const SHRINK_FACTOR_MIN: u64 = 2;
 
-/// Where builders were judged by stretches, only those are built whole that promise to cost, above what an ideal index
-/// costs, at most this many times as much as the most promising.
+/// After evaluation on samples, only candidates are built in full whose promised cost, above that of an ideal index, is
+/// at most this ratio of the best.
 const ESTIMATE_SLACK_RATIO: f64 = 1.25;
 
-/// A band may read less than a finer one did, by luck; so many in a row that cannot win end a ladder of granularities.
+/// A band may happen to read less than a finer one; this many consecutive losing granularities end a series.
 const MISSES_MAX: usize = 2;
 
-/// Finds the design with the best value of the problem's objective over a row of data blocks.
+/// Finds the design with the best value of the problem's objective for a level input of data blocks.
 ///
-/// The search builds layers from the bottom up. On each row it compares all builders, follows the `top_k` whose
-/// expected read plus the step index complexity of what remains is least, and stops where an ideal layer on top would
-/// gain nothing. Beyond the paper it leaves out what provably cannot win: no layer is followed when the reads paid so
-/// far and the least possible opening and reads above already cost more than the best design known.
+/// The search builds layers from the bottom up. At each level it compares all builders, follows the `top_k` candidates
+/// with the least expected read plus step index complexity of the rest, and stops where an ideal layer on top would
+/// gain nothing. In addition to the paper's rules it prunes candidates that provably cannot win: those for which the
+/// reads so far and the least possible opening and reads above already cost more than the best known design.
 ///
-/// Where no index fits the memory budget, the data are read without one.
+/// If no index fits the memory budget, the data is read without one.
 ///
 /// Source: AirIndex, Section 5, Algorithm 2, Equations 6, 7 and 9.
 pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
@@ -39,7 +39,7 @@ pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
         problem.opening_us(0, problem.profile) + problem.read_us(0, &without.reads[0])
     };
     let kept_bytes = if problem.opening_holds_data { row.size_bytes() } else { 0 };
-    // A design that the budget rules out is no rival to beat.
+    // A design that exceeds the budget is no bound.
     let bound = problem.fits_budget(kept_bytes).then(|| problem.score(latency_us, kept_bytes));
     match above(&SearchNode::data(row), row, problem, bound, problem.options.threads) {
         Some(found) if bound.is_none_or(|bound| found.score < bound) => {
@@ -49,17 +49,17 @@ pub fn tune(row: &LevelInput, problem: &Problem<'_>) -> Design {
     }
 }
 
-/// A layer on which the next one may stand, apart from its keys.
+/// A layer on which the next one may be stacked, without its keys.
 pub(super) struct SearchNode {
     /// 0 for the data.
     pub(super) depth: usize,
-    /// Blocks of the data, or pages of the layer.
+    /// Number of data blocks, or of pages of the layer.
     pub(super) children: u64,
-    /// Stored bytes of one of them.
+    /// Stored size of one of them.
     pub(super) child_bytes: u64,
     /// Whether some children are looked up more often than others.
     pub(super) weighted: bool,
-    /// Cost of the reads from all rows below this one, in microseconds.
+    /// Cost of the reads from all levels below this one, in microseconds.
     pub(super) spent_us: f64,
 }
 
@@ -78,23 +78,23 @@ impl SearchNode {
     }
 }
 
-/// The best stack of layers found above a vertex.
+/// The best layers found above a search node.
 struct LayerStack {
     layers: Vec<Layer>,
     reads: Vec<ReadSizes>,
     score: DesignScore,
 }
 
-/// A candidate with what it promises.
+/// A candidate with its promised cost.
 pub(super) struct RankedCandidate {
     pub(super) candidate: Candidate,
     /// Cost of all reads below the candidate, in microseconds.
     spent_us: f64,
-    /// With the step index complexity of the candidate: Equation 9.
+    /// Including the step index complexity of the candidate: Equation 9.
     pub(super) promised_us: f64,
 }
 
-/// The best stack of at least one layer above a vertex, if any may beat `bound`.
+/// The best stack of at least one layer above a search node, if any can beat `bound`.
 fn above(
     vertex: &SearchNode,
     row: &LevelInput,
@@ -102,7 +102,7 @@ fn above(
     bound: Option<DesignScore>,
     threads: usize,
 ) -> Option<LayerStack> {
-    // The stop rule: an ideal layer on top would still pay for opening and for one child of this row.
+    // The stop rule: an ideal layer on top would still pay for opening and for one child of this level.
     let ideal_us = vertex.spent_us + problem.single_read_us(vertex.depth, vertex.child_bytes);
     if vertex.children < 2 || hopeless(ideal_us, problem, bound) {
         return None;
@@ -131,7 +131,7 @@ fn above(
 }
 
 fn hopeless(spent_us: f64, problem: &Problem<'_>, bound: Option<DesignScore>) -> bool {
-    // A hair of slack: a sum of floats must not reject what it equals.
+    // With some tolerance: a sum of floats must not reject an equal value.
     bound.is_some_and(|bound| problem.score((spent_us + problem.least_opening_us()) * (1.0 - 1e-12), 0) > bound)
 }
 
@@ -139,14 +139,14 @@ fn shrinks(candidate: &Candidate, vertex: &SearchNode) -> bool {
     candidate.root_bytes.saturating_mul(SHRINK_FACTOR_MIN) < vertex.size_bytes()
 }
 
-/// How candidates are made: whole, or judged by stretches.
+/// The source of candidates: built in full, or estimated on samples.
 pub(super) enum CandidateSource<'a> {
     Whole(&'a LevelInput, &'a LookupShares),
     Judged(&'a CoarseViews),
 }
 
-/// All candidates that may win, by rising promise; each kind climbs its ladder of granularities until its reads alone
-/// cost too much.
+/// All candidates that may win, by ascending promised cost; each kind tries increasing granularities until its reads
+/// alone cost too much.
 pub(super) fn rank(
     vertex: &SearchNode,
     scale: &CandidateSource<'_>,
@@ -181,14 +181,14 @@ fn climb(
         }
         let is_step = matches!(kind, BuilderKind::GStep | BuilderKind::Coded);
         if is_step {
-            // The windows of steps are known beforehand, all but the last.
+            // The windows of steps are known in advance, all but the last.
             let full = (children - children % window - window) as f64 / children as f64;
             let read_us = full * problem.single_read_us(vertex.depth, window * vertex.child_bytes);
             if !vertex.weighted && hopeless(vertex.spent_us + read_us, problem, bound) {
                 break;
             }
         } else if window < 2 {
-            // Any coordinate in the gap between two children needs both: one child is no window for a line.
+            // Any key in the gap between two children needs both: one child is not a valid window for a line.
             continue;
         }
         let builder = Builder::of_kind(kind, window * vertex.child_bytes, &problem.options);
@@ -232,10 +232,10 @@ fn tighter(bound: Option<DesignScore>, score: DesignScore) -> Option<DesignScore
     Some(bound.map_or(score, |bound| if score < bound { score } else { bound }))
 }
 
-/// Of candidates that were judged, in order of promise, keeps the `top_k` best that come near the best of all.
+/// Of evaluated candidates, in order of promise, keeps the `top_k` best that come close to the best of all.
 fn keep_promising(judged: &mut Vec<RankedCandidate>, ideal_us: f64, problem: &Problem<'_>) {
     let best_us = judged.first().map_or(0.0, |first| first.promised_us);
-    // On storage where short reads cost the same, the best may cost no more than the ideal, or a rounding less.
+    // On storage where short reads cost the same, the best may cost no more than the ideal, or a rounding error less.
     let limit_us = best_us + (best_us - ideal_us).max(0.0) * (ESTIMATE_SLACK_RATIO - 1.0);
     judged.retain(|ranked| ranked.promised_us <= limit_us);
     judged.truncate(problem.options.top_k.max(1));
@@ -258,14 +258,14 @@ fn build_whole(
     ranked
 }
 
-/// The best candidate as a root, whether among the first `top_k` or not: its place among the candidates, and its score.
+/// The best candidate as a root, among all candidates: its position, and its score.
 fn best_root(ranked: &[RankedCandidate], problem: &Problem<'_>) -> Option<(usize, DesignScore)> {
     let fitting = ranked.iter().enumerate().filter(|(_, ranked)| problem.fits_budget(ranked.candidate.root_bytes));
     let scored = fitting.map(|(index, ranked)| (index, as_root(ranked, problem)));
     scored.reduce(|best, next| if next.1 < best.1 { next } else { best })
 }
 
-/// The best design that has at least one more layer above a candidate.
+/// The best design with at least one more layer above a candidate.
 fn stack(
     vertex: &SearchNode,
     ranked: &RankedCandidate,
@@ -278,7 +278,7 @@ fn stack(
     if hopeless(ideal_us, problem, bound) {
         return None;
     }
-    // Only coded groups may have to change to fit; other layers are copied no sooner than they are needed.
+    // Only coded groups may have to change to fit; other layers are copied only when necessary.
     let layer = match &layer.nodes {
         LayerNodes::Coded { .. } => Cow::Owned(layer.clone().fit_into_pages()),
         _ => Cow::Borrowed(layer),

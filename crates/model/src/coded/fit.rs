@@ -1,27 +1,28 @@
 //! The fit of a coded group: its line, its shift, and its number of children.
 //!
-//! A *pass* lays separators along one line with one shift and takes, for each child, the residual nearest to zero that
-//! lies in its gap. That choice gives the narrowest range of residuals for this line and shift, because the first child has
-//! residual 0: any range must hold 0, the largest forced rise and the deepest forced fall. Passes over a few lines and
-//! over falling shifts are compared at every prefix, by bits a child; the best prefix becomes the group. A lower shift costs a bit
-//! a child and can reach further; once a pass meets no gap that it cannot hit, lower shifts can only cost more.
+//! A *pass* places separators along one line with one shift and chooses, for each child, the residual nearest to zero
+//! that lies in its gap. This gives the narrowest range of residuals for the line and shift, because the first child
+//! has residual 0: any range must contain 0, the largest forced rise and the deepest forced fall. Passes over a few
+//! lines and over decreasing shifts are compared at every prefix, by bits per child; the best prefix becomes the group.
+//! A lower shift costs one bit per child and can reach further; once a pass hits every gap, lower shifts can only cost
+//! more.
 
 use super::group::{GROUP_CHILDREN_MAX, GroupHeader};
 use crate::Fence;
 
-/// Bits of a group that do not depend on its children.
+/// Bits of a group independent of its children.
 const HEADER_BITS: f64 = 128.0;
 
-/// A pass is given up once a child costs this many times the best found; then a longer group is hopeless.
+/// A pass is abandoned once a child costs this many times the best found; a longer group cannot win then.
 const GIVE_UP_RATIO: f64 = 1.5;
 
-/// No pass is given up before it has laid this many children: short prefixes are all header.
+/// No pass is abandoned before this many children: short prefixes consist mostly of the header.
 const UNIMPROVED_CHILDREN_MAX: u32 = 48;
 
-/// Gaps whose width says where the trial of shifts begins; beginning too low would lose bits, so the widest counts.
+/// Number of gaps whose widest determines the first shift tried; starting too low would lose bits.
 const SAMPLED_GAPS: usize = 32;
 
-/// How thoroughly lines are tried.
+/// The effort for a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// One line a group: for estimates, about a third of the time for about a tenth more bytes.
@@ -39,27 +40,28 @@ impl Effort {
     }
 }
 
-/// Records from which children are still to be cut: the writer's view of what it buffers.
+/// Records that are still to be cut into children: the writer's view of its buffer.
 ///
 /// Records are numbered from 0; a child that begins at record `begin` ends where the next begins.
 pub trait Cuts {
-    /// The earliest and the latest record at which the child that begins at `begin` may end. `None` where the records
-    /// at hand do not reach past its end.
+    /// The earliest and the latest record at which the child that begins at `begin` may end. `None` if the buffered
+    /// records do not extend past its end.
     fn ends(&self, begin: usize) -> Option<(usize, usize)>;
 
-    /// Coordinate of a record.
+    /// Key of a record as a u64.
     fn coordinate(&self, record: usize) -> u64;
 
-    /// About where `children` children that begin at `begin` end, if the records at hand reach that far.
+    /// The approximate end of `children` children that begin at `begin`, if the buffered records extend that far.
     fn ahead(&self, begin: usize, children: usize) -> Option<usize>;
 }
 
-/// Children of up to `capacity` records of one size, which may end up to a sixteenth early: the plain case of [`Cuts`].
+/// Children of up to `capacity` records of one size, which may end up to a sixteenth early: the simple case of
+/// [`Cuts`].
 #[derive(Clone, Copy, Debug)]
 pub struct EvenCuts<'a> {
-    /// Coordinates of the records, sorted.
+    /// Sorted u64 keys of the records.
     pub coordinates: &'a [u64],
-    /// Most records in a child.
+    /// Largest number of records in a child.
     pub capacity: usize,
 }
 
@@ -79,23 +81,23 @@ impl Cuts for EvenCuts<'_> {
     }
 }
 
-/// A group whose children were cut where its separators fell.
+/// A group whose children were cut at its separators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlexibleGroup {
     /// The header.
     pub header: GroupHeader,
     /// Residuals of children 1 to count - 1.
     pub residuals: Vec<u64>,
-    /// First records of children 1 to count - 1; where the last child ends is left to the next group.
+    /// First records of children 1 to count - 1; the end of the last child is left to the next group.
     pub begins: Vec<usize>,
 }
 
-/// The range of a tie's separator is the one value just above the tied coordinate; `None` above `u64::MAX`.
+/// The range of a tie's separator is the single value just above the tied key; `None` above `u64::MAX`.
 fn gap(low: u64, high: u64) -> Option<(u64, u64)> {
     if low < high { Some((low, high)) } else { Some((low, low.checked_add(1)?)) }
 }
 
-/// What one pass found at its best prefix.
+/// The best prefix of a pass.
 struct Best {
     cost: f64,
     header: GroupHeader,
@@ -103,7 +105,7 @@ struct Best {
     highest: i128,
 }
 
-/// One line and one shift under trial.
+/// A line and a shift being tried.
 struct Pass {
     header: GroupHeader,
     lowest: i128,
@@ -115,7 +117,7 @@ impl Pass {
         Self { header: GroupHeader { shift, ..header }, lowest: 0, highest: 0 }
     }
 
-    /// The residual nearest to zero that puts the separator of child `j` into `(low, high]`, if any does.
+    /// The residual nearest to zero that places the separator of child `j` in `(low, high]`, if there is one.
     fn residual(&self, j: u32, low: u64, high: u64) -> Option<i128> {
         let line = i128::from(self.header.start) + i128::from(self.header.rise(j));
         let least = ((i128::from(low) - line) >> self.header.shift) + 1;
@@ -128,7 +130,7 @@ impl Pass {
         (line + (residual << self.header.shift)) as u64
     }
 
-    /// Takes the residual of the next child; true when the range of residuals grew.
+    /// Adds the residual of the next child; `true` if the range of residuals grew.
     fn take(&mut self, residual: i128) -> bool {
         let grew = residual < self.lowest || residual > self.highest;
         self.lowest = self.lowest.min(residual);
@@ -137,7 +139,7 @@ impl Pass {
     }
 }
 
-/// Width and stored bias of residuals in `lowest..=highest`; `None` where 64 bits are too few.
+/// Width and stored bias of residuals in `lowest..=highest`; `None` if 64 bits are not enough.
 fn width_and_bias(lowest: i128, highest: i128) -> Option<(u32, u32)> {
     let range = highest - lowest;
     let mut width = 128 - range.leading_zeros();
@@ -155,7 +157,7 @@ fn width_and_bias(lowest: i128, highest: i128) -> Option<(u32, u32)> {
     }
 }
 
-/// Runs passes over lines and shifts; `lay` lays one pass and reports each child to the chooser.
+/// Runs passes over lines and shifts; `lay` runs one pass and reports each child to the chooser.
 fn search(
     start: u64,
     slopes: impl Iterator<Item = (u64, u64)>,
@@ -180,7 +182,7 @@ fn search(
     chooser.best
 }
 
-/// Compares prefixes of passes by bits for each unit of weight (children, or records).
+/// Compares prefixes of passes by bits per unit of weight (children, or records).
 struct Chooser {
     best: Best,
     width: u32,
@@ -189,7 +191,7 @@ struct Chooser {
 }
 
 impl Chooser {
-    /// Weighs the prefix of `count` children; false when the pass should end.
+    /// Evaluates the prefix of `count` children; `false` if the pass should end.
     fn weigh(&mut self, pass: &Pass, grew: bool, count: u32, weight: f64) -> bool {
         if grew {
             match width_and_bias(pass.lowest, pass.highest) {
@@ -207,9 +209,9 @@ impl Chooser {
 }
 
 impl Best {
-    /// The header with its final width and bias, and the function that stores a residual.
+    /// The header with its final width and bias, and the function that encodes a residual.
     fn seal(self) -> (GroupHeader, impl Fn(i128) -> u64) {
-        // A range that needed more than 64 bits was never weighed, so the width is found.
+        // A range that needed more than 64 bits was never evaluated, so the width exists.
         let (width, bias) = width_and_bias(self.lowest, self.highest).unwrap_or((0, 0));
         let header = GroupHeader { width, bias, ..self.header };
         let units = i128::from(header.bias_units());
@@ -222,10 +224,10 @@ fn top_shift(widest_gap: u64) -> u32 {
     (64 - widest_gap.leading_zeros()).min(63)
 }
 
-/// Codes the longest worthwhile group of children whose borders are given: child 0 begins with separator `start`, and
+/// Codes the longest worthwhile group of children with given borders: child 0 begins with separator `start`, and
 /// `fences[j - 1]` lies before child `j`. Returns the header and the residuals of children 1 to count - 1.
 ///
-/// Children from a fence on that no coordinate can cross (a tie at `u64::MAX`) are never part of a group.
+/// Children after a fence that no key can cross (a tie at `u64::MAX`) are never part of a group.
 pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -> (GroupHeader, Vec<u64>) {
     let stride = stride.max(1);
     let children = (fences.len() / stride).min(GROUP_CHILDREN_MAX - 1);
@@ -265,7 +267,7 @@ pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -
 }
 
 /// Codes the longest worthwhile group of children that are still to be cut; child 0 begins at record `begin` with
-/// separator `start`. Groups are compared by bits for each record, so that full children win.
+/// separator `start`. Groups are compared by bits per record, so that full children win.
 pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, effort: Effort) -> FlexibleGroup {
     let most = most.clamp(1, GROUP_CHILDREN_MAX);
     let slopes = effort.horizons().iter().scan(0, |last, &horizon| {
@@ -301,7 +303,7 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
     group
 }
 
-/// The residual of child `j`, and the record where it begins, when the child before begins at `at`.
+/// The residual of child `j`, and the record where it begins, if the previous child begins at `at`.
 fn lay_one(pass: &Pass, j: u32, at: usize, cuts: &impl Cuts) -> Option<(i128, usize)> {
     let (first, last) = cuts.ends(at)?;
     let (low, high) = gap(cuts.coordinate(first - 1), cuts.coordinate(last))?;
@@ -309,7 +311,7 @@ fn lay_one(pass: &Pass, j: u32, at: usize, cuts: &impl Cuts) -> Option<(i128, us
     Some((residual, cut(cuts, pass.separator(j, residual), first, last)))
 }
 
-/// The first record of `first..=last` whose coordinate reaches `separator`; `last` where the separator of a tie lies above.
+/// The first record of `first..=last` whose key is at least `separator`; `last` if the separator of a tie lies above.
 fn cut(cuts: &impl Cuts, separator: u64, first: usize, last: usize) -> usize {
     let (mut low, mut high) = (first, last);
     while low < high {
@@ -323,7 +325,8 @@ fn cut(cuts: &impl Cuts, separator: u64, first: usize, last: usize) -> usize {
     low
 }
 
-/// Lays one pass over records; true when a gap could not be hit (rather than the records or the patience ending).
+/// Runs one pass over records; `true` if a gap could not be hit (rather than the records or the limits ending the
+/// pass).
 fn walk(
     pass: &mut Pass,
     begin: usize,

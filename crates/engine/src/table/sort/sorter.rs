@@ -7,24 +7,24 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use std::sync::Arc;
 
-/// The smallest budget that a sort works with, in bytes.
+/// Smallest budget of a sort in bytes.
 pub const SORT_BUDGET_BYTES_MIN: u64 = 64 << 10;
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 64 << 10;
-/// So many files are open at a time.
+/// Limit for the number of open files.
 const FAN_IN_MAX: usize = 128;
-/// A run is read at most so many chunks at a time.
+/// Limit for the chunks of a run read at a time.
 const BUFFER_CHUNKS_MAX: usize = 16;
-/// What a run takes while it waits, and what its reader takes beside its buffers.
+/// Memory of a waiting run, and of its reader apart from its buffers.
 const RUN_OVERHEAD_BYTES: usize = 256;
 const CURSOR_OVERHEAD_BYTES: usize = 512;
 
-/// Sorts records by key within a budget of memory.
+/// Sorts records by key within a memory budget.
 ///
-/// Its temporary files are named after a prefix: `PREFIX.000001.ogive-sort`. Two sorts of one prefix must not run at a
-/// time. They are written and read in sequence and never synced, so that a storage that reads past the operating
-/// system's cache is a poor place for them.
+/// Temporary files are named `PREFIX.000001.ogive-sort` and so on; only one sort of a prefix may run at a time. The
+/// files are written and read sequentially and never synced, so a storage that bypasses the page cache is a poor place
+/// for them.
 #[derive(Debug)]
 pub struct Sorter {
     storage: Arc<dyn Storage>,
@@ -38,7 +38,7 @@ pub struct Sorter {
     failed: bool,
 }
 
-/// How the budget is spent.
+/// The division of the budget.
 #[derive(Clone, Copy, Debug)]
 struct SortLimits {
     budget_bytes: usize,
@@ -64,12 +64,12 @@ impl SortLimits {
         })
     }
 
-    /// What is left for the buffer beside the chunk of a writer and the list of runs.
+    /// Memory left for the buffer besides a writer's chunk and the list of runs.
     fn buffer_bytes(&self) -> usize {
         self.budget_bytes - self.budget_bytes / 8
     }
 
-    /// What merging these runs takes when each is read a chunk at a time.
+    /// Memory for merging these runs with one chunk each.
     fn merge_bytes(&self, runs: &[SortedRun]) -> usize {
         let longest = runs.iter().map(|run| run.longest_record_bytes).max().unwrap_or(0);
         let read: usize =
@@ -81,7 +81,7 @@ impl SortLimits {
         runs.len() <= FAN_IN_MAX && self.merge_bytes(runs) <= self.budget_bytes
     }
 
-    /// How many chunks of each run may be read at a time.
+    /// Number of chunks of each run that may be read at a time.
     fn buffer_chunks(&self, runs: &[SortedRun]) -> usize {
         let spare = self.budget_bytes.saturating_sub(self.merge_bytes(runs));
         (1 + spare / (runs.len().max(1) * self.chunk_bytes)).min(BUFFER_CHUNKS_MAX)
@@ -89,8 +89,8 @@ impl SortLimits {
 }
 
 impl Sorter {
-    /// A sorter that holds at most `budget_bytes` of memory, and puts its temporary files into `storage` under names
-    /// that start with `prefix`.
+    /// Creates a sorter that holds at most `budget_bytes` of memory and stores temporary files in `storage` under names
+    /// that begin with `prefix`.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a budget below [`SORT_BUDGET_BYTES_MIN`].
@@ -101,18 +101,18 @@ impl Sorter {
         Ok(Self { storage, prefix, limits, buffer, runs: Vec::new(), runs_written: 0, records: 0, failed: false })
     }
 
-    /// Key and value of a record together may have so many bytes, a quarter of the budget; longer values must be stored
-    /// elsewhere, and their place sorted.
+    /// Limit for the size of key and value together: a quarter of the budget. Longer values must be stored elsewhere,
+    /// and their locations sorted.
     #[must_use]
     pub fn record_bytes_max(&self) -> u64 {
         self.limits.record_bytes_max.saturating_sub(record_bytes(&[], &[])) as u64
     }
 
-    /// Takes a record.
+    /// Adds a record.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for one of more than [`Sorter::record_bytes_max`], which changes nothing. Any other, such
-    /// as a full disk, ends the sort: it takes nothing more, with [`Error::Poisoned`].
+    /// [`Error::ValueTooLarge`] for a record larger than [`Sorter::record_bytes_max`], which leaves the sorter usable.
+    /// Any other error, such as a full disk, ends the sort: further calls return [`Error::Poisoned`].
     pub fn push(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         self.check_usable()?;
         if record_bytes(key, value) > self.limits.record_bytes_max {
@@ -125,16 +125,16 @@ impl Sorter {
         pushed
     }
 
-    /// Records taken so far.
+    /// Number of records added so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Ends the input, and gives all records in order.
+    /// Ends the input and returns all records in order.
     ///
     /// # Errors
-    /// Those of the storage, and [`Error::Poisoned`] after a failed [`Sorter::push`].
+    /// Storage errors, and [`Error::Poisoned`] after a failed [`Sorter::push`].
     pub fn finish(mut self) -> Result<Sorted> {
         self.check_usable()?;
         let source = if self.runs.is_empty() {
@@ -196,7 +196,7 @@ impl Sorter {
         RunWriter::create(&self.storage, &self.prefix, self.runs_written, self.limits.chunk_bytes)
     }
 
-    /// Merges some neighbouring runs into one that takes their place, in the memory of the buffer, which is empty.
+    /// Merges some neighbouring runs into one that takes their place, in the memory of the empty buffer.
     fn merge_some(&mut self) -> Result<()> {
         self.buffer.release();
         let (start, count) = self.choose_neighbours();
@@ -213,8 +213,8 @@ impl Sorter {
         Ok(())
     }
 
-    /// First and number of the neighbours whose merging writes the fewest bytes for each run that it saves. Only
-    /// neighbours keep records of equal keys in order.
+    /// The first run and the number of neighbours whose merge writes the fewest bytes per run saved. Only merges of
+    /// neighbours keep the order of records with equal keys.
     fn choose_neighbours(&self) -> (usize, usize) {
         let mut best = (f64::INFINITY, (0, self.runs.len().min(2)));
         for start in 0..self.runs.len().saturating_sub(1) {
@@ -249,9 +249,9 @@ enum SortedSource {
     Runs(RunMerge),
 }
 
-/// All records of a sort, in the order of their keys; its temporary files go as they are used up, or with it.
+/// All records of a sort, in key order. Temporary files are removed as they are used up, or when this is dropped.
 ///
-/// After an error it gives nothing more: whoever goes on past an error sees an end, never a record.
+/// After an error no further record is returned, only the end.
 #[derive(Debug)]
 pub struct Sorted {
     source: SortedSource,
@@ -260,16 +260,16 @@ pub struct Sorted {
 }
 
 impl Sorted {
-    /// Records of the whole sort.
+    /// Number of records in the whole sort.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Key and value of the next record, without copying them.
+    /// Key and value of the next record, without copying.
     ///
     /// # Errors
-    /// Those of the storage, and [`Error::Damaged`] where a temporary file is not what was written.
+    /// Storage errors, and [`Error::Damaged`] if a temporary file is not what was written.
     pub fn next_record(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if self.failed {
             return Ok(None);

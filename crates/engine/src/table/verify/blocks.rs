@@ -12,28 +12,28 @@ use crate::block::checksum;
 use crate::error::Result;
 use crate::io::{Purpose, ReadRequest};
 
-/// What the walk remembers from one block to the next.
+/// The state that the walk carries from one block to the next.
 struct WalkState {
-    /// The last record: key, suffix, and the block in which its key begins.
+    /// The last record: key, sequence number, and the block in which its key begins.
     last: Option<(Vec<u8>, u64, u64)>,
-    /// The key at hand.
+    /// The current key.
     key: Vec<u8>,
-    /// Whether the last record seen is the last of the block before.
+    /// Whether the last record seen is the last of the previous block.
     unbroken: bool,
-    /// Records before the block at hand, where that is known.
+    /// Number of records before the current block, if known.
     records: Option<u64>,
-    /// What of the table's own file was met.
+    /// The parts of the table's own file seen so far.
     coverage: FileCoverage,
-    /// Where the last block ends.
+    /// End of the last block.
     end: u64,
-    /// Checksums of the blocks of a file that is not ours.
+    /// Checksums of the blocks of a foreign file.
     checksums: Option<Vec<u32>>,
-    /// Number and pages of the filter's group at hand.
+    /// Number and pages of the current filter group.
     group: Option<(u64, Vec<u8>)>,
 }
 
 impl VerifyWalk<'_> {
-    /// Walks over all blocks; returns what of the table's own file it met.
+    /// Walks over all blocks; returns the parts of the table's own file that they cover.
     pub(super) fn blocks(&mut self) -> Result<FileCoverage> {
         let mut trail = WalkState {
             last: None,
@@ -65,7 +65,7 @@ impl VerifyWalk<'_> {
         self.inner.meta.source == DataSource::Own
     }
 
-    /// The blocks from `first` on that lie together and are read together; none where the first has no place.
+    /// The contiguous blocks from `first` on that are read together; none if the first has no location.
     fn stretch(&mut self, first: u64) -> Result<Vec<Section>> {
         let mut sections: Vec<Section> = Vec::new();
         let mut bytes = 0;
@@ -111,16 +111,16 @@ impl VerifyWalk<'_> {
         Ok(())
     }
 
-    /// Holds a block of a file that is not ours against the checksum that was taken when it was indexed.
+    /// Compares a block of a foreign file with the checksum taken when it was indexed.
     fn compare(&mut self, block: u64, section: Section, bytes: &[u8], trail: &WalkState) {
         let Some(checksums) = &trail.checksums else { return };
         let found = checksum::checksum(self.inner.file_id, section.offset, bytes);
         if checksums.get(block as usize) != Some(&found) {
-            self.found_in_data(section.offset, &format!("block {block} is not what it was when it was indexed"));
+            self.found_in_data(section.offset, &format!("block {block} has changed since it was indexed"));
         }
     }
 
-    /// Goes on behind a block of which nothing is known.
+    /// Skips a block with unknown content.
     fn lose(&mut self, block: u64, trail: &mut WalkState) -> Result<()> {
         trail.unbroken = false;
         trail.coverage.is_incomplete = true;
@@ -136,17 +136,18 @@ impl VerifyWalk<'_> {
     fn block(&mut self, block: u64, section: Section, raw: &[u8], trail: &mut WalkState) -> Result<()> {
         let Some(view) = self.absorb(self.inner.view(block, raw))? else { return self.lose(block, trail) };
         if view.count() == 0 || !view.is_canonical() {
-            self.found_in_data(section.offset, &format!("block {block} is not laid out as it should be"));
+            self.found_in_data(section.offset, &format!("the layout of block {block} is not canonical"));
         }
         if section.offset < trail.end {
-            self.found_in_data(section.offset, &format!("block {block} overlaps the one before"));
+            self.found_in_data(section.offset, &format!("block {block} overlaps the previous block"));
         }
         trail.end = section.end();
         if self.is_own() {
             self.cover(section, "a block", &mut trail.coverage)?;
         }
         if self.has_counts && trail.records.is_some() && self.counted_before(block) != trail.records {
-            let detail = format!("{:?} records lie before block {block}, and the counts say otherwise", trail.records);
+            let detail =
+                format!("{:?} records lie before block {block}, but the counts state another number", trail.records);
             self.report.add(self.inner.meta.counts.offset, detail);
         }
         for index in 0..view.count() {
@@ -159,7 +160,7 @@ impl VerifyWalk<'_> {
         Ok(())
     }
 
-    /// One record; false where it is malformed.
+    /// Checks one record; `false` if it is malformed.
     fn record(
         &mut self,
         block: u64,
@@ -180,22 +181,22 @@ impl VerifyWalk<'_> {
         let key = kept.as_slice();
         self.report.records += 1;
         if self.inner.meta.key_type.width().is_some_and(|width| width != key.len()) {
-            found(self, "has a key of another length than its type");
+            found(self, "has a key whose length does not match the key type");
         }
         let Some(sequence) = view.tag(index).map(|tag| tag.sequence) else {
-            found(self, "has no tag");
+            found(self, "has no version tag");
             return Ok(false);
         };
         let order =
             trail.last.as_ref().map(|(last, last_sequence, _)| (last.as_slice().cmp(key), sequence.cmp(last_sequence)));
         match order {
-            Some((std::cmp::Ordering::Greater, _)) => found(self, "has a smaller key than the one before"),
+            Some((std::cmp::Ordering::Greater, _)) => found(self, "has a smaller key than the previous record"),
             Some((std::cmp::Ordering::Equal, sequences)) => {
                 if self.inner.meta.distinct {
-                    found(self, "repeats a key, and keys are said to be distinct");
+                    found(self, "repeats a key, but the metadata state that keys are distinct");
                 }
                 if sequences == std::cmp::Ordering::Greater {
-                    found(self, "has a larger sequence than the one before");
+                    found(self, "has a larger sequence number than the previous version");
                 }
             }
             _ => {}
@@ -216,10 +217,10 @@ impl VerifyWalk<'_> {
         Ok(true)
     }
 
-    /// Asks for a key that begins here, and for absent ones on the way to it.
+    /// Routes a key that begins here, and absent keys before it.
     fn ask_index(&mut self, block: u64, index: usize, key: &[u8], trail: &WalkState) -> Result<()> {
         if !trail.unbroken && index == 0 {
-            // It may begin in the block that was lost.
+            // The key may begin in the block that was skipped.
             return Ok(());
         }
         match &trail.last {
@@ -232,7 +233,7 @@ impl VerifyWalk<'_> {
         self.ask_present(key, block)
     }
 
-    /// Whether the filter knows a key.
+    /// Checks that the filter admits a key.
     fn ask_filter(&mut self, block: u64, key: &[u8], trail: &mut WalkState) -> Result<()> {
         let Some(meta) = self.inner.meta.filter else { return Ok(()) };
         let group = block / u64::from(meta.layout.blocks_per_group());
@@ -243,7 +244,7 @@ impl VerifyWalk<'_> {
         let place = (meta.layout.page_in_group(0, hash) as usize) * filter::FILTER_PAGE_BYTES;
         let page = trail.group.as_ref().and_then(|(_, pages)| pages.get(place..place + filter::FILTER_PAGE_BYTES));
         if page.is_some_and(|page| !filter::may_contain(page, hash)) {
-            let detail = format!("the filter denies a key of block {block}");
+            let detail = format!("the filter rejects a key of block {block}");
             self.report.add(meta.section.offset, detail);
         }
         Ok(())
@@ -283,11 +284,11 @@ impl VerifyWalk<'_> {
             self.ask_behind(last, self.inner.meta.blocks - 1)?;
         }
         if trail.records.is_some_and(|records| records != self.inner.meta.records) {
-            let detail = format!("there are {:?} records, and the metadata tell of another number", trail.records);
+            let detail = format!("there are {:?} records, but the metadata state another number", trail.records);
             self.report.add(self.inner.tail_offset, detail);
         }
         if trail.unbroken && self.inner.meta.blocks > 0 && trail.end != self.inner.meta.data_bytes {
-            self.found_in_data(trail.end, "the data do not end where the metadata say");
+            self.found_in_data(trail.end, "the data does not end where the metadata states");
         }
         Ok(())
     }

@@ -9,15 +9,15 @@ use crate::block::checksum;
 use crate::error::Result;
 use ogive_model::{coded, line, step};
 
-/// What a run of nodes leads to: its first child, and the first child behind it where the nodes themselves tell.
+/// The range that a run of nodes leads to: its first child, and the first child after it if the nodes determine it.
 struct NodeReach {
     first: u64,
     end: Option<u64>,
-    /// Bytes that the nodes take, where that is told.
+    /// Size of the nodes in bytes, if the nodes determine it.
     bytes: Option<usize>,
 }
 
-/// Checks the order of the nodes of a run; `None` where they are malformed.
+/// Checks the order of the nodes of a run; `None` if they are malformed.
 fn reach(nodes: &StoredNodes<'_>) -> Option<NodeReach> {
     match nodes.kind {
         NodeKind::Step => {
@@ -34,7 +34,7 @@ fn reach(nodes: &StoredNodes<'_>) -> Option<NodeReach> {
             let mut last = None;
             for child in first..end {
                 let separator = coded::separator_at(nodes.payload, nodes.count, child)?;
-                // Separators of children that hold nothing but repeats of one key are equal.
+                // Separators of children that hold only repeats of one key are equal.
                 if last.is_some_and(|last| separator < last) {
                     return None;
                 }
@@ -50,7 +50,7 @@ fn reach(nodes: &StoredNodes<'_>) -> Option<NodeReach> {
 }
 
 impl VerifyWalk<'_> {
-    /// All pages of the layers below the root, and the root.
+    /// Checks all pages of the layers below the root, and the root.
     pub(super) fn layers(&mut self) -> Result<()> {
         let layers = self.inner.meta.layers.len();
         for layer in 1..layers {
@@ -66,13 +66,13 @@ impl VerifyWalk<'_> {
         let nodes = self.inner.root_nodes(level);
         let tail_offset = self.inner.tail_offset;
         let Some(reach) = reach(&nodes) else {
-            return self.report.add(tail_offset, "the nodes of the root are malformed, or out of order");
+            return self.report.add(tail_offset, "the nodes of the root are malformed or out of order");
         };
         let is_whole = reach.first == 0
             && reach.end.is_none_or(|end| self.fits(level, end))
             && reach.bytes.is_none_or(|bytes| bytes == nodes.payload.len());
         if !is_whole || nodes.payload.len() as u64 != self.inner.meta.layers[level].page_bytes {
-            self.report.add(tail_offset, "the root does not route to just the children that there are");
+            self.report.add(tail_offset, "the root does not lead to exactly the existing children");
         }
     }
 
@@ -99,13 +99,13 @@ impl VerifyWalk<'_> {
             self.advance(count * page_bytes);
         }
         if expected.is_some() && nodes != self.inner.meta.layers[layer - 1].nodes {
-            let detail = format!("layer {layer} has {nodes} nodes, and its metadata tell of another number");
+            let detail = format!("layer {layer} has {nodes} nodes, but the metadata state another number");
             self.report.add(self.inner.meta.layers[layer - 1].offset, detail);
         }
         Ok(())
     }
 
-    /// One page; returns where the next should begin, if that is known.
+    /// Checks one page; returns the expected beginning of the next, if known.
     fn page(
         &mut self,
         layer: usize,
@@ -123,7 +123,7 @@ impl VerifyWalk<'_> {
         let children = inner.children(layer - 1);
         let page = IndexPageView::parse(kind, granule, children, bytes);
         let Some((page, reach)) = page.and_then(|page| Some((page, reach(&page.nodes)?))) else {
-            let detail = format!("the nodes of page {number} of layer {layer} are malformed, or out of order");
+            let detail = format!("the nodes of index page {number} of layer {layer} are malformed or out of order");
             self.report.add(section.offset, detail);
             return Ok(None);
         };
@@ -145,17 +145,17 @@ impl VerifyWalk<'_> {
             && rest.is_none_or(|rest| rest.iter().all(|&byte| byte == 0))
             && (!is_last || page.end_separator == u64::MAX);
         if !sound {
-            let detail = format!("page {number} of layer {layer} does not begin and end where its neighbours do");
+            let detail = format!("index page {number} of layer {layer} does not begin and end where its neighbours do");
             self.report.add(section.offset, detail);
         }
         Ok(Some((page.nodes.end_child, page.end_separator)))
     }
 
-    /// All pages of the filter, and that there are as many as the blocks need.
+    /// Checks all pages of the filter, and that their number is what the blocks need.
     pub(super) fn filter_pages(&mut self) -> Result<()> {
         let Some(meta) = self.inner.meta.filter else { return Ok(()) };
         if meta.section.bytes != meta.layout.filter_bytes(self.inner.meta.blocks) {
-            self.report.add(meta.section.offset, "the filter has not the size that its blocks need");
+            self.report.add(meta.section.offset, "the filter does not have the size that its blocks need");
         }
         let mut offset = meta.section.offset;
         let end = offset + meta.section.bytes;
@@ -182,7 +182,7 @@ impl TableInner {
         StoredNodes { kind, granule, payload: &self.root, count, end_child: children, children }
     }
 
-    /// What the root says of a target.
+    /// Routes a target through the root.
     pub(super) fn ask_root(&self, level: usize, target: &RouteTarget<'_>) -> Option<ChildWindow> {
         self.root_nodes(level).search(target)
     }

@@ -10,13 +10,13 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Units at hand are forgotten when they take this many bytes.
+/// Size of cached pages in bytes at which they are dropped.
 const PAGES_HELD_BYTES_MAX: u64 = 1 << 20;
-/// Keys are shown up to this length in characters.
+/// Length to which keys are shortened in findings, in characters.
 const SHOWN_CHARACTERS_MAX: usize = 80;
 
-/// What routing has at hand: pages that were read and found sound, or `None` for others; and the last window of blocks that was
-/// found small enough.
+/// Cached pages that were read and found sound (`None` for unsound ones), and the last window of blocks with an
+/// accepted size.
 #[derive(Default)]
 pub(super) struct RouteCache {
     pages: HashMap<(usize, u64), Option<Arc<[u8]>>>,
@@ -25,7 +25,7 @@ pub(super) struct RouteCache {
 }
 
 impl VerifyWalk<'_> {
-    /// A present key whose first record lies in `home`.
+    /// Checks the route of a present key whose first record is in `home`.
     pub(super) fn ask_present(&mut self, key: &[u8], home: u64) -> Result<()> {
         let Some(window) = self.route(key)? else { return Ok(()) };
         if !(window.first..=window.last).contains(&home) {
@@ -34,11 +34,12 @@ impl VerifyWalk<'_> {
         Ok(())
     }
 
-    /// The absent keys next to both sides of the border before block `right`.
+    /// Checks the absent keys next to both sides of the border before block `right`.
     pub(super) fn ask_border(&mut self, low: &[u8], high: &[u8], right: u64) -> Result<()> {
         for key in between(low, high, self.inner.meta.key_type.is_numeric()) {
             let Some(window) = self.route(&key)? else { continue };
-            // A proof may point to either side. What a hint says must show both, or the reader has to look further.
+            // An exact window may point to either side. An approximate one must contain both, or the reader has to
+            // widen it.
             let (first, last) = if window.is_exact { (right, right - 1) } else { (right - 1, right) };
             if window.first > first || window.last < last {
                 self.misled(&key, right, window);
@@ -47,7 +48,7 @@ impl VerifyWalk<'_> {
         Ok(())
     }
 
-    /// Keys before all others.
+    /// Checks the keys before all others.
     pub(super) fn ask_before(&mut self, first: &[u8]) -> Result<()> {
         let least = vec![0; if self.inner.meta.key_type.is_numeric() { 8 } else { 0 }];
         if least.as_slice() < first {
@@ -56,7 +57,7 @@ impl VerifyWalk<'_> {
         Ok(())
     }
 
-    /// The absent key behind a run of one key that ends in `block`, where the next key begins.
+    /// Checks the absent key after a run of one key that ends in `block`, where the next key begins.
     pub(super) fn ask_gap(&mut self, low: &[u8], high: &[u8], block: u64) -> Result<()> {
         match between(low, high, self.inner.meta.key_type.is_numeric()).next() {
             Some(key) => self.ask_present(&key, block),
@@ -64,7 +65,7 @@ impl VerifyWalk<'_> {
         }
     }
 
-    /// The key behind all others.
+    /// Checks the key after all others.
     pub(super) fn ask_behind(&mut self, last: &[u8], block: u64) -> Result<()> {
         if self.inner.meta.key_type.is_numeric() && last.iter().all(|&byte| byte == u8::MAX) {
             return Ok(());
@@ -86,7 +87,7 @@ impl VerifyWalk<'_> {
         self.inner.meta.key_type.display(key).chars().take(SHOWN_CHARACTERS_MAX).collect()
     }
 
-    /// The blocks to which the index leads a key. `None` where it leads nowhere, which was noted.
+    /// The blocks to which the index routes a key. `None` if it leads nowhere, which was reported.
     fn route(&mut self, key: &[u8]) -> Result<Option<ChildWindow>> {
         let Some(target) = self.inner.target(KeyBound { key, behind: false }) else { return Ok(None) };
         self.report.routes += 1;
@@ -105,7 +106,7 @@ impl VerifyWalk<'_> {
         Ok(Some(window))
     }
 
-    /// A window cut to the children that there are; one that begins behind them leads nowhere.
+    /// A window clipped to the existing children; one that begins after them leads nowhere.
     fn within(&mut self, window: Option<ChildWindow>, level: usize, key: &[u8], offset: u64) -> Option<ChildWindow> {
         let last = self.inner.children(level).saturating_sub(1);
         match window {
@@ -129,11 +130,11 @@ impl VerifyWalk<'_> {
         let summary = &inner.meta.layers[layer - 1];
         if (window.last - window.first + 1).saturating_mul(summary.page_bytes) > summary.max_read_bytes {
             let detail =
-                format!("a look-up reads more of layer {layer} than the {} promised bytes", summary.max_read_bytes);
+                format!("a lookup reads more of layer {layer} than the stated {} bytes", summary.max_read_bytes);
             self.report.add(inner.tail_offset, detail);
         }
         for number in window.first..=window.last {
-            // What is wrong with a page by itself was noted when the layers were walked over.
+            // Defects of a page itself were reported by the walk over the layers.
             let Some(bytes) = self.current_page(layer, number)? else { return Ok(None) };
             let Some(page) = IndexPageView::parse(kind, granule, inner.children(layer - 1), &bytes) else {
                 return Ok(None);
@@ -148,7 +149,7 @@ impl VerifyWalk<'_> {
             }
         }
         let detail = format!(
-            "key {} belongs to none of the pages {} to {} of layer {layer}, where the index leads it",
+            "key {} belongs to none of the index pages {} to {} of layer {layer}, where the index leads it",
             self.shown(target.probe.key),
             window.first,
             window.last
@@ -172,7 +173,7 @@ impl VerifyWalk<'_> {
         Ok(checked)
     }
 
-    /// Holds the size of a window of blocks against what the file promises.
+    /// Checks the size of a window of blocks against what the file states.
     fn check_stated_size(&mut self, window: ChildWindow) -> Result<()> {
         let ChildWindow { first, last, .. } = window;
         if self.routes.small_enough == Some((first, last)) || self.inner.meta.blocks == 0 {
@@ -182,12 +183,11 @@ impl VerifyWalk<'_> {
         let section = |block| self.inner.section(0, block).unwrap_or_default();
         let bytes = match self.inner.locations {
             BlockLocations::Coded { .. } => (first..=last).map(|block| section(block).bytes).sum(),
-            // One behind the other.
+            // Blocks are consecutive.
             _ => section(last).end().saturating_sub(section(first).offset),
         };
         if bytes > most {
-            let detail =
-                format!("a look-up reads blocks {first} to {last}, which is more than the {most} promised bytes");
+            let detail = format!("a lookup reads blocks {first} to {last}, more than the stated {most} bytes");
             self.report.add(self.inner.tail_offset, detail);
         }
         self.routes.small_enough = Some((first, last));
@@ -195,7 +195,7 @@ impl VerifyWalk<'_> {
     }
 }
 
-/// The key right behind one.
+/// The key right after one.
 fn next_key(key: &[u8], is_numeric: bool) -> Vec<u8> {
     if !is_numeric {
         return [key, &[0]].concat();
@@ -204,7 +204,7 @@ fn next_key(key: &[u8], is_numeric: bool) -> Vec<u8> {
         .map_or_else(|_| key.to_vec(), |word| u64::from_be_bytes(word).saturating_add(1).to_be_bytes().to_vec())
 }
 
-/// A key close before one; the key itself where it is the least.
+/// A key shortly before one; the key itself if it is the least.
 fn close_before(key: &[u8], is_numeric: bool) -> Vec<u8> {
     if let (true, Ok(word)) = (is_numeric, key.try_into()) {
         return u64::from_be_bytes(word).saturating_sub(1).to_be_bytes().to_vec();

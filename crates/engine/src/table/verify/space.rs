@@ -5,22 +5,22 @@ use super::walk::{READ_RUN_BYTES, VerifyWalk};
 use crate::error::Result;
 use std::collections::BTreeMap;
 
-/// Separate ranges are remembered up to this number. Only long values that lie in another order than their keys make many.
+/// Limit for the number of separate ranges. Only long values stored in another order than their keys produce many.
 const RANGES_MAX: usize = 1 << 16;
-/// Sections are aligned to this at most, in bytes, so no wider gap is between two.
+/// Largest alignment of sections in bytes, so that no gap between two is wider.
 const GAP_BYTES_MAX: u64 = 4096;
 
-/// The parts of a file that were met so far.
+/// The parts of a file seen so far.
 #[derive(Default)]
 pub(super) struct FileCoverage {
-    /// End of each range by its beginning; ranges that touch are one.
+    /// End of each range by its beginning; adjacent ranges are merged.
     ranges: BTreeMap<u64, u64>,
-    /// Whether parts of the data are not known: because they are damaged, or were too many.
+    /// Whether parts of the data are unknown, because they are damaged or too many.
     pub(super) is_incomplete: bool,
 }
 
 impl FileCoverage {
-    /// Adds a section; false where it overlaps another.
+    /// Adds a section; `false` if it overlaps another.
     fn add(&mut self, section: Section) -> bool {
         let (mut begin, mut end) = (section.offset, section.offset.saturating_add(section.bytes));
         let before = self.ranges.range(..end).next_back().map(|(&begin, &end)| (begin, end));
@@ -45,10 +45,10 @@ impl FileCoverage {
 }
 
 impl VerifyWalk<'_> {
-    /// Takes a section of the table's own file into account.
+    /// Adds a section of the table's own file.
     pub(super) fn cover(&mut self, section: Section, what: &str, coverage: &mut FileCoverage) -> Result<()> {
         if !coverage.add(section) {
-            self.report.add(section.offset, format!("{what} overlaps something else"));
+            self.report.add(section.offset, format!("{what} overlaps another section"));
         }
         if coverage.ranges.len() <= RANGES_MAX || coverage.is_incomplete {
             return Ok(());
@@ -65,7 +65,7 @@ impl VerifyWalk<'_> {
         Ok(())
     }
 
-    /// The sections behind the data, of which `coverage` was met, and what lies between all of them.
+    /// Checks the sections after the data, given the `coverage` of the data, and the gaps between all sections.
     pub(super) fn space(&mut self, mut coverage: FileCoverage) -> Result<()> {
         let meta = &self.inner.meta;
         if coverage.is_incomplete {
@@ -88,13 +88,13 @@ impl VerifyWalk<'_> {
         self.cover(tail, "the tail", &mut coverage)?;
         for (begin, end) in coverage.gaps() {
             if let Some(offset) = self.first_other_than_zero(begin, end)? {
-                self.report.add(offset, "bytes that belong to nothing, where zeros should be");
+                self.report.add(offset, "nonzero bytes that belong to no section");
             }
         }
         Ok(())
     }
 
-    /// The first byte between two places of the table's own file that is not zero.
+    /// The first nonzero byte between two offsets of the table's own file.
     fn first_other_than_zero(&self, begin: u64, end: u64) -> Result<Option<u64>> {
         let mut offset = begin;
         while offset < end {

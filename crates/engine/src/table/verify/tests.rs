@@ -40,7 +40,7 @@ fn numeric(design: &str) -> WriteOptions {
     }
 }
 
-/// The key of a record: a curve with gaps of many widths, so that no line fits all of it.
+/// The key of a record: a curve with gaps of many widths, which no single line fits.
 fn key(i: u64) -> u64 {
     i * 1000 + i * i % 701 + ((i / 97) << 20)
 }
@@ -53,7 +53,7 @@ fn words(count: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
     (0..count).map(|i| (format!("name {:06} of many", i * 37).into_bytes(), vec![i as u8; 10])).collect()
 }
 
-/// The table with another root or other metadata; both keep their length.
+/// The table with a changed root or changed metadata of the same length.
 fn with_tail(content: &[u8], change: impl FnOnce(&mut Vec<u8>, &mut TableMeta)) -> Vec<u8> {
     let table = open(content);
     let inner = &*table.inner;
@@ -105,13 +105,13 @@ fn assert_found(content: &[u8], words: &str) {
     );
 }
 
-/// Small pseudo-random numbers for lies.
+/// Small pseudo-random numbers.
 fn noise(state: &mut u64) -> u64 {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *state >> 33
 }
 
-/// Nodes that begin where these do, and say anything.
+/// Nodes with the same starts as these and random content.
 fn lies(nodes: &[LineNode], children: u64, state: &mut u64) -> Vec<u8> {
     let mut first_child = 0;
     let lies: Vec<LineNode> = nodes
@@ -159,7 +159,7 @@ fn hints_that_lie_change_no_answer() {
         for state in 0..8 {
             let forged = with_lies(&content, state);
             assert!(!verify(&forged).is_sound());
-            // With room for everything, and with hardly any, when windows are too large to be read at once.
+            // With enough memory for everything, and with so little that windows are too large to be read at once.
             for budget in [64 << 20, 64 << 10] {
                 let table = open_with(forged.clone(), budget);
                 for i in (0..4000).step_by(61) {
@@ -179,7 +179,7 @@ fn hints_that_lie_change_no_answer() {
 
 #[test]
 fn a_plain_separator_beyond_its_gap_is_found() {
-    // No gap is wider than the moves below.
+    // No gap is wider than the shifts below.
     let even = (0..6000_u64).map(|i| ((i * 1000 + i * i % 701).to_be_bytes().to_vec(), vec![0; 8]));
     let content = write(&numeric("layers=2,builder=gstep,lambda=512"), even);
     assert!(verify(&content).is_sound(), "{:?}", verify(&content).findings);
@@ -217,7 +217,7 @@ fn a_coded_separator_beyond_its_gap_is_found() {
         });
         assert_found(&forged, "the index leads it");
     }
-    // A residual: some bits far behind the headers.
+    // A residual: some bits far after the headers.
     let forged = with_tail(&content, |root, _| {
         let at = root.len() - 40;
         root[at..at + 8].iter_mut().for_each(|byte| *byte ^= 0xA5);
@@ -230,7 +230,7 @@ fn a_separator_of_strings_beyond_its_gap_is_found() {
     let options = WriteOptions { block_bytes: Some(512), ..WriteOptions::default() };
     let content = write(&options, words(5000));
     assert!(verify(&content).is_sound(), "{:?}", verify(&content).findings);
-    // Digits of separators grow: some lie beyond their gaps then.
+    // Larger digits of separators: some then lie beyond their gaps.
     let forged = with_tail(&content, |root, _| {
         let at = root.len() * 2 / 3;
         let digit = root[at..].iter().position(|byte| (b'1'..b'8').contains(byte)).unwrap() + at;
@@ -268,14 +268,14 @@ fn records_out_of_order_and_repeats_are_found() {
     let forged = with_section(&content, 512, 512, |block| block.copy_within(0..8, 16));
     assert_found(&forged, "distinct");
     let forged = with_section(&content, 512, 512, |block| block[500] = 1);
-    assert_found(&forged, "laid out");
+    assert_found(&forged, "canonical");
 }
 
 #[test]
 fn what_metadata_say_wrongly_is_found() {
     let content = write(&numeric("coded"), numbers(3000));
     assert_found(&with_tail(&content, |_, meta| meta.records -= 1), "number");
-    assert_found(&with_tail(&content, |_, meta| meta.max_read_bytes -= 1), "promised");
+    assert_found(&with_tail(&content, |_, meta| meta.max_read_bytes -= 1), "stated");
     assert_found(&with_tail(&content, |_, meta| meta.data_bytes -= 512), "");
     let duplicates = numbers(300).into_iter().flat_map(|record| [record.clone(), record]);
     let forged = with_tail(&write(&numeric("coded"), duplicates), |_, meta| meta.distinct = true);
@@ -297,7 +297,7 @@ fn counts_and_filters_that_lie_are_found() {
     );
     let filter = meta.filter.unwrap().section;
     let forged = with_section(&content, filter.offset, 4096, |page| page[..2000].fill(0));
-    assert_found(&forged, "filter denies");
+    assert_found(&forged, "filter rejects");
 }
 
 #[test]
@@ -343,7 +343,7 @@ fn hostile_metadata_are_refused_or_found_and_never_panic() {
     }
 }
 
-/// The table with other metadata, of any length, in a file that grows to fit.
+/// The table with changed metadata of any length, in a file that grows to fit.
 fn with_longer_tail(content: &[u8], change: impl FnOnce(&mut TableMeta)) -> Vec<u8> {
     let table = open(content);
     let inner = &*table.inner;

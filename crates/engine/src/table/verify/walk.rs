@@ -8,15 +8,15 @@ use crate::block::checksum;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest};
 
-/// Bytes read at a time.
+/// Size of a read in bytes.
 pub(super) const READ_RUN_BYTES: u64 = 256 << 10;
 
-/// A walk under way.
+/// The state of a verification.
 pub(super) struct VerifyWalk<'t> {
     pub(super) inner: &'t TableInner,
     pub(super) report: TableVerifyReport,
     pub(super) routes: RouteCache,
-    /// Whether the record counts could be read; what they say is not asked otherwise.
+    /// Whether the record counts could be read; otherwise they are not checked.
     pub(super) has_counts: bool,
     progress: &'t mut dyn FnMut(u64, u64),
     done_bytes: u64,
@@ -24,14 +24,14 @@ pub(super) struct VerifyWalk<'t> {
 }
 
 impl Table {
-    /// Walks over the whole table: every checksum, the order of the records, that the index leads every key to its place
-    /// within the reads that the file promises, and that every byte of the file belongs to something.
+    /// Verifies the whole table: every checksum, the order of the records, that the index routes every key to its place
+    /// within the reads that the file states, and that every byte of the file belongs to a section.
     ///
-    /// `progress` is told how many bytes are done, and of how many. Memory does not grow with the table. Nothing is
-    /// changed. What is wrong is in the report; the walk goes on behind it where it can.
+    /// `progress` receives the number of bytes checked so far and in total. Memory use does not grow with the table.
+    /// Nothing is modified. Defects are listed in the report, and the walk continues after them where it can.
     ///
     /// # Errors
-    /// Only what the storage reports, such as a read that fails.
+    /// Storage errors only, such as a failed read.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<TableVerifyReport> {
         let inner = &*self.inner;
         let beside = if inner.meta.source == DataSource::Own { 0 } else { inner.data.len() };
@@ -56,13 +56,13 @@ impl Table {
 }
 
 impl VerifyWalk<'_> {
-    /// Says that so many bytes more are done.
+    /// Advances the progress by `bytes`.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.done_bytes = (self.done_bytes + bytes).min(self.total_bytes);
         (self.progress)(self.done_bytes, self.total_bytes);
     }
 
-    /// Notes damage as a finding, and passes other errors on.
+    /// Reports damage as a finding, and returns other errors.
     pub(super) fn absorb<T>(&mut self, result: Result<T>) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -80,7 +80,7 @@ impl VerifyWalk<'_> {
         }
     }
 
-    /// Notes a finding in the file that holds the blocks.
+    /// Reports a finding in the file that holds the blocks.
     pub(super) fn found_in_data(&mut self, offset: u64, detail: &str) {
         match self.inner.meta.source {
             DataSource::Own => self.report.add(offset, detail),
@@ -88,14 +88,14 @@ impl VerifyWalk<'_> {
         }
     }
 
-    /// A stretch of the table's own file.
+    /// Reads a section of the table's own file.
     pub(super) fn read(&self, section: Section) -> Result<Vec<u8>> {
         let mut bytes = vec![0; section.bytes as usize];
         self.inner.file.read(ReadRequest { offset: section.offset, buffer: &mut bytes, purpose: Purpose::Walk })?;
         Ok(bytes)
     }
 
-    /// The tail again, from storage: the file may have changed since it was opened.
+    /// Reads the tail again from storage: the file may have changed since it was opened.
     fn tail(&mut self) -> Result<()> {
         let inner = self.inner;
         let opening = Section { offset: inner.opening.offset, bytes: inner.opening.bytes };
@@ -115,7 +115,7 @@ impl VerifyWalk<'_> {
         Ok(())
     }
 
-    /// Reads the cumulative counts; the walk over the blocks holds them against what it finds.
+    /// Reads the cumulative counts, which are checked during the walk over the blocks.
     fn counts(&mut self) -> Result<()> {
         let section = self.inner.meta.counts;
         let counts = self.inner.counts(&mut ReadContext::default());

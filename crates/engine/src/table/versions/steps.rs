@@ -19,7 +19,7 @@ pub(crate) struct TableSteps {
 }
 
 impl Table {
-    /// As [`Table::find_version`]; adds what the steps take. What the quick way does not know counts as search in the block.
+    /// As [`Table::find_version`]; adds the duration of the steps. The fallback counts as search in the block.
     ///
     /// # Errors
     /// As [`Table::find_version`].
