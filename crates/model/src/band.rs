@@ -2,8 +2,8 @@
 //! allows.
 
 use crate::FenceRun;
+use crate::greedy::{LineConstraint, Part, greedy_nodes};
 use crate::line::{LineNode, OFFSET_WINDOWS, WINDOW_CHILDREN_MAX, fit, offset_step, storable_window};
-use crate::stretch::{Part, Rule, stretch};
 
 /// Greedy band: as many fences per node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
 ///
@@ -29,7 +29,7 @@ use crate::stretch::{Part, Rule, stretch};
 pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
     let window = window_children.clamp(1, WINDOW_CHILDREN_MAX);
     let storable = (1..=window).rev().find(|&shorter| storable_window(shorter) <= window);
-    stretch(run, Rule::Window(storable.unwrap_or(1)))
+    greedy_nodes(run, LineConstraint::Window(storable.unwrap_or(1)))
 }
 
 /// Equal band: groups of `children_per_node` children, each with the line of least window.
@@ -49,7 +49,7 @@ pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
 pub fn equal(run: &FenceRun<'_>, children_per_node: u64) -> Vec<LineNode> {
     let length = usize::try_from(children_per_node.max(1)).unwrap_or(usize::MAX);
     let mut nodes = Vec::with_capacity(run.fences.len() / length + 1);
-    let mut narrowest = Narrowest::default();
+    let mut narrowest = NarrowestLine::default();
     let mut next = Part::first(run);
     while let Some(part) = next {
         let mut end = run.border_from(part.from.saturating_add(length));
@@ -67,7 +67,7 @@ pub fn equal(run: &FenceRun<'_>, children_per_node: u64) -> Vec<LineNode> {
 
 /// The line of least width between two chains of corners.
 #[derive(Debug, Default)]
-struct Narrowest {
+struct NarrowestLine {
     /// Distances from the start at which child `k` must still be in the window; always the case for the last.
     lefts: Vec<f64>,
     /// Distances at which child `k + 1` must already be in the window; fewer, if the next node covers the last ones.
@@ -76,27 +76,27 @@ struct Narrowest {
 
 /// A lower bound of the window, linear in the slope.
 #[derive(Clone, Copy, Debug)]
-struct Cut {
+struct WidthBound {
     base: f64,
     gradient: f64,
 }
 
-impl Cut {
+impl WidthBound {
     /// From the two corners, each a distance and a rise, that touch the parallel lines around all.
     fn between(left: (f64, f64), right: (f64, f64)) -> Self {
-        Cut { base: right.1 - left.1, gradient: left.0 - right.0 }
+        WidthBound { base: right.1 - left.1, gradient: left.0 - right.0 }
     }
 
     fn at(self, slope: f64) -> f64 {
         self.base + self.gradient * slope
     }
 
-    fn meets(self, other: Cut) -> f64 {
+    fn meets(self, other: WidthBound) -> f64 {
         (self.base - other.base) / (other.gradient - self.gradient)
     }
 }
 
-impl Narrowest {
+impl NarrowestLine {
     /// The node of the children `part.from..end` of the run; `None` if its window is too long to be stored.
     fn line(&mut self, run: &FenceRun<'_>, part: Part, end: usize) -> Option<LineNode> {
         let span = part.span(run, end);
@@ -127,8 +127,8 @@ impl Narrowest {
             // One fence: the line need only reach the second child after it.
             return if first_right > 0.0 { (1.5 / first_right, 0.0, 0.0) } else { (0.0, 0.0, 1.0) };
         };
-        let mut falling = Cut::between((first_left, 0.0), (last_right, self.rights.len() as f64));
-        let mut rising = Cut::between((last_left, self.lefts.len() as f64 - 1.0), (first_right, 1.0));
+        let mut falling = WidthBound::between((first_left, 0.0), (last_right, self.rights.len() as f64));
+        let mut rising = WidthBound::between((last_left, self.lefts.len() as f64 - 1.0), (first_right, 1.0));
         let mut best = (0.0, 0.0, falling.at(0.0));
         for _ in 0..BISECTION_STEPS_MAX {
             let slope = falling.meets(rising);
@@ -154,15 +154,15 @@ impl Narrowest {
 
     /// The greatest lower bound at this slope, and the height of its lower line above the first child's floor at the
     /// start.
-    fn cut(&self, slope: f64) -> (Cut, f64) {
+    fn cut(&self, slope: f64) -> (WidthBound, f64) {
         let left = highest(&self.lefts, |x, rise| x * slope - rise);
         let right = highest(&self.rights, |x, rise| rise - x * slope);
         let (left, right) = ((self.lefts[left], left as f64), (self.rights[right], right as f64 + 1.0));
         let height = left.0 * slope - left.1;
-        let width = Cut::between(left, right);
+        let width = WidthBound::between(left, right);
         // A line far below the first child at its start can be stored only with a long window.
         let windows = OFFSET_WINDOWS as f64;
-        let depth = Cut { base: -left.1 / windows, gradient: left.0 / windows };
+        let depth = WidthBound { base: -left.1 / windows, gradient: left.0 / windows };
         (if depth.at(slope) > width.at(slope) { depth } else { width }, height)
     }
 }

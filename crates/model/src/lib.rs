@@ -23,6 +23,7 @@ pub mod coded;
 mod corridor;
 mod fence;
 pub mod fmcd;
+mod greedy;
 pub mod inner;
 pub mod line;
 mod locate;
@@ -35,9 +36,8 @@ mod run;
 pub mod sampled;
 mod segment;
 pub mod step;
-mod stretch;
 pub mod tuning;
 
 pub use fence::Fence;
-pub use locate::{Forward, Locate, mean_window_children};
+pub use locate::{ForwardWalk, Locate, mean_window_children};
 pub use run::FenceRun;

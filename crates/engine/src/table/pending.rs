@@ -473,7 +473,7 @@ impl Cuts for PendingRecords {
         self.range_of_ends(begin)
     }
 
-    fn coordinate(&self, record: usize) -> u64 {
+    fn key_as_u64(&self, record: usize) -> u64 {
         self.key_as_u64_of(record)
     }
 

@@ -204,8 +204,8 @@ fn coded_us(sample: &Sample, runs: &[&[u64]], size: u32, problem: &Problem<'_>) 
     let capacity = (room / sample.record_bytes) as usize;
     let most = if sample.is_whole() && runs.len() == 1 { usize::MAX } else { TRIAL_BLOCKS_MAX / runs.len().max(1) };
     let mut coded = CodedTrial::default();
-    for coordinates in runs {
-        coded.cut(&EvenCuts { coordinates, capacity }, most);
+    for keys in runs {
+        coded.cut(&EvenCuts { keys, capacity }, most);
     }
     let children = (sample.records as f64 * coded.blocks as f64 / coded.records.max(1) as f64).ceil();
     if capacity < 2 || children > CHILDREN_MAX {
@@ -231,18 +231,17 @@ impl CodedTrial {
     fn cut(&mut self, cuts: &EvenCuts<'_>, most: usize) {
         let mut layer = CodedLayer::new();
         let (mut begin, mut last_begin) = (0, 0);
-        let mut start = cuts.coordinates.first().copied().unwrap_or(0);
-        while begin < cuts.coordinates.len() && layer.children() < most as u64 {
+        let mut start = cuts.keys.first().copied().unwrap_or(0);
+        while begin < cuts.keys.len() && layer.children() < most as u64 {
             let group = fit_flexible(start, begin, cuts, GROUP_CHILDREN_MAX, Effort::Full);
             let last = group.begins.last().copied().unwrap_or(begin);
             layer.push(group.header, group.residuals);
             last_begin = begin;
-            begin = (last + cuts.capacity).min(cuts.coordinates.len());
-            start = cuts.coordinates.get(begin).copied().unwrap_or(u64::MAX);
+            begin = (last + cuts.capacity).min(cuts.keys.len());
+            start = cuts.keys.get(begin).copied().unwrap_or(u64::MAX);
         }
         // A group truncated by the end of the run costs more per block than those of the whole will.
-        let whole =
-            if begin < cuts.coordinates.len() || layer.groups() < 2 { layer.groups() } else { layer.groups() - 1 };
+        let whole = if begin < cuts.keys.len() || layer.groups() < 2 { layer.groups() } else { layer.groups() - 1 };
         self.bytes += layer.encoded_len(0..whole);
         self.blocks += if whole < layer.groups() { layer.first_child(whole) } else { layer.children() };
         self.records += if whole < layer.groups() { last_begin } else { begin };

@@ -7,7 +7,7 @@ use super::parallel;
 use super::problem::Problem;
 use super::request::{pile, recursive};
 use ogive_model::rmi::{self, RootKind};
-use ogive_model::tuning::{Tried, pareto};
+use ogive_model::tuning::{EvaluatedSetting, pareto};
 
 /// Growth factor of the numbers of RMI leaves tried.
 const LEAVES_GROWTH_FACTOR: usize = 4;
@@ -25,7 +25,7 @@ const ERROR_CHILDREN_MAX: u64 = 1 << 10;
 /// the objective of AirIndex instead of a search in memory.
 pub(super) fn rmi(row: &LevelInput, problem: &Problem<'_>) -> Design {
     let children = usize::try_from(row.children()).unwrap_or(usize::MAX);
-    let grid: Vec<rmi::Setting> = rmi::settings(children, LEAVES_MAX)
+    let grid: Vec<rmi::RmiSetting> = rmi::settings(children, LEAVES_MAX)
         .filter(|setting| setting.leaves.ilog2() % LEAVES_GROWTH_FACTOR.ilog2() == 0 || setting.leaves == 1)
         .collect();
     let shares = row.shares();
@@ -33,7 +33,7 @@ pub(super) fn rmi(row: &LevelInput, problem: &Problem<'_>) -> Design {
         let setting = Builder::Rmi { root: grid[number].root, leaves: grid[number].leaves as u64 };
         let layer = setting.build(row, &problem.options);
         let reads = layer.windows(row, &shares).sizes(row.child_bytes);
-        Tried { setting, resident_bytes: layer.root_bytes(), search_width: problem.read_us(0, &reads) }
+        EvaluatedSetting { setting, resident_bytes: layer.root_bytes(), search_width: problem.read_us(0, &reads) }
     });
     let front: Vec<Builder> = pareto(tried).into_iter().map(|tried| tried.setting).collect();
     best(row, problem, front.len() * 2, |number| {

@@ -25,7 +25,7 @@ const SAMPLED_GAPS: usize = 32;
 /// The effort for a fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// One line a group: for estimates, about a third of the time for about a tenth more bytes.
+    /// One line per group: for estimates, in about a third of the time with about a tenth more bytes.
     Quick,
     /// A line through the child at each of several distances.
     Full,
@@ -49,7 +49,7 @@ pub trait Cuts {
     fn ends(&self, begin: usize) -> Option<(usize, usize)>;
 
     /// Key of a record as a u64.
-    fn coordinate(&self, record: usize) -> u64;
+    fn key_as_u64(&self, record: usize) -> u64;
 
     /// The approximate end of `children` children that begin at `begin`, if the buffered records extend that far.
     fn ahead(&self, begin: usize, children: usize) -> Option<usize>;
@@ -60,7 +60,7 @@ pub trait Cuts {
 #[derive(Clone, Copy, Debug)]
 pub struct EvenCuts<'a> {
     /// Sorted u64 keys of the records.
-    pub coordinates: &'a [u64],
+    pub keys: &'a [u64],
     /// Largest number of records in a child.
     pub capacity: usize,
 }
@@ -68,16 +68,16 @@ pub struct EvenCuts<'a> {
 impl Cuts for EvenCuts<'_> {
     fn ends(&self, begin: usize) -> Option<(usize, usize)> {
         let last = begin + self.capacity;
-        (last < self.coordinates.len()).then(|| (last - self.capacity / 16, last))
+        (last < self.keys.len()).then(|| (last - self.capacity / 16, last))
     }
 
-    fn coordinate(&self, record: usize) -> u64 {
-        self.coordinates[record]
+    fn key_as_u64(&self, record: usize) -> u64 {
+        self.keys[record]
     }
 
     fn ahead(&self, begin: usize, children: usize) -> Option<usize> {
         let end = begin + children * (self.capacity - self.capacity / 36);
-        (end < self.coordinates.len()).then_some(end)
+        (end < self.keys.len()).then_some(end)
     }
 }
 
@@ -98,7 +98,7 @@ fn gap(low: u64, high: u64) -> Option<(u64, u64)> {
 }
 
 /// The best prefix of a pass.
-struct Best {
+struct BestPrefix {
     cost: f64,
     header: GroupHeader,
     lowest: i128,
@@ -106,13 +106,13 @@ struct Best {
 }
 
 /// A line and a shift being tried.
-struct Pass {
+struct FitPass {
     header: GroupHeader,
     lowest: i128,
     highest: i128,
 }
 
-impl Pass {
+impl FitPass {
     fn new(header: GroupHeader, shift: u32) -> Self {
         Self { header: GroupHeader { shift, ..header }, lowest: 0, highest: 0 }
     }
@@ -162,15 +162,18 @@ fn search(
     start: u64,
     slopes: impl Iterator<Item = (u64, u64)>,
     top_shift: u32,
-    mut lay: impl FnMut(&mut Pass, &mut Chooser),
-) -> Best {
+    mut lay: impl FnMut(&mut FitPass, &mut PrefixChooser),
+) -> BestPrefix {
     let lone = GroupHeader { start, count: 1, ..GroupHeader::default() };
-    let mut chooser =
-        Chooser { best: Best { cost: f64::INFINITY, header: lone, lowest: 0, highest: 0 }, width: 0, missed: false };
+    let mut chooser = PrefixChooser {
+        best: BestPrefix { cost: f64::INFINITY, header: lone, lowest: 0, highest: 0 },
+        width: 0,
+        missed: false,
+    };
     for (rise, children) in slopes {
         let line = lone.with_slope(rise, children);
         for shift in (0..=top_shift).rev() {
-            let mut pass = Pass::new(line, shift);
+            let mut pass = FitPass::new(line, shift);
             chooser.width = 0;
             chooser.missed = false;
             lay(&mut pass, &mut chooser);
@@ -183,16 +186,16 @@ fn search(
 }
 
 /// Compares prefixes of passes by bits per unit of weight (children, or records).
-struct Chooser {
-    best: Best,
+struct PrefixChooser {
+    best: BestPrefix,
     width: u32,
     /// Whether the pass met a gap that its shift cannot hit.
     missed: bool,
 }
 
-impl Chooser {
+impl PrefixChooser {
     /// Evaluates the prefix of `count` children; `false` if the pass should end.
-    fn weigh(&mut self, pass: &Pass, grew: bool, count: u32, weight: f64) -> bool {
+    fn weigh(&mut self, pass: &FitPass, grew: bool, count: u32, weight: f64) -> bool {
         if grew {
             match width_and_bias(pass.lowest, pass.highest) {
                 Some((width, _)) => self.width = width,
@@ -201,14 +204,18 @@ impl Chooser {
         }
         let cost = (HEADER_BITS + f64::from(count - 1) * f64::from(self.width)) / weight;
         if cost < self.best.cost {
-            self.best =
-                Best { cost, header: GroupHeader { count, ..pass.header }, lowest: pass.lowest, highest: pass.highest };
+            self.best = BestPrefix {
+                cost,
+                header: GroupHeader { count, ..pass.header },
+                lowest: pass.lowest,
+                highest: pass.highest,
+            };
         }
         count < UNIMPROVED_CHILDREN_MAX || cost < GIVE_UP_RATIO * self.best.cost
     }
 }
 
-impl Best {
+impl BestPrefix {
     /// The header with its final width and bias, and the function that encodes a residual.
     fn seal(self) -> (GroupHeader, impl Fn(i128) -> u64) {
         // A range that needed more than 64 bits was never evaluated, so the width exists.
@@ -254,7 +261,7 @@ pub fn fit_fences(start: u64, fences: &[Fence], stride: usize, effort: Effort) -
             }
         }
     });
-    let replay = Pass::new(best.header, best.header.shift);
+    let replay = FitPass::new(best.header, best.header.shift);
     let (header, store) = best.seal();
     let residuals = (1..header.count)
         .filter_map(|j| {
@@ -277,10 +284,10 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
         }
         *last = horizon;
         let record = cuts.ahead(begin, horizon)?;
-        Some((cuts.coordinate(record).saturating_sub(start), horizon as u64))
+        Some((cuts.key_as_u64(record).saturating_sub(start), horizon as u64))
     });
     let ends = std::iter::successors(cuts.ends(begin), |&(_, last)| cuts.ends(last));
-    let gaps = ends.take(SAMPLED_GAPS).map(|(first, last)| cuts.coordinate(last) - cuts.coordinate(first - 1));
+    let gaps = ends.take(SAMPLED_GAPS).map(|(first, last)| cuts.key_as_u64(last) - cuts.key_as_u64(first - 1));
     let widest = gaps.max().unwrap_or(0);
     let best = search(start, slopes, top_shift(widest), |pass, chooser| {
         let missed = walk(pass, begin, cuts, most, |pass, count, grew, end| {
@@ -291,7 +298,7 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
     let replay_line = best.header;
     let (header, store) = best.seal();
     let mut group = FlexibleGroup { header, residuals: Vec::new(), begins: Vec::new() };
-    let mut replay = Pass::new(replay_line, replay_line.shift);
+    let mut replay = FitPass::new(replay_line, replay_line.shift);
     let mut at = begin;
     for j in 1..header.count {
         let Some((residual, next)) = lay_one(&replay, j, at, cuts) else { break };
@@ -304,9 +311,9 @@ pub fn fit_flexible(start: u64, begin: usize, cuts: &impl Cuts, most: usize, eff
 }
 
 /// The residual of child `j`, and the record where it begins, if the previous child begins at `at`.
-fn lay_one(pass: &Pass, j: u32, at: usize, cuts: &impl Cuts) -> Option<(i128, usize)> {
+fn lay_one(pass: &FitPass, j: u32, at: usize, cuts: &impl Cuts) -> Option<(i128, usize)> {
     let (first, last) = cuts.ends(at)?;
-    let (low, high) = gap(cuts.coordinate(first - 1), cuts.coordinate(last))?;
+    let (low, high) = gap(cuts.key_as_u64(first - 1), cuts.key_as_u64(last))?;
     let residual = pass.residual(j, low, high)?;
     Some((residual, cut(cuts, pass.separator(j, residual), first, last)))
 }
@@ -316,7 +323,7 @@ fn cut(cuts: &impl Cuts, separator: u64, first: usize, last: usize) -> usize {
     let (mut low, mut high) = (first, last);
     while low < high {
         let middle = low + (high - low) / 2;
-        if cuts.coordinate(middle) < separator {
+        if cuts.key_as_u64(middle) < separator {
             low = middle + 1;
         } else {
             high = middle;
@@ -328,11 +335,11 @@ fn cut(cuts: &impl Cuts, separator: u64, first: usize, last: usize) -> usize {
 /// Runs one pass over records; `true` if a gap could not be hit (rather than the records or the limits ending the
 /// pass).
 fn walk(
-    pass: &mut Pass,
+    pass: &mut FitPass,
     begin: usize,
     cuts: &impl Cuts,
     most: usize,
-    mut weigh: impl FnMut(&Pass, u32, bool, usize) -> bool,
+    mut weigh: impl FnMut(&FitPass, u32, bool, usize) -> bool,
 ) -> bool {
     let mut at = begin;
     for j in 1..most as u32 {

@@ -21,7 +21,7 @@ const CHECKPOINT_BYTES: usize = 9;
 
 /// One group with its residuals.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
+struct CodedLayerGroup {
     header: GroupHeader,
     first_child: u64,
     residuals: Vec<u64>,
@@ -30,7 +30,7 @@ struct Group {
 /// A layer of coded groups over all children, or over every `granule`-th.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodedLayer {
-    groups: Vec<Group>,
+    groups: Vec<CodedLayerGroup>,
     children: u64,
     residual_bits: u64,
 }
@@ -44,7 +44,7 @@ impl CodedLayer {
     /// Appends a group; its first child follows the last child of the layer.
     pub fn push(&mut self, header: GroupHeader, residuals: Vec<u64>) {
         self.residual_bits += header.residual_bits();
-        self.groups.push(Group { header, first_child: self.children, residuals });
+        self.groups.push(CodedLayerGroup { header, first_child: self.children, residuals });
         self.children += u64::from(header.count);
     }
 
@@ -62,7 +62,7 @@ impl CodedLayer {
 
     /// Approximate memory use in bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.groups.capacity() * size_of::<Group>() + self.children as usize * size_of::<u64>()
+        self.groups.capacity() * size_of::<CodedLayerGroup>() + self.children as usize * size_of::<u64>()
     }
 
     /// Number of groups.
@@ -207,14 +207,14 @@ fn header(payload: &[u8], group: usize) -> Option<GroupHeader> {
 }
 
 /// A group of a stored layer, located for a search in place.
-struct Located {
+struct LocatedGroup {
     header: GroupHeader,
     first_child: u64,
     bits: u64,
     residuals_at: usize,
 }
 
-fn locate(payload: &[u8], groups: usize, group: usize) -> Option<Located> {
+fn locate(payload: &[u8], groups: usize, group: usize) -> Option<LocatedGroup> {
     let headers = groups.checked_mul(GROUP_BYTES)?;
     let checkpoint = group / CHECKPOINT_GROUPS;
     let at = headers.checked_add(checkpoint * CHECKPOINT_BYTES)?;
@@ -229,10 +229,10 @@ fn locate(payload: &[u8], groups: usize, group: usize) -> Option<Located> {
         bits += header.residual_bits();
     }
     let residuals_at = headers.checked_add(groups.div_ceil(CHECKPOINT_GROUPS).checked_mul(CHECKPOINT_BYTES)?)?;
-    Some(Located { header: header(payload, group)?, first_child, bits, residuals_at })
+    Some(LocatedGroup { header: header(payload, group)?, first_child, bits, residuals_at })
 }
 
-impl Located {
+impl LocatedGroup {
     fn separator(&self, payload: &[u8], j: u32) -> Option<u64> {
         if j == 0 {
             return Some(self.header.start);
@@ -286,9 +286,9 @@ pub fn visit_children(payload: &[u8], groups: usize, mut visit: impl FnMut(u64, 
     if groups == 0 {
         return Some(());
     }
-    let Located { mut first_child, mut bits, residuals_at, .. } = locate(payload, groups, 0)?;
+    let LocatedGroup { mut first_child, mut bits, residuals_at, .. } = locate(payload, groups, 0)?;
     for group in 0..groups {
-        let located = Located { header: header(payload, group)?, first_child, bits, residuals_at };
+        let located = LocatedGroup { header: header(payload, group)?, first_child, bits, residuals_at };
         for j in 0..located.header.count {
             visit(first_child.checked_add(u64::from(j))?, located.separator(payload, j)?);
         }

@@ -137,10 +137,10 @@ impl<C: StringCuts> Cuts for WindowCuts<'_, C> {
         let (first, last) = self.cuts.ends(begin)?;
         // Different keys with equal windows cannot be distinguished here: the group ends, and the next one uses another
         // prefix.
-        (self.coordinate(first - 1) < self.coordinate(last)).then_some((first, last))
+        (self.key_as_u64(first - 1) < self.key_as_u64(last)).then_some((first, last))
     }
 
-    fn coordinate(&self, record: usize) -> u64 {
+    fn key_as_u64(&self, record: usize) -> u64 {
         window(self.cuts.key(record), self.skip)
     }
 
@@ -205,9 +205,9 @@ fn push_varint(out: &mut Vec<u8>, mut value: usize) {
 }
 
 /// The unread part of a body.
-struct Reader<'a>(&'a [u8]);
+struct BodyReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> BodyReader<'a> {
     fn byte(&mut self) -> Option<u8> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -249,7 +249,7 @@ fn push_front(body: &mut Vec<u8>, before: &[u8], separator: &[u8]) {
     body.extend_from_slice(&separator[shared..]);
 }
 
-fn read_front<'a>(reader: &mut Reader<'a>) -> Option<(usize, &'a [u8])> {
+fn read_front<'a>(reader: &mut BodyReader<'a>) -> Option<(usize, &'a [u8])> {
     let byte = usize::from(reader.byte()?);
     let (mut dropped, mut added) = (byte >> 4, byte & 15);
     for count in [&mut dropped, &mut added] {
@@ -385,7 +385,7 @@ fn stored_len(group: &StringGroup) -> usize {
 }
 
 /// First child, first separator, and the rest of a stored group.
-fn locate(payload: &[u8], groups: usize, group: usize) -> Option<(u64, &[u8], Reader<'_>)> {
+fn locate(payload: &[u8], groups: usize, group: usize) -> Option<(u64, &[u8], BodyReader<'_>)> {
     let entry = |i: usize| {
         let at = i.checked_mul(DIRECTORY_BYTES)?;
         payload.get(at..at.checked_add(DIRECTORY_BYTES)?)
@@ -396,7 +396,7 @@ fn locate(payload: &[u8], groups: usize, group: usize) -> Option<(u64, &[u8], Re
     let mut child = [0; 8];
     child[..5].copy_from_slice(&stored[..5]);
     let end = if group + 1 < groups { begin(entry(group + 1)?)? } else { bodies.len() };
-    let mut reader = Reader(bodies.get(begin(stored)?..end)?);
+    let mut reader = BodyReader(bodies.get(begin(stored)?..end)?);
     let length = reader.varint()?;
     let first = reader.take(length)?;
     Some((u64::from_le_bytes(child), first, reader))
@@ -498,7 +498,7 @@ pub fn visit_separators(payload: &[u8], groups: usize, mut visit: impl FnMut(u64
 /// Scans front-coded separators without decoding them: only the length of the prefix that the current one shares with
 /// the key is kept. A next separator that keeps more than this prefix compares as the current one did; one that keeps
 /// less is greater than the key, because separators ascend.
-fn search_front(first: &[u8], reader: &mut Reader<'_>, key: &[u8]) -> Option<u64> {
+fn search_front(first: &[u8], reader: &mut BodyReader<'_>, key: &[u8]) -> Option<u64> {
     let mut matched = common_prefix(first, key);
     let mut length = first.len();
     let mut child = 0;
@@ -523,7 +523,7 @@ fn search_front(first: &[u8], reader: &mut Reader<'_>, key: &[u8]) -> Option<u64
     Some(child)
 }
 
-fn search_window(first: &[u8], reader: &mut Reader<'_>, key: &[u8]) -> Option<u64> {
+fn search_window(first: &[u8], reader: &mut BodyReader<'_>, key: &[u8]) -> Option<u64> {
     let shared = reader.varint()?;
     let rest_length = reader.varint()?;
     let rest = reader.take(rest_length)?;
