@@ -23,7 +23,7 @@ pub fn page(mut data: &[u8]) {
 }
 
 /// The page of a filter of some keys.
-pub fn unit_seeds() -> Vec<Vec<u8>> {
+pub fn page_seeds() -> Vec<Vec<u8>> {
     let seed = |bits_per_key: u32| {
         let mut builder = FilterBuilder::new(bits_per_key).ok()?;
         (0..2000_u64).for_each(|key| builder.add(hash_key(&key.to_be_bytes())));

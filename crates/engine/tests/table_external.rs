@@ -41,7 +41,7 @@ fn open(storage: Arc<dyn Storage>, name: &str) -> Result<Table> {
 
 fn nothing_to_do(_: u64, _: u64) {}
 
-/// Indexes `data` as it lies, and holds the index against `records`.
+/// Indexes `data` in place, and compares the index with `records`.
 fn check_records(
     data: Vec<u8>,
     file: RecordFile,
@@ -237,7 +237,7 @@ fn a_later_time_of_modification_is_seen_by_opening() {
     assert!(matches!(outcome, Err(Error::Changed { .. })), "{outcome:?}");
 }
 
-/// Writes a table for NVMe, indexes it for an object store, and holds both against the records.
+/// Writes a table for NVMe, indexes it for an object store, and compares both with the records.
 fn check_second_index(records: &[Record], options: WriteOptions, name: &str) -> (Arc<MemoryStorage>, TableReport) {
     let storage = Arc::new(MemoryStorage::new());
     let mut writer = TableWriter::create(storage.clone(), "table", options.clone()).unwrap();
@@ -379,7 +379,7 @@ fn a_table_that_was_replaced_damaged_or_is_an_index_itself_is_told_apart() {
 
 type Work = fn(Arc<dyn Storage>) -> Result<TableReport>;
 
-/// Data of both kinds, and the work of indexing one of them.
+/// Data of both kinds, and the indexing operation of each.
 fn both_kinds() -> (Vec<(String, Vec<u8>)>, [Work; 2]) {
     let records = numbers(&(0..700_u64).map(|i| i * i).collect::<Vec<_>>(), 8);
     let storage = Arc::new(MemoryStorage::new());

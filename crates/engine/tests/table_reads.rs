@@ -21,7 +21,7 @@ const DESIGNS: [&str; 9] = [
     "layers=3,builder=eband/coded/gband,lambda=4096/512/512",
 ];
 
-/// Opens with nothing for a cache, so that every read is in the trace.
+/// Opens without a cache, so that every read is in the trace.
 fn reopen(storage: &Arc<MemoryStorage>) -> Table {
     let budget = OpenOptions { budget_bytes: 8 << 20, ..OpenOptions::default() };
     Table::open(storage.clone(), "t", &budget).unwrap()
@@ -35,7 +35,7 @@ fn write(records: &[(Vec<u8>, Vec<u8>)], options: WriteOptions) -> Arc<MemorySto
     storage
 }
 
-/// Looks a key up with nothing cached, and holds its trace against the promise.
+/// Looks a key up with nothing cached, and compares its trace with the stated reads.
 fn check_reads(storage: &Arc<MemoryStorage>, key: &[u8], is_present: bool, name: &str) -> ReadTrace {
     let table = reopen(storage);
     let report = table.explain();
@@ -56,7 +56,7 @@ fn check_reads(storage: &Arc<MemoryStorage>, key: &[u8], is_present: bool, name:
     trace
 }
 
-/// The nasty sets without their repeats, as keys and as records; those of fewer than `least` keys are left out.
+/// The hard key sets without repeats, as keys and as records, except those of fewer than `least` keys.
 fn distinct_sets(
     size: usize,
     least: usize,

@@ -23,13 +23,13 @@ fn write(records: &[Record], options: WriteOptions) -> Table {
     Table::open(storage, "t", &OpenOptions::default()).unwrap()
 }
 
-/// What draws the options of a test, and says how it is repeated.
+/// The random source for options, and the command that repeats the run.
 fn draws() -> (Random, Repeat) {
     let seed = named_seed().unwrap_or(1);
     (Random::new(seed), Repeat::new(env!("CARGO_CRATE_NAME"), seed))
 }
 
-/// A table of these records, with options that are drawn but for those of keys, values and the index, answers as they do.
+/// Checks a table of these records, with random options except those of keys, values and the index.
 fn check_drawn(random: &mut Random, like: WriteOptions, records: &[Record], name: &str) {
     let drawn = Drawn::new(random, like);
     let name = format!("{name}, {}", drawn.describe());
@@ -163,7 +163,7 @@ fn keys_of_sixteen_bytes_are_found() {
     }
 }
 
-/// A layer over a single page has a single page, too: no pile of them meets a budget that is smaller.
+/// A layer over a single page has a single page, too: stacking more of them cannot meet a smaller budget.
 #[test]
 fn a_root_that_is_to_take_nothing_is_as_small_as_it_can_be() {
     let keys = words(2000, &mut Random::new(9));

@@ -28,7 +28,7 @@ fn write(storage: Arc<dyn Storage>, records: &[Record], options: WriteOptions) -
     writer.finish()
 }
 
-/// Writes, reads back, and compares with the records sorted, those of equal keys in the order given.
+/// Writes, reads back, and compares with the sorted records, equal keys in the given order.
 fn check_sorted(records: &[Record], options: WriteOptions, name: &str) {
     let storage = Arc::new(MemoryStorage::new());
     let report = write(storage.clone(), records, options).unwrap();

@@ -14,7 +14,7 @@ fn small_data_are_read_without_index_where_opening_takes_them_along() -> Result<
     let whole = tune(&row, &Problem { opening_holds_data: true, ..Problem::new(&profile) });
     assert!(whole.layers.is_empty(), "{:?}", whole.report());
     assert!((whole.cost.total_us - profile.time_us(row.size_bytes())).abs() < 1e-6);
-    // Where the data are a second read in any case, a small root saves most of its bytes.
+    // If the data is a second read in any case, a small root avoids most of its bytes.
     let apart = tune(&row, &Problem::new(&profile));
     let none_us = profile.time_us(0) + profile.time_us(row.size_bytes());
     assert!(!apart.layers.is_empty() && apart.cost.total_us < none_us, "{:?}", apart.report());
@@ -56,7 +56,7 @@ fn a_design_for_other_storage_costs_more_than_one_for_this() -> Result<()> {
 #[test]
 fn any_profile_that_never_falls_will_do() -> Result<()> {
     let point = |size_bytes, time_us| ProfilePoint { size_bytes, time_us };
-    // Reads of up to 16 KiB cost the same, and a step later a hundred times as much.
+    // Reads of up to 16 KiB cost the same, larger ones a hundred times as much.
     let stairs = vec![point(1, 10.0), point(16_384, 10.0), point(16_385, 1000.0), point(1 << 30, 1001.0)];
     let profile = Profile::from_points("stairs", stairs, 1)?;
     for shape in ["uniform", "steps", "clusters"] {

@@ -25,7 +25,7 @@ const REQUESTS: [&str; 12] = [
     "layers=3,builder=rmi-cubic/spline/rmi-radix,error=-/2/-,leaves=40/-/4",
 ];
 
-/// Mean cost after opening of simulated look-ups of `keys`, in microseconds.
+/// Mean cost after opening of simulated lookups of `keys`, in microseconds.
 fn simulated_us(design: &Design, row: &LevelInput, keys: &[u64], profile: &Profile) -> f64 {
     let probes = probes(design);
     let cost = |&key: &u64| look_up(design, row, &probes, key).iter().map(|&bytes| profile.time_us(bytes)).sum::<f64>();
@@ -34,7 +34,7 @@ fn simulated_us(design: &Design, row: &LevelInput, keys: &[u64], profile: &Profi
 
 #[test]
 fn every_design_leads_every_key_to_its_block_at_the_stated_cost() -> Result<()> {
-    // No latency: a cost that misjudged the sizes of reads would hide behind none.
+    // No latency, which could hide an error in the sizes of reads.
     let bare = Profile::affine("bare", 1e-3, 100.0, 1)?;
     for (seed, shape) in SHAPES.into_iter().enumerate() {
         let keys = keys(shape, 50_000, seed as u64);

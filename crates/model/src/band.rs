@@ -5,7 +5,7 @@ use crate::FenceRun;
 use crate::greedy::{LineConstraint, Part, greedy_nodes};
 use crate::line::{LineNode, OFFSET_WINDOWS, WINDOW_CHILDREN_MAX, fit, offset_step, storable_window};
 
-/// Greedy band: as many fences per node as a window of `window_children` (1 to [`MAX_WINDOW`]) allows.
+/// Greedy band: as many fences per node as a window of `window_children` (1 to [`WINDOW_CHILDREN_MAX`]) allows.
 ///
 /// ```text
 ///   fences   o  o  o  o       o      o      o           one line for the first four, another for the rest
@@ -35,7 +35,7 @@ pub fn greedy(run: &FenceRun<'_>, window_children: u64) -> Vec<LineNode> {
 /// Equal band: groups of `children_per_node` children, each with the line of least window.
 ///
 /// If equal keys cross the border of a group, the group ends after them. A group for which no line has a window within
-/// [`MAX_WINDOW`] is halved.
+/// [`WINDOW_CHILDREN_MAX`] is halved.
 ///
 /// Source: AirIndex, Appendix A.1 (EBand). Takes O(n) time.
 ///

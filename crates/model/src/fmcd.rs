@@ -56,7 +56,7 @@ const SPAN_MIN_RATIO: f64 = 1e-6;
 /// repeat.
 ///
 /// A line with slots that span the distance `U` has a conflict degree of at most `D` if any `D + 1` neighbours span at
-/// least `U`. `U` is the smaller, the more slots the middle of the keys gets, and `D` keys at each end may share the
+/// least `U`. The more slots the middle of the keys gets, the smaller is `U`, and `D` keys at each end may share the
 /// outermost slots. So `D` is raised from 1 until
 ///
 /// ```text

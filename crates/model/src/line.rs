@@ -46,8 +46,8 @@ pub struct LineNode {
     pub first_child: u64,
     /// Children per unit of key; finite and not negative.
     pub slope: f32,
-    /// Number of children in the window, 1 to [`MAX_WINDOW`], before it is clipped to the children of the node; one of
-    /// the storable lengths.
+    /// Number of children in the window, 1 to [`WINDOW_CHILDREN_MAX`], before it is clipped to the children of the
+    /// node; one of the storable lengths.
     pub window: u16,
     /// Distance of the line below 1 at the start, less one step, in steps of `window.next_power_of_two() / 4096`.
     pub drop: u16,

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 /// A learned structure over a sequence of children, entirely in memory.
 ///
 /// ```text
-///   root            descent: for coordinates in any order
-///     '-- leaves    walk: coordinates that rise need no descent; see `ForwardWalk`
+///   root            descent: for keys in any order
+///     '-- leaves    walk: ascending keys need no descent; see `ForwardWalk`
 ///           '-- window of children
 /// ```
 ///

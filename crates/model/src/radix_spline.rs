@@ -32,8 +32,8 @@ struct Knot {
 /// A spline over the children, with a radix table over its knots.
 ///
 /// ```text
-///   child                    .--o      knots are first coordinates of children; between two of them the spline is a
-///     |         .-o------'''           straight line, which passes no other child's first coordinate at a distance of
+///   child                    .--o      knots are first keys of children; between two of them the spline is a
+///     |         .-o------'''           straight line, which passes no other child's first key at a distance of
 ///     |  o---'''                       more than the error
 ///     +--+--------+-------------+-- x
 ///   table: 00 01 10 11 -> first knot with these bits

@@ -24,7 +24,7 @@ pub const LEAVES_MAX: usize = 1 << 26;
 pub struct RmiSetting {
     /// The kind of root model.
     pub root: RootKind,
-    /// Number of linear leaf models; at most [`MAX_LEAVES`].
+    /// Number of linear leaf models; at most [`LEAVES_MAX`].
     pub leaves: usize,
 }
 

@@ -77,7 +77,7 @@ pub(crate) struct SlotCache {
     /// The limit in bytes, without reservations.
     limit_bytes: u64,
     /// Bytes of the limit that are reserved for other data.
-    taken_bytes: AtomicU64,
+    reserved_bytes: AtomicU64,
     /// Bytes of the reservation for flat separators.
     flat_bytes: AtomicU64,
     held_bytes: AtomicU64,
@@ -98,7 +98,7 @@ impl SlotCache {
         let chunks = (0..count).map(|_| OnceLock::new()).collect();
         Self {
             limit_bytes: budget_bytes,
-            taken_bytes: AtomicU64::new(0),
+            reserved_bytes: AtomicU64::new(0),
             flat_bytes: AtomicU64::new(0),
             held_bytes: AtomicU64::new(0),
             chunks,
@@ -115,13 +115,13 @@ impl SlotCache {
 
     /// Bytes currently available to blocks.
     fn budget_bytes(&self) -> u64 {
-        self.limit_bytes.saturating_sub(self.taken_bytes.load(Ordering::Relaxed))
+        self.limit_bytes.saturating_sub(self.reserved_bytes.load(Ordering::Relaxed))
     }
 
     /// Reserves `bytes` of the limit for optional data, if enough of it is left for blocks.
     pub(crate) fn try_reserve(&self, bytes: u64) -> bool {
         let most = self.limit_bytes - self.limit_bytes / BLOCK_SHARE_DIVISOR;
-        let taken = self.taken_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+        let taken = self.reserved_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
             taken.checked_add(bytes).filter(|&taken| taken <= most)
         });
         if taken.is_ok() {
@@ -150,13 +150,13 @@ impl SlotCache {
 
     /// Reserves `bytes` of the limit for required data.
     pub(crate) fn reserve(&self, bytes: u64) {
-        self.taken_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.reserved_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.shrink();
     }
 
     /// Releases reserved bytes.
     pub(crate) fn release(&self, bytes: u64) {
-        self.taken_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.reserved_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Evicts blocks until the rest fits the budget.

@@ -308,7 +308,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// The location of what follows a key: the value, with its version tag if it is stored there.
-    fn behind_key(&self, i: usize) -> Option<ValueLocation> {
+    fn after_key(&self, i: usize) -> Option<ValueLocation> {
         match &self.head.form {
             _ if i >= self.head.count => None,
             BlockForm::Dense { key, value } => {
@@ -330,7 +330,7 @@ impl<'a> BlockView<'a> {
 
     /// The location of a value, without a version tag.
     pub(super) fn place(&self, i: usize) -> Option<ValueLocation> {
-        match self.behind_key(i)? {
+        match self.after_key(i)? {
             ValueLocation::Inline(place) if self.head.versioned && self.columns().is_none() => {
                 let begin = place.start + VERSION_TAG_BYTES;
                 (begin <= place.end).then_some(ValueLocation::Inline(begin..place.end))
@@ -353,7 +353,7 @@ impl<'a> BlockView<'a> {
             _ if i >= self.head.count => None,
             _ if !self.head.versioned => Some(VersionTag::default()),
             BlockForm::Columns(columns) => columns.tag(self.raw, i),
-            _ => match self.behind_key(i)? {
+            _ => match self.after_key(i)? {
                 ValueLocation::Inline(place) => VersionTag::split(self.raw.get(place)?).map(|(tag, _)| tag),
                 ValueLocation::Long(_) => None,
             },

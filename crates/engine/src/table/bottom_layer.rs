@@ -62,7 +62,7 @@ impl Table {
     /// Storage errors and damage.
     pub(crate) fn route_blocks(&self, key: &[u8]) -> Result<(u64, u64, bool)> {
         let last = self.inner.meta.blocks.saturating_sub(1);
-        match self.inner.target(KeyBound { key, behind: false }) {
+        match self.inner.target(KeyBound { key, after: false }) {
             Some(target) => {
                 let window = self.inner.route(&target, 0, &mut ReadContext::default())?;
                 Ok((window.first, window.last, window.is_exact))

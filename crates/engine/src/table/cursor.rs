@@ -127,7 +127,7 @@ impl TableCursor {
                 CursorMode::Cached => inner.block_of(key)?,
                 // The output of a compaction replaces the table: a key missed by a wrong index would be lost.
                 CursorMode::Compaction(_) => {
-                    inner.bisect(KeyBound { key, behind: false }, &mut ReadContext::default())?.block
+                    inner.bisect(KeyBound { key, after: false }, &mut ReadContext::default())?.block
                 }
             };
             cursor.seek_from(block, |view| view.lower_bound_of_version(key, sequence, inner.unversioned.1))
@@ -148,7 +148,7 @@ impl TableCursor {
             }
             cursor.enter(block)?;
             let here = cursor.at.as_ref().map(|here| BlockView::with_head(here.head, &here.bytes));
-            let index = here.and_then(|view| view.lower_bound(&KeyBound { key, behind: false }));
+            let index = here.and_then(|view| view.lower_bound(&KeyBound { key, after: false }));
             match index.ok_or_else(|| inner.malformed(block))?.checked_sub(1) {
                 Some(index) => cursor.show(index),
                 None => cursor.last_before(block),

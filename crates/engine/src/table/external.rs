@@ -79,8 +79,8 @@ impl RecordFile {
             let stated = if self.little_endian { u64::from_le_bytes(word) } else { u64::from_be_bytes(word) };
             if stated != records || rest > 0 {
                 return Err(wrong(format!(
-                    "its header states {stated} records, but it holds {records} of {} bytes, with {rest} bytes left over; \
-                     check the width of the records, or get the whole file",
+                    "its header states {stated} records, but it holds {records} of {} bytes, with {rest} bytes left \
+                     over; check the width of the records, or get the whole file",
                     self.record_bytes()
                 )));
             }
@@ -144,14 +144,14 @@ pub fn index_records(
     let locations = BlockLocations::foreign(records.header_bytes, block_bytes, data.len(), records.record_bytes())
         .ok_or_else(|| Error::InvalidArgument("records of zero bytes cannot be indexed".into()))?;
     let out = PublishedFile::create(storage.clone(), index_name, options.replace)?;
-    let mut survey = ScanIndexBuilder::new(data.path(), key_type, options.filter_bits_per_key)?;
+    let mut scan = ScanIndexBuilder::new(data.path(), key_type, options.filter_bits_per_key)?;
     let mut checksums = Vec::new();
     let mut largest_block_bytes = 0;
     walk(&*data, &locations, |section, bytes| {
         checksums.extend_from_slice(&checksum::checksum(out.file_id, section.offset, bytes).to_le_bytes());
         largest_block_bytes = largest_block_bytes.max(section.bytes);
-        survey_records(&mut survey, records, bytes)?;
-        survey.end_block()
+        scan_records(&mut scan, records, bytes)?;
+        scan.end_block()
     })?;
     // Data that changed during the scan does not match the length and time recorded here.
     let (file_bytes, modified_ns) = (data.len(), data.modified_ns().unwrap_or(0));
@@ -168,16 +168,16 @@ pub fn index_records(
         checksums: Section::default(),
     };
     let data_bytes = file_bytes - records.header_bytes;
-    debug_assert_eq!(survey.records, record_count, "blocks cover all records");
+    debug_assert_eq!(scan.records, record_count, "blocks cover all records");
     let meta = TableMeta {
         value_width: Some(u64::from(records.value_bytes)),
         block_bytes,
         largest_block_bytes,
         data_bytes: file_bytes,
-        ..survey.meta(source, &mut options)
+        ..scan.meta(source, &mut options)
     };
     let sizes = DataSizes { span_bytes: data_bytes, stored_block_bytes: data_bytes };
-    write_index(out, survey, meta, sizes, StoredLocations { checksums, ..StoredLocations::default() }, &options)
+    write_index(out, scan, meta, sizes, StoredLocations { checksums, ..StoredLocations::default() }, &options)
 }
 
 /// Builds a second index for the table `table_name` in a new file `index_name` of the same folder, for example for a
@@ -231,9 +231,9 @@ pub fn index_table(
     let mut options = WriteOptions { key_type: inner.meta.key_type, ..options };
     index::check_design(&options)?;
     let out = PublishedFile::create(storage, index_name, options.replace)?;
-    let mut survey = ScanIndexBuilder::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;
+    let mut scan = ScanIndexBuilder::new(inner.data.path(), options.key_type, options.filter_bits_per_key)?;
     let mut locations = LocationWriter::new(inner.meta.block_bytes);
-    survey_table(inner, &mut survey, &mut locations)?;
+    scan_table(inner, &mut scan, &mut locations)?;
     let mut properties = inner.meta.properties.clone();
     properties.retain(|(name, _)| options.properties.iter().all(|(new, _)| new != name));
     options.properties.splice(0..0, properties);
@@ -245,10 +245,10 @@ pub fn index_table(
         block_bytes: inner.meta.block_bytes,
         largest_block_bytes: inner.meta.largest_block_bytes,
         data_bytes: inner.meta.data_bytes,
-        ..survey.meta(source, &mut options)
+        ..scan.meta(source, &mut options)
     };
     let sizes = DataSizes { span_bytes: inner.meta.data_bytes, stored_block_bytes: locations.stored_bytes() };
-    write_index(out, survey, meta, sizes, StoredLocations { stored, groups, ..StoredLocations::default() }, &options)
+    write_index(out, scan, meta, sizes, StoredLocations { stored, groups, ..StoredLocations::default() }, &options)
 }
 
 /// Describes how a data file differs from the indexed one; `None` if length and time are the same.
@@ -350,7 +350,7 @@ fn walk(
     Ok(())
 }
 
-fn survey_records(survey: &mut ScanIndexBuilder, records: RecordFile, bytes: &[u8]) -> Result<()> {
+fn scan_records(scan: &mut ScanIndexBuilder, records: RecordFile, bytes: &[u8]) -> Result<()> {
     let width = records.key_bytes as usize;
     let mut key = [0; 16];
     for record in bytes.chunks_exact(records.record_bytes() as usize) {
@@ -359,12 +359,12 @@ fn survey_records(survey: &mut ScanIndexBuilder, records: RecordFile, bytes: &[u
         if records.little_endian {
             key.reverse();
         }
-        survey.push(key)?;
+        scan.push(key)?;
     }
     Ok(())
 }
 
-fn survey_table(inner: &TableInner, survey: &mut ScanIndexBuilder, locations: &mut LocationWriter) -> Result<()> {
+fn scan_table(inner: &TableInner, scan: &mut ScanIndexBuilder, locations: &mut LocationWriter) -> Result<()> {
     let at_a_time = (SCAN_READ_BYTES / inner.meta.block_bytes.max(1)).max(1);
     let (mut first, mut key) = (0, Vec::new());
     while first < inner.meta.blocks {
@@ -374,7 +374,7 @@ fn survey_table(inner: &TableInner, survey: &mut ScanIndexBuilder, locations: &m
             let view = inner.view(block, &bytes)?;
             for record in 0..view.count() {
                 view.key(record).ok_or_else(|| inner.malformed(block))?.copy_to(&mut key);
-                survey.push(&key).map_err(|_| {
+                scan.push(&key).map_err(|_| {
                     Error::damaged(
                         inner.data.path(),
                         inner.offset_of(block),
@@ -382,15 +382,15 @@ fn survey_table(inner: &TableInner, survey: &mut ScanIndexBuilder, locations: &m
                     )
                 })?;
             }
-            survey.end_block()?;
+            scan.end_block()?;
             let section = inner.section(0, block)?;
             locations.push(section.offset, section.bytes as usize);
         }
         first = last + 1;
     }
-    if survey.records == inner.meta.records {
+    if scan.records == inner.meta.records {
         return Ok(());
     }
-    let detail = format!("it holds {} records, but states {}", survey.records, inner.meta.records);
+    let detail = format!("it holds {} records, but states {}", scan.records, inner.meta.records);
     Err(inner.damaged(inner.tail_offset, detail))
 }

@@ -74,8 +74,8 @@ pub(super) struct WrittenIndex {
 }
 
 /// Size of the opening read of a table with these sizes of root and locations.
-pub(super) fn opening_with(root_bytes: u64, beside_bytes: u64) -> u64 {
-    opening_bytes(root_bytes + beside_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
+pub(super) fn opening_with(root_bytes: u64, location_bytes: u64) -> u64 {
+    opening_bytes(root_bytes + location_bytes + TYPICAL_METADATA_BYTES + FOOTER_BYTES as u64)
 }
 
 /// Rejects designs that tables of byte strings cannot have.
@@ -379,7 +379,7 @@ fn write_strings(layers: &[StringLayer], out: &mut PublishedFile) -> Result<(Vec
         for page in &pages {
             let mut payload = Vec::new();
             layer.encode(page.clone(), &mut payload);
-            let end_child = layer.first_child_behind(page.end);
+            let end_child = layer.first_child_after(page.end);
             let place = (out.file_id, out.offset());
             out.put(&encode_index_page(place, page_bytes, payload, page.len(), (end_child, u64::MAX)))?;
         }

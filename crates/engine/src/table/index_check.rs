@@ -61,14 +61,14 @@ impl IndexCheck {
         self.digest
     }
 
-    fn note_doubt(&mut self, detail: impl FnOnce() -> String) {
+    fn note_defect(&mut self, detail: impl FnOnce() -> String) {
         self.defect.get_or_insert_with(detail);
     }
 
     /// Records the result for a group, which must have one separator for each block.
     fn conclude(&mut self, is_sound: bool, group: usize, separators: usize, blocks: usize) {
         if !is_sound || separators != blocks {
-            self.note_doubt(|| format!("group {group} of the separators does not lead to its {blocks} blocks"));
+            self.note_defect(|| format!("group {group} of the separators does not lead to its {blocks} blocks"));
         }
     }
 
@@ -76,7 +76,7 @@ impl IndexCheck {
     /// that begins with `high`.
     pub(super) fn next_string(&mut self, separator: &[u8], low: &[u8], high: &[u8]) {
         if !separates(&Separator::Whole(separator), low, high) {
-            self.note_doubt(|| "a group begins with a separator that lies beyond its border".to_owned());
+            self.note_defect(|| "a group begins with a separator that lies beyond its border".to_owned());
         }
         self.next_string.clear();
         self.next_string.extend_from_slice(separator);

@@ -47,7 +47,7 @@ pub(super) struct RouteTarget<'a> {
 
 impl StoredNodes<'_> {
     /// The children that may hold the target. `None` if the nodes are malformed, which with a valid checksum means they
-    /// are forged.
+    /// are corrupt.
     pub(super) fn search(&self, target: &RouteTarget<'_>) -> Option<ChildWindow> {
         // Keys before the first node are routed by the first node.
         let x = if self.kind == NodeKind::CodedStrings { 0 } else { target.x.max(self.start()?) };
@@ -66,8 +66,8 @@ impl StoredNodes<'_> {
             }
             NodeKind::Coded => self.granules(coded::search(self.payload, self.count, x)?)?,
             NodeKind::CodedStrings => {
-                let KeyBound { key, behind } = target.probe;
-                let child = match behind {
+                let KeyBound { key, after } = target.probe;
+                let child = match after {
                     true => coded::search_strings(self.payload, self.count, &[key, &[0]].concat())?,
                     false => coded::search_strings(self.payload, self.count, key)?,
                 };

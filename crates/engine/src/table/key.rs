@@ -180,7 +180,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyBound<'a> {
     pub(super) key: &'a [u8],
-    pub(super) behind: bool,
+    pub(super) after: bool,
 }
 
 impl KeyBound<'_> {
@@ -188,7 +188,7 @@ impl KeyBound<'_> {
     pub(super) fn passes(&self, other: &super::block::SplitKey<'_>) -> bool {
         match other.compare(self.key) {
             std::cmp::Ordering::Less => true,
-            std::cmp::Ordering::Equal => self.behind,
+            std::cmp::Ordering::Equal => self.after,
             std::cmp::Ordering::Greater => false,
         }
     }
@@ -200,7 +200,7 @@ impl KeyBound<'_> {
         let length = self.key.len().min(8);
         word[..length].copy_from_slice(&self.key[..length]);
         let x = u64::from_be_bytes(word);
-        if self.key.len() > 8 || (self.key.len() == 8 && self.behind) { x.checked_add(1) } else { Some(x) }
+        if self.key.len() > 8 || (self.key.len() == 8 && self.after) { x.checked_add(1) } else { Some(x) }
     }
 }
 
@@ -241,9 +241,9 @@ mod tests {
     #[test]
     fn a_place_behind_the_largest_number_has_no_coordinate() {
         let top = u64::MAX.to_be_bytes();
-        assert_eq!(KeyBound { key: &top, behind: false }.key_as_u64(), Some(u64::MAX));
-        assert_eq!(KeyBound { key: &top, behind: true }.key_as_u64(), None);
-        assert_eq!(KeyBound { key: &[1], behind: true }.key_as_u64(), Some(1 << 56));
-        assert_eq!(KeyBound { key: &[0, 0, 0, 0, 0, 0, 0, 7, 9], behind: false }.key_as_u64(), Some(8));
+        assert_eq!(KeyBound { key: &top, after: false }.key_as_u64(), Some(u64::MAX));
+        assert_eq!(KeyBound { key: &top, after: true }.key_as_u64(), None);
+        assert_eq!(KeyBound { key: &[1], after: true }.key_as_u64(), Some(1 << 56));
+        assert_eq!(KeyBound { key: &[0, 0, 0, 0, 0, 0, 0, 7, 9], after: false }.key_as_u64(), Some(8));
     }
 }

@@ -250,7 +250,7 @@ impl Traced<'_> {
     }
 
     pub fn rank(&mut self, key: &[u8]) -> Result<u64> {
-        self.rank_of(KeyBound { key, behind: false })
+        self.rank_of(KeyBound { key, after: false })
     }
 
     fn rank_of(&mut self, probe: KeyBound<'_>) -> Result<u64> {
@@ -279,13 +279,13 @@ impl Traced<'_> {
     pub fn count<K: AsRef<[u8]>>(&mut self, bounds: impl RangeBounds<K>) -> Result<u64> {
         let end = match bounds.end_bound() {
             Bound::Unbounded => self.table.inner.meta.records,
-            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: true })?,
-            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: false })?,
+            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), after: true })?,
+            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), after: false })?,
         };
         let start = match bounds.start_bound() {
             Bound::Unbounded => 0,
-            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: false })?,
-            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), behind: true })?,
+            Bound::Included(key) => self.rank_of(KeyBound { key: key.as_ref(), after: false })?,
+            Bound::Excluded(key) => self.rank_of(KeyBound { key: key.as_ref(), after: true })?,
         };
         Ok(end.saturating_sub(start))
     }
@@ -370,7 +370,7 @@ impl TableInner {
         for level in (0..self.meta.layers.len().max(1)).rev() {
             let mut ranges: Vec<(u64, u64)> = Vec::new();
             for &key in keys {
-                let Some(target) = self.target(KeyBound { key, behind: false }) else { continue };
+                let Some(target) = self.target(KeyBound { key, after: false }) else { continue };
                 let window = self.route(&target, level, reads)?;
                 if self.exceeds_memory(level, window.first, window.last) {
                     continue;

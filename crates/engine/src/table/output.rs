@@ -185,9 +185,9 @@ impl PublishedFile {
         Ok(())
     }
 
-    /// Pads with zeros to the next multiple of `unit` bytes.
-    pub(crate) fn align(&mut self, page: u64) -> Result<()> {
-        self.zeros((page - self.offset() % page) % page)
+    /// Pads with zeros to the next multiple of `alignment` bytes.
+    pub(crate) fn align(&mut self, alignment: u64) -> Result<()> {
+        self.zeros((alignment - self.offset() % alignment) % alignment)
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -123,9 +123,9 @@ impl TableRange {
     fn locate(&mut self) -> Result<(BlockPosition, BlockPosition)> {
         let inner = &self.table.inner;
         let mut reads = ReadContext { trace: self.trace.as_mut(), ..ReadContext::default() };
-        let mut place = |key: &[u8], behind: bool| {
+        let mut place = |key: &[u8], after: bool| {
             inner.check_key(key)?;
-            let RecordPosition { block, index, .. } = inner.lower_bound(KeyBound { key, behind }, &mut reads)?;
+            let RecordPosition { block, index, .. } = inner.lower_bound(KeyBound { key, after }, &mut reads)?;
             Ok(BlockPosition { block, index })
         };
         let front = match &self.bounds.0 {

@@ -546,7 +546,7 @@ impl TableInner {
         merge: impl Fn(Section, Section) -> bool,
         reads: &mut ReadContext<'_>,
     ) -> Result<()> {
-        let mut stretches: Vec<(Section, Vec<(u64, Section)>)> = Vec::new();
+        let mut runs: Vec<(Section, Vec<(u64, Section)>)> = Vec::new();
         for child in ranges.iter().flat_map(|&(first, last)| first..=last) {
             if reads.ahead.contains_key(&(level, child)) {
                 continue;
@@ -556,24 +556,24 @@ impl TableInner {
                 reads.ahead.insert((level, child), found);
                 continue;
             }
-            match stretches.last_mut() {
+            match runs.last_mut() {
                 Some((whole, _)) if section.offset < whole.end() => {}
                 Some((whole, parts)) if whole.end() == section.offset || merge(*whole, section) => {
                     whole.bytes = section.offset + section.bytes - whole.offset;
                     parts.push((child, section));
                 }
-                _ => stretches.push((section, vec![(child, section)])),
+                _ => runs.push((section, vec![(child, section)])),
             }
         }
-        let mut buffers: Vec<Vec<u8>> = stretches.iter().map(|(whole, _)| vec![0; whole.bytes as usize]).collect();
+        let mut buffers: Vec<Vec<u8>> = runs.iter().map(|(whole, _)| vec![0; whole.bytes as usize]).collect();
         let file = if level == 0 { &self.data } else { &self.file };
-        let requests = stretches.iter().zip(&mut buffers).map(|((whole, _), buffer)| ReadRequest {
+        let requests = runs.iter().zip(&mut buffers).map(|((whole, _), buffer)| ReadRequest {
             offset: whole.offset,
             buffer,
             purpose: Self::purpose(level),
         });
         file.read_many(requests.collect())?;
-        for ((whole, parts), buffer) in stretches.iter().zip(&buffers) {
+        for ((whole, parts), buffer) in runs.iter().zip(&buffers) {
             reads.note(Self::purpose(level), *whole);
             for &(child, section) in parts {
                 let at = (section.offset - whole.offset) as usize;

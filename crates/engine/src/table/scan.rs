@@ -113,7 +113,7 @@ impl Table {
     /// # Errors
     /// Storage errors and damage.
     pub(crate) fn seek(&self, key: &[u8]) -> Result<(u64, usize)> {
-        let position = self.inner.lower_bound(KeyBound { key, behind: false }, &mut ReadContext::default())?;
+        let position = self.inner.lower_bound(KeyBound { key, after: false }, &mut ReadContext::default())?;
         Ok((position.block, position.index))
     }
 

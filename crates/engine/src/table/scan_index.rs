@@ -129,13 +129,13 @@ impl ScanIndexBuilder {
 /// Designs the index, writes the remaining sections, and publishes the file.
 pub(super) fn write_index(
     mut out: PublishedFile,
-    mut survey: ScanIndexBuilder,
+    mut scan: ScanIndexBuilder,
     mut meta: TableMeta,
     sizes: DataSizes,
     located: StoredLocations,
     options: &WriteOptions,
 ) -> Result<TableReport> {
-    let (bottom, proof) = survey.borders.finish();
+    let (bottom, check) = scan.borders.finish();
     let input = IndexInput {
         bottom,
         data_bytes: sizes.span_bytes,
@@ -146,15 +146,15 @@ pub(super) fn write_index(
         largest_block_bytes: meta.largest_block_bytes,
     };
     let built = index::build(input, options);
-    if let Some(detail) = proof.defect().map(str::to_owned).or_else(|| built.defect(meta.blocks, proof.digest())) {
+    if let Some(detail) = check.defect().map(str::to_owned).or_else(|| built.defect(meta.blocks, check.digest())) {
         return Err(Error::Internal { path: out.path(), detail });
     }
     let index = built.write(&mut out)?;
     (meta.layers, meta.mean_read_bytes, meta.max_read_bytes) =
         (index.layers, index.mean_read_bytes, index.max_read_bytes);
     (meta.location_bytes, meta.location_groups) = (located.stored.len() as u64, located.groups);
-    meta.counts = write_counts(&mut out, &survey.counts)?;
-    meta.filter = survey.filter.write(&mut out)?;
+    meta.counts = write_counts(&mut out, &scan.counts)?;
+    meta.filter = scan.filter.write(&mut out)?;
     if let DataSource::Foreign { checksums, .. } = &mut meta.source {
         *checksums = write_checksums(&mut out, located.checksums)?;
     }

@@ -213,7 +213,7 @@ impl TableInner {
     /// if keys are distinct and it has the key that is searched for.
     fn is_first_of_its_key(&self, probe: &KeyBound<'_>, block: u64, bytes: &[u8]) -> Result<bool> {
         let key = self.view(block, bytes)?.key(0).ok_or_else(|| self.malformed(block))?;
-        Ok(self.meta.distinct && !probe.behind && key.is(probe.key))
+        Ok(self.meta.distinct && !probe.after && key.is(probe.key))
     }
 
     fn ends_before(&self, block: u64, bytes: &[u8], probe: &KeyBound<'_>) -> Result<bool> {
@@ -242,7 +242,7 @@ impl TableInner {
 
     /// The first record of a key, if there is one.
     pub(super) fn find(&self, key: &[u8], reads: &mut ReadContext<'_>) -> Result<Option<RecordPosition>> {
-        let probe = KeyBound { key, behind: false };
+        let probe = KeyBound { key, after: false };
         let Some(target) = self.target(probe).filter(|_| self.meta.blocks > 0) else { return Ok(None) };
         if self.meta.key_type.width().is_some_and(|width| width != key.len()) {
             return Ok(None);

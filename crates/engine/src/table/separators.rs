@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! separator of a block:  | prefix of all | eight bytes, as a number | rest |
-//! buckets:               equal stretches of numbers; for each, how many separators lie before it
+//! buckets:               equal ranges of numbers; for each, how many separators lie before it
 //! ```
 //!
 //! Only the numbers are kept. A shift of a key's number chooses a bucket, and the few separators in the bucket are

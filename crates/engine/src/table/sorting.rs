@@ -178,7 +178,7 @@ impl SortingWriter {
     pub fn finish(self) -> Result<TableReport> {
         let Self { mut writer, sorter, order, records, scratch: (mut key, _) } = self;
         writer.expect(records);
-        writer.align_behind_value()?;
+        writer.align_after_value()?;
         let mut sorted = sorter.finish()?;
         while let Some((sort_key, sorted_value)) = sorted.next_record()? {
             let malformed =

@@ -243,7 +243,7 @@ impl TableInner {
         if let Some(spot) = self.resident.separators.as_ref().and_then(|separators| separators.find(key)) {
             return Ok(spot.block);
         }
-        Ok(self.lower_bound(KeyBound { key, behind: false }, &mut ReadContext::default())?.block)
+        Ok(self.lower_bound(KeyBound { key, after: false }, &mut ReadContext::default())?.block)
     }
 
     /// Reserves memory of the shared cache's budget that is in use already.

@@ -165,7 +165,7 @@ impl TableWriter {
         self.check(key, value.len() as u64, 0)?;
         if self.stores_separately(value.len()) {
             let pointer = self.write_separate_value(&mut &value[..])?;
-            self.align_behind_value()?;
+            self.align_after_value()?;
             return self.accept(key, VersionTag::default(), StoredValue::Long(pointer));
         }
         self.accept(key, VersionTag::default(), StoredValue::Inline(value))
@@ -230,7 +230,7 @@ impl TableWriter {
         }
         self.check(key, 0, 0)?;
         let pointer = self.write_separate_value(value)?;
-        self.align_behind_value()?;
+        self.align_after_value()?;
         self.accept(key, VersionTag::default(), StoredValue::Long(pointer))
     }
 
@@ -347,7 +347,7 @@ impl TableWriter {
     }
 
     /// Aligns a block that follows a long value, so that it can be read directly.
-    pub(super) fn align_behind_value(&mut self) -> Result<()> {
+    pub(super) fn align_after_value(&mut self) -> Result<()> {
         let page = (self.block_bytes as u64).min(4096);
         self.out.align(page)
     }
@@ -389,7 +389,7 @@ impl TableWriter {
             self.check.strings(&self.strings, &begins, &self.pending);
             begins
         } else if self.plan.is_some_and(|plan| plan.ends_by_separator)
-            // After the greatest number there are only its repeats, which no separator tells apart.
+            // After the greatest number there are only its repeats, which no separator distinguishes.
             && let Some(start) = self.fences.last().map_or(Some(0), |fence| fence.start())
         {
             let group = fit_flexible(start, begin, &self.pending, most, Effort::Full);
@@ -648,7 +648,7 @@ fn check_options(options: &WriteOptions, block_bytes: u32) -> Result<()> {
         && options.value_width.is_some()
     {
         return Err(Error::InvalidArgument(format!(
-            "a record of {record} bytes does not fit a block of {block_bytes}; use larger blocks, or unset `value_width`"
+            "a record of {record} bytes does not fit a block of {block_bytes}; use larger blocks or unset `value_width`"
         )));
     }
     if options.versioned && options.value_width.is_some_and(|width| (width as usize) < VERSION_TAG_BYTES) {

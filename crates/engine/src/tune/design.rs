@@ -71,7 +71,7 @@ impl Design {
         let shares = row.shares();
         for (pair, reads) in layers.windows(2).zip(reads.iter_mut().skip(1)) {
             if let LayerNodes::Line(nodes) = &pair[1].nodes {
-                let windows = line_windows_at(nodes, pair[1].children, coordinates(row, &shares));
+                let windows = line_windows_at(nodes, pair[1].children, keys(row, &shares));
                 *reads = windows.sizes(u64::from(pair[0].page_bytes));
             }
         }
@@ -130,7 +130,7 @@ impl Design {
 const MEASURED_CHILDREN_MAX: usize = 1 << 16;
 
 /// Keys of the data in ascending order, each with its share of the lookups.
-fn coordinates(row: &LevelInput, shares: &LookupShares) -> impl Iterator<Item = (u64, f64)> {
+fn keys(row: &LevelInput, shares: &LookupShares) -> impl Iterator<Item = (u64, f64)> {
     let children = row.fences.len() + 1;
     let stride = children.div_ceil(MEASURED_CHILDREN_MAX);
     (0..children).step_by(stride).flat_map(move |child| {

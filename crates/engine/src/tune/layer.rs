@@ -185,11 +185,11 @@ fn fences_between(pages: &[IndexPage]) -> Vec<Fence> {
 pub(super) fn line_windows_at(
     nodes: &[LineNode],
     children: u64,
-    coordinates: impl Iterator<Item = (u64, f64)>,
+    keys: impl Iterator<Item = (u64, f64)>,
 ) -> WindowCounts {
     let mut windows = WindowCounts::default();
     let mut at = 0;
-    for (x, share) in coordinates {
+    for (x, share) in keys {
         while nodes.get(at + 1).is_some_and(|next| next.start <= x) {
             at += 1;
         }

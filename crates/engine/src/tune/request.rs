@@ -369,7 +369,7 @@ mod tests {
             ("radix-spline:", "above 0"),
             ("rmi:4", "none of tuned"),
             ("layers=1,builder=rmi-linear,lambda=4", "needs leaves"),
-            ("layers=1,builder=rmi,leaves=4", "no builder"),
+            ("layers=1,builder=rmi,leaves=4", "unknown builder"),
             ("layers=2", "no builder"),
             ("layers=2,builder=gband", "needs lambda"),
             ("layers=2,builder=pla,lambda=4", "needs error"),

@@ -7,7 +7,7 @@ use ogive::tune::{Design, Layer, LayerNodes, LevelInput};
 use ogive_model::{Fence, coded};
 use std::ops::RangeInclusive;
 
-/// A small generator, so that every run sees the same keys (splitmix64).
+/// A small deterministic generator (splitmix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -20,12 +20,12 @@ impl Random {
     }
 
     /// Uniform in (0, 1].
-    pub fn page(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
     pub fn normal(&mut self) -> f64 {
-        (-2.0 * self.page().ln()).sqrt() * (std::f64::consts::TAU * self.page()).cos()
+        (-2.0 * self.unit().ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
     }
 }
 
@@ -42,7 +42,7 @@ pub fn keys(shape: &str, count: usize, seed: u64) -> Vec<u64> {
             })
             .collect(),
         "clusters" => {
-            let centres: Vec<f64> = (0..100).map(|_| random.page() * 1e15).collect();
+            let centres: Vec<f64> = (0..100).map(|_| random.unit() * 1e15).collect();
             (0..count).map(|i| (centres[i % 100] + random.normal().abs() * 1e10) as u64).collect()
         }
         _ => panic!("no key set {shape}"),
@@ -51,14 +51,14 @@ pub fn keys(shape: &str, count: usize, seed: u64) -> Vec<u64> {
     keys
 }
 
-/// The row of blocks of `records` keys each.
+/// The level input of blocks of `records` keys each.
 pub fn row_of(keys: &[u64], records: usize, child_bytes: u64) -> LevelInput {
     let border = |at: usize| Fence { low: keys[at - 1], high: keys[at] };
     let fences = (1..keys.len().div_ceil(records)).map(|block| border(block * records)).collect();
     LevelInput { first: keys[0], fences, child_bytes, weights: None }
 }
 
-/// A layer that can be asked for the node of a coordinate and the children that it leads to.
+/// A layer that can be searched for the node of a key and its children.
 pub struct Probe<'a> {
     layer: &'a Layer,
     payload: Vec<u8>,
@@ -101,7 +101,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// Bytes that a look-up of `x` reads after opening, data first; fails where a window misses what it must hold.
+/// Sizes of the reads of a lookup of `x` after opening, data first; fails if a window misses what it must hold.
 pub fn look_up(design: &Design, row: &LevelInput, probes: &[Probe<'_>], x: u64) -> Vec<u64> {
     let mut reads = Vec::new();
     let mut window = None;

@@ -13,7 +13,7 @@ const MANTISSA_BITS: u32 = 28;
 pub struct GroupHeader {
     /// Separator of the first child.
     pub start: u64,
-    /// Number of children, 1 to [`MAX_GROUP`].
+    /// Number of children, 1 to [`GROUP_CHILDREN_MAX`].
     pub count: u32,
     /// Low bits of a residual that are not stored, 0 to 63.
     pub shift: u32,

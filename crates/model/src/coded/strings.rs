@@ -323,7 +323,7 @@ impl StringLayer {
     }
 
     /// First child after the groups before `group`.
-    pub fn first_child_behind(&self, group: usize) -> u64 {
+    pub fn first_child_after(&self, group: usize) -> u64 {
         self.groups.get(group).map_or(self.children, |(first_child, _)| *first_child)
     }
 

@@ -45,7 +45,7 @@ pub fn coded_bytes(children: &Children, width: KeyWidth) -> usize {
 
 /// Appends the fits of the cheapest groups found; returns their size, including `entry_bytes` of the directory for
 /// each. The recursion halves the children or splits them at a jump, so its depth is at most their number, and
-/// [`MOST_IN_GROUP`] bounds the costly part.
+/// [`GROUP_CHILDREN_MAX`] bounds the costly part.
 fn cut(separators: &[u128], pages: &[u32], entry_bytes: usize, fits: &mut Vec<Fit>) -> usize {
     let children = separators.len();
     if children == 0 {

@@ -20,7 +20,7 @@ pub(super) struct Fit {
     pub(super) stored_bytes: usize,
 }
 
-/// Chooses the parameters of a group of 1 to [`MOST_IN_GROUP`] children. Takes linear time, except for one sort if
+/// Chooses the parameters of a group of 1 to [`GROUP_CHILDREN_MAX`] children. Takes linear time, except for one sort if
 /// pages are not consecutive. Separators ascend; there are as many of them as pages.
 pub(super) fn fit(separators: &[u128], pages: &[u32]) -> Fit {
     let coded = fit_separators(separators);

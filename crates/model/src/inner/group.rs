@@ -1,6 +1,6 @@
 //! One group of coded children: its stored form and its decoding.
 //!
-//! Stored form (little-endian), beside the first separator, `start`, which stands in the directory of the node:
+//! Stored form (little-endian), without the first separator, `start`, which is stored in the directory of the node:
 //!
 //! ```text
 //!  0  parameters u64, from the low bit up: children - 1 (7 bits), shift (7), width (8), bias (8), exponent (7),
@@ -55,7 +55,7 @@ impl Line {
         Self { exponent: excess + unit, mantissa: (scaled >> excess) as u32 }
     }
 
-    /// The rise of the line at child `j`, which is below [`MOST_IN_GROUP`]. Truncated to 128 bits on corrupt
+    /// The rise of the line at child `j`, which is below [`GROUP_CHILDREN_MAX`]. Truncated to 128 bits on corrupt
     /// parameters.
     pub(super) fn rise(self, j: u32) -> u128 {
         let product = u128::from(u64::from(self.mantissa) * u64::from(j));
@@ -130,7 +130,7 @@ pub(super) struct PageCode {
 /// The parameters of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Parameters {
-    /// Number of children, 1 to [`MOST_IN_GROUP`].
+    /// Number of children, 1 to [`GROUP_CHILDREN_MAX`].
     pub(super) children: u32,
     pub(super) separators: SeparatorCode,
     pub(super) run: PageCode,
@@ -235,7 +235,7 @@ impl<'a> GroupView<'a> {
         Some(self.separators_at + narrow + u64::from((j - 1).saturating_sub(round)) * u64::from(code.width))
     }
 
-    /// Number of children, 1 to [`MOST_IN_GROUP`].
+    /// Number of children, 1 to [`GROUP_CHILDREN_MAX`].
     pub fn children(&self) -> u32 {
         self.parameters.children
     }

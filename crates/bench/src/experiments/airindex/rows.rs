@@ -61,7 +61,7 @@ impl Records {
     /// Blocks of at most this size that end where their separators code best, as the writer ends them.
     fn blocks_by_separator(&self, block_bytes: u32) -> Blocks {
         let keys = self.keys();
-        let cuts = EvenCuts { keys: keys, capacity: self.capacity(block_bytes) };
+        let cuts = EvenCuts { keys, capacity: self.capacity(block_bytes) };
         let (mut begin, mut begins) = (0, Vec::new());
         while begin < keys.len() {
             let group = fit_flexible(keys[begin], begin, &cuts, GROUP_CHILDREN_MAX, Effort::Full);

@@ -48,7 +48,7 @@ impl VerifyWalk<'_> {
         let blocks = self.inner.meta.blocks;
         let mut block = 0;
         while block < blocks {
-            let sections = self.stretch(block)?;
+            let sections = self.run(block)?;
             if sections.is_empty() {
                 self.lose(block, &mut trail)?;
                 block += 1;
@@ -66,7 +66,7 @@ impl VerifyWalk<'_> {
     }
 
     /// The contiguous blocks from `first` on that are read together; none if the first has no location.
-    fn stretch(&mut self, first: u64) -> Result<Vec<Section>> {
+    fn run(&mut self, first: u64) -> Result<Vec<Section>> {
         let mut sections: Vec<Section> = Vec::new();
         let mut bytes = 0;
         for block in first..self.inner.meta.blocks {
@@ -94,12 +94,12 @@ impl VerifyWalk<'_> {
 
     fn read_blocks(&mut self, first: u64, sections: &[Section], trail: &mut WalkState) -> Result<()> {
         let (Some(begin), Some(end)) = (sections.first(), sections.last()) else { return Ok(()) };
-        let mut stretch = vec![0; (end.offset + end.bytes - begin.offset) as usize];
-        let request = ReadRequest { offset: begin.offset, buffer: &mut stretch, purpose: Purpose::Walk };
+        let mut run = vec![0; (end.offset + end.bytes - begin.offset) as usize];
+        let request = ReadRequest { offset: begin.offset, buffer: &mut run, purpose: Purpose::Walk };
         self.inner.data.read(request)?;
         for (block, section) in (first..).zip(sections) {
             let at = (section.offset - begin.offset) as usize;
-            let bytes = &stretch[at..at + section.bytes as usize];
+            let bytes = &run[at..at + section.bytes as usize];
             self.report.blocks += 1;
             self.compare(block, *section, bytes, trail);
             match self.absorb(self.inner.check(0, block, *section, bytes))? {
@@ -107,7 +107,7 @@ impl VerifyWalk<'_> {
                 None => self.lose(block, trail)?,
             }
         }
-        self.advance(stretch.len() as u64);
+        self.advance(run.len() as u64);
         Ok(())
     }
 
@@ -203,10 +203,10 @@ impl VerifyWalk<'_> {
         }
         let is_new = order.is_none_or(|(keys, _)| keys != std::cmp::Ordering::Equal);
         if is_new {
-            self.ask_index(block, index, key, trail)?;
+            self.check_routes(block, index, key, trail)?;
         }
         if is_new || index == 0 {
-            self.ask_filter(block, key, trail)?;
+            self.check_filter(block, key, trail)?;
         }
         if let StoredValue::Long(pointer) = value {
             self.value(pointer, trail)?;
@@ -218,23 +218,23 @@ impl VerifyWalk<'_> {
     }
 
     /// Routes a key that begins here, and absent keys before it.
-    fn ask_index(&mut self, block: u64, index: usize, key: &[u8], trail: &WalkState) -> Result<()> {
+    fn check_routes(&mut self, block: u64, index: usize, key: &[u8], trail: &WalkState) -> Result<()> {
         if !trail.unbroken && index == 0 {
             // The key may begin in the block that was skipped.
             return Ok(());
         }
         match &trail.last {
-            None => self.ask_before(key)?,
+            None => self.check_before(key)?,
             Some((last, ..)) if last.as_slice() > key => return Ok(()),
-            Some((last, ..)) if index == 0 => self.ask_border(last, key, block)?,
-            Some((last, _, home)) if *home != block => self.ask_gap(last, key, block)?,
+            Some((last, ..)) if index == 0 => self.check_border(last, key, block)?,
+            Some((last, _, home)) if *home != block => self.check_gap(last, key, block)?,
             _ => {}
         }
-        self.ask_present(key, block)
+        self.check_present(key, block)
     }
 
     /// Checks that the filter admits a key.
-    fn ask_filter(&mut self, block: u64, key: &[u8], trail: &mut WalkState) -> Result<()> {
+    fn check_filter(&mut self, block: u64, key: &[u8], trail: &mut WalkState) -> Result<()> {
         let Some(meta) = self.inner.meta.filter else { return Ok(()) };
         let group = block / u64::from(meta.layout.blocks_per_group());
         if trail.group.as_ref().is_none_or(|(number, _)| *number != group) {
@@ -281,7 +281,7 @@ impl VerifyWalk<'_> {
 
     fn end_of_blocks(&mut self, trail: &WalkState) -> Result<()> {
         if let (true, Some((last, ..))) = (trail.unbroken, trail.last.as_ref()) {
-            self.ask_behind(last, self.inner.meta.blocks - 1)?;
+            self.check_after(last, self.inner.meta.blocks - 1)?;
         }
         if trail.records.is_some_and(|records| records != self.inner.meta.records) {
             let detail = format!("there are {:?} records, but the metadata state another number", trail.records);

@@ -183,7 +183,7 @@ impl TableInner {
     }
 
     /// Routes a target through the root.
-    pub(super) fn ask_root(&self, level: usize, target: &RouteTarget<'_>) -> Option<ChildWindow> {
+    pub(super) fn route_in_root(&self, level: usize, target: &RouteTarget<'_>) -> Option<ChildWindow> {
         self.root_nodes(level).search(target)
     }
 }

@@ -4,7 +4,7 @@
 //! page (`layers`, `blocks`); compares the records with their stated order and with metadata, counts and filter
 //! (`blocks`); routes every key, and absent keys on both sides of each border between blocks, through the index within
 //! the reads that the file states (`route`); and accounts for every byte of the file (`space`). It therefore also finds
-//! defects that a checksum cannot: an index that was forged, or written by a faulty program.
+//! defects that a checksum cannot: an index that was manipulated, or written by a faulty program.
 //!
 //! The walk reads the table front to back, and holds one run of blocks in addition to the memory of an open table.
 

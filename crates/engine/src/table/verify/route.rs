@@ -26,7 +26,7 @@ pub(super) struct RouteCache {
 
 impl VerifyWalk<'_> {
     /// Checks the route of a present key whose first record is in `home`.
-    pub(super) fn ask_present(&mut self, key: &[u8], home: u64) -> Result<()> {
+    pub(super) fn check_present(&mut self, key: &[u8], home: u64) -> Result<()> {
         let Some(window) = self.route(key)? else { return Ok(()) };
         if !(window.first..=window.last).contains(&home) {
             self.misled(key, home, window);
@@ -35,7 +35,7 @@ impl VerifyWalk<'_> {
     }
 
     /// Checks the absent keys next to both sides of the border before block `right`.
-    pub(super) fn ask_border(&mut self, low: &[u8], high: &[u8], right: u64) -> Result<()> {
+    pub(super) fn check_border(&mut self, low: &[u8], high: &[u8], right: u64) -> Result<()> {
         for key in between(low, high, self.inner.meta.key_type.is_numeric()) {
             let Some(window) = self.route(&key)? else { continue };
             // An exact window may point to either side. An approximate one must contain both, or the reader has to
@@ -49,28 +49,28 @@ impl VerifyWalk<'_> {
     }
 
     /// Checks the keys before all others.
-    pub(super) fn ask_before(&mut self, first: &[u8]) -> Result<()> {
+    pub(super) fn check_before(&mut self, first: &[u8]) -> Result<()> {
         let least = vec![0; if self.inner.meta.key_type.is_numeric() { 8 } else { 0 }];
         if least.as_slice() < first {
-            self.ask_present(&least, 0)?;
+            self.check_present(&least, 0)?;
         }
         Ok(())
     }
 
     /// Checks the absent key after a run of one key that ends in `block`, where the next key begins.
-    pub(super) fn ask_gap(&mut self, low: &[u8], high: &[u8], block: u64) -> Result<()> {
+    pub(super) fn check_gap(&mut self, low: &[u8], high: &[u8], block: u64) -> Result<()> {
         match between(low, high, self.inner.meta.key_type.is_numeric()).next() {
-            Some(key) => self.ask_present(&key, block),
+            Some(key) => self.check_present(&key, block),
             None => Ok(()),
         }
     }
 
     /// Checks the key after all others.
-    pub(super) fn ask_behind(&mut self, last: &[u8], block: u64) -> Result<()> {
+    pub(super) fn check_after(&mut self, last: &[u8], block: u64) -> Result<()> {
         if self.inner.meta.key_type.is_numeric() && last.iter().all(|&byte| byte == u8::MAX) {
             return Ok(());
         }
-        self.ask_present(&next_key(last, self.inner.meta.key_type.is_numeric()), block)
+        self.check_present(&next_key(last, self.inner.meta.key_type.is_numeric()), block)
     }
 
     fn misled(&mut self, key: &[u8], home: u64, window: ChildWindow) {
@@ -89,12 +89,12 @@ impl VerifyWalk<'_> {
 
     /// The blocks to which the index routes a key. `None` if it leads nowhere, which was reported.
     fn route(&mut self, key: &[u8]) -> Result<Option<ChildWindow>> {
-        let Some(target) = self.inner.target(KeyBound { key, behind: false }) else { return Ok(None) };
+        let Some(target) = self.inner.target(KeyBound { key, after: false }) else { return Ok(None) };
         self.report.routes += 1;
         let whole = ChildWindow { first: 0, last: self.inner.meta.blocks.saturating_sub(1), is_exact: true };
         let mut window = whole;
         if let Some(top) = self.inner.meta.layers.len().checked_sub(1) {
-            let asked = self.inner.ask_root(top, &target);
+            let asked = self.inner.route_in_root(top, &target);
             let Some(found) = self.within(asked, top, key, self.inner.tail_offset) else { return Ok(None) };
             window = found;
             for layer in (1..=top).rev() {

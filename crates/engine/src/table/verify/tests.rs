@@ -293,7 +293,7 @@ fn counts_and_filters_that_lie_are_found() {
     assert!(counts.bytes > 0);
     assert_found(
         &with_section(&content, counts.offset, counts.bytes, |bytes| bytes[5] += 1),
-        "the counts say otherwise",
+        "the counts state another number",
     );
     let filter = meta.filter.unwrap().section;
     let forged = with_section(&content, filter.offset, 4096, |page| page[..2000].fill(0));
