@@ -38,7 +38,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "coded_strings", run: coded::strings, seeds: coded::string_seeds },
     Target { name: "router", run: coded::router, seeds: coded::router_seeds },
     Target { name: "design", run: text::design, seeds: text::design_seeds },
-    Target { name: "filter", run: filter::unit, seeds: filter::unit_seeds },
+    Target { name: "filter", run: filter::page, seeds: filter::page_seeds },
     Target { name: "inner_node", run: inner::node, seeds: inner::node_seeds },
     Target { name: "inner_row", run: inner::row, seeds: inner::row_seeds },
     Target { name: "key", run: text::key, seeds: text::key_seeds },

@@ -22,10 +22,10 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Settings that are drawn beside those that are always tried.
+/// Number of random settings, in addition to the fixed ones.
 const DRAWN: usize = 2;
 
-/// One path off.
+/// All paths but one.
 macro_rules! without {
     ($path:ident) => {
         FastPaths { $path: false, ..FastPaths::ALL }
@@ -34,10 +34,11 @@ macro_rules! without {
 
 // ---------------------------------------------------------------- tables
 
-/// How records of a set are written, by turns.
+/// The index designs, used in turn.
 const DESIGNS: [&str; 6] = ["tuned", "coded", "btree", "pgm:16", "layers=2,builder=gband/gband,lambda=4096/512", "rmi"];
 
-/// Records with their type: nasty numbers dense, with values of any length, and as strings with tails; and strings of their own.
+/// Records with their key type: hard numeric sets, dense, with values of any length, and as strings with suffixes; and
+/// separate string sets.
 fn record_sets(size: usize) -> Vec<(String, KeyType, Option<u32>, Vec<Record>)> {
     let mut sets = Vec::new();
     for (turn, (name, keys)) in key_sets::nasty(size).into_iter().enumerate() {
@@ -61,7 +62,7 @@ fn record_sets(size: usize) -> Vec<(String, KeyType, Option<u32>, Vec<Record>)> 
     sets
 }
 
-/// Keys that are there, and some beside them that mostly are not.
+/// Present keys, and neighbours that are mostly absent.
 fn probes(records: &[Record], key_type: KeyType, random: &mut Random) -> Vec<Vec<u8>> {
     let mut probes = Vec::new();
     for _ in 0..40 {
@@ -131,7 +132,7 @@ fn tables_answer_alike_whichever_paths_are_off() {
         let probes = probes(&records, key_type, &mut random);
         let model = ReferenceTable::new(records);
         for fast_paths in settings(&mut random, DRAWN) {
-            // So little that hardly a block is kept, or ample.
+            // A budget for hardly any block, or an ample one.
             let budget_bytes = [64 << 10, 8 << 20][turn / 2 % 2];
             (told.case, told.setting) = (format!("{name}, {key_type}, {budget_bytes} bytes"), fast_paths);
             let open = OpenOptions { budget_bytes, fast_paths, ..OpenOptions::default() };
@@ -144,7 +145,7 @@ fn tables_answer_alike_whichever_paths_are_off() {
 
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// A store in which everything happens soon.
+/// Store options with small limits, so that flushes and compactions happen soon.
 fn small(random: &mut Random) -> DbOptions {
     let learning = Learning::ALL[random.below(Learning::ALL.len() as u64) as usize];
     DbOptions {
@@ -158,7 +159,7 @@ fn small(random: &mut Random) -> DbOptions {
         separation_threshold: 100,
         durability: Durability::Buffered,
         learning,
-        // By the caller alone: whoever writes would learn a level anew at each of its changes.
+        // Only by explicit calls: otherwise every write would train the level again.
         level_models: learning == Learning::Offline && random.one_in(2),
         model_reads: if random.one_in(2) { ModelReads::Block } else { ModelReads::Window },
         filter_bits_per_key: if random.one_in(4) { None } else { Some(10) },
@@ -166,7 +167,7 @@ fn small(random: &mut Random) -> DbOptions {
     }
 }
 
-/// Kinds of keys in stores.
+/// Number of kinds of keys in stores.
 const KINDS: u64 = 3;
 
 /// A key of a kind, by number.
@@ -178,7 +179,8 @@ fn store_key(kind: u64, number: u64) -> Vec<u8> {
     }
 }
 
-/// Writes waves of batches into a store and a map: values short and long, keys and ranges removed; a snapshot of each before every wave.
+/// Writes waves of batches to a store and a map: short and long values, removed keys and ranges; with a snapshot of
+/// each before every wave.
 fn fill(db: &Db, random: &mut Random, kind: u64, keys: u64) -> (Records, Vec<(Snapshot, Records)>) {
     let (mut model, mut moments) = (Records::new(), Vec::new());
     for wave in 0..4_u8 {
@@ -214,7 +216,7 @@ fn fill(db: &Db, random: &mut Random, kind: u64, keys: u64) -> (Records, Vec<(Sn
     (model, moments)
 }
 
-/// Keys that are there, and others that never were.
+/// Present keys, and keys that were never present.
 fn store_probes(random: &mut Random, kind: u64, keys: u64) -> Vec<Vec<u8>> {
     let mut probes: Vec<Vec<u8>> = (0..90).map(|_| store_key(kind, random.below(keys))).collect();
     probes.extend((0..20).map(|_| [store_key(kind, random.below(keys)), vec![1]].concat()));
@@ -264,7 +266,7 @@ fn check_snapshot(db: &Db, snapshot: &Snapshot, model: &Records, probes: &[Vec<u
     check_scans(|bounds| snapshot.range(db, bounds), model, probes);
 }
 
-/// Learns what the policy of a store leaves to its caller.
+/// Trains the models that the store's policy leaves to its caller.
 fn learn(db: &Db, options: &DbOptions) {
     if matches!(options.learning, Learning::Offline | Learning::Always | Learning::CostBenefit) {
         db.learn().unwrap();
@@ -293,7 +295,7 @@ fn stores_answer_alike_whichever_paths_are_off() {
             assert!(deepest > 1 && db.stats().value_files > 0, "the store is too small: {:?}", db.stats());
             drop(moments);
             db.close().unwrap();
-            // What was written with one setting is read with the next one.
+            // Data written with one setting is read with the next.
             told.setting = all[(at + 1) % all.len()];
             let options = DbOptions { fast_paths: told.setting, ..options };
             let db = Db::open_in(storage, &options).unwrap();
@@ -307,7 +309,7 @@ fn stores_answer_alike_whichever_paths_are_off() {
 
 // ---------------------------------------------------------------- joins
 
-/// A table whose blocks are small, opened with a setting.
+/// A table with small blocks, opened with a setting.
 fn source(rows: &[Record], key_type: KeyType, turn: usize, fast_paths: FastPaths) -> Source {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     let value_width = (key_type == KeyType::U64).then_some(8);
@@ -364,7 +366,8 @@ fn bytes_of(storage: &dyn Storage, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Joins two tables into a file of plain records, and into a table; returns the bytes of the one and the rows of the other.
+/// Joins two tables into a file of plain records and into a table; returns the bytes of the former and the rows of the
+/// latter.
 fn outputs(left: &Source, right: &Source, options: &JoinOptions) -> (Vec<u8>, Vec<Record>) {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
     join(left, right, Output::records(Arc::clone(&storage), "plain", false), options).unwrap();
@@ -402,7 +405,7 @@ fn outputs_of_joins_have_the_same_bytes_whichever_paths_are_off() {
 
 // ---------------------------------------------------------------- what a switch does
 
-/// A table of 16-byte records in blocks of 512 bytes, with a filter; its key `i` is `10 i`.
+/// A table of 16-byte records in blocks of 512 bytes, with a filter; key `i` is `10 i`.
 fn table_of(storage: &Arc<Watched>, records: u64) {
     let options = WriteOptions {
         key_type: KeyType::U64,
@@ -417,7 +420,7 @@ fn table_of(storage: &Arc<Watched>, records: u64) {
     writer.finish().unwrap();
 }
 
-/// Opens that table, and counts the reads of data that `work` makes.
+/// Opens that table, and counts the data reads of `work`.
 fn table_reads(storage: &Arc<Watched>, fast_paths: FastPaths, work: impl Fn(&Table)) -> usize {
     let open = OpenOptions { fast_paths, ..OpenOptions::default() };
     let table = Table::open(storage.clone(), "t", &open).unwrap();
@@ -451,7 +454,7 @@ fn each_switch_of_a_table_switches_something() {
     assert!(off >= 99, "batches: {on} and {off} reads");
 }
 
-/// A compacted store of long keys and short values, and how it is opened.
+/// A compacted store with long keys and short values, and its options.
 fn store_of(storage: &Arc<Watched>, learning: Learning, level_models: bool) -> DbOptions {
     let options = DbOptions {
         threads: 0,
@@ -473,7 +476,7 @@ fn store_of(storage: &Arc<Watched>, learning: Learning, level_models: bool) -> D
     options
 }
 
-/// Opens a store, and counts the reads that `work` makes, of data or of anything; returns its state, too.
+/// Opens a store, and counts the data reads or all reads of `work`; also returns the store's statistics.
 fn store_reads(
     storage: &Arc<Watched>,
     options: &DbOptions,
@@ -547,7 +550,7 @@ fn without_batches_many_keys_are_looked_up_in_the_order_that_is_given() {
     let options = store_of(&storage, Learning::Coded, false);
     let keys: Vec<[u8; 8]> = [20_000_u64, 0, 10_000].map(u64::to_be_bytes).to_vec();
     let offsets = |fast_paths: FastPaths| {
-        // All in one table, so that offsets are in the order of keys.
+        // All in one table, so that offsets are in key order.
         let db = Db::open_in(storage.clone(), &DbOptions { fast_paths, ..options.clone() }).unwrap();
         storage.take();
         assert!(db.multi_get(&keys).unwrap().iter().all(Option::is_some));
@@ -564,7 +567,7 @@ fn without_batches_each_write_is_a_group_of_its_own() {
     let groups = |fast_paths: FastPaths| {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         let db = Db::open_in(storage, &DbOptions { fast_paths, ..DbOptions::default() }).unwrap();
-        // Writers who meet write together, if they may; whether they meet is up to the system, so they try again.
+        // Concurrent writers form a batch, if allowed; whether they meet depends on the system, so they retry.
         for round in 0..1000_u32 {
             std::thread::scope(|scope| {
                 for writer in 0..8_u32 {
@@ -612,7 +615,7 @@ fn each_switch_of_an_index_switches_something() {
     assert!(off.1 * 10 < none.1, "batches: {off:?} and {none:?}");
 }
 
-/// Two tables in one storage: of all keys on the right, and of one in so many on the left.
+/// Two tables in one storage: all keys on the right, and every `one_in`-th on the left.
 fn watched_relations(one_in: usize) -> (Arc<Watched>, Source, Source) {
     let storage = Watched::new();
     let shared: Arc<dyn Storage> = storage.clone();
@@ -625,7 +628,7 @@ fn watched_relations(one_in: usize) -> (Arc<Watched>, Source, Source) {
     (storage, left, right)
 }
 
-/// How many of the reads of data and of the writes were made by this thread, and by others.
+/// Number of data reads and writes by this thread, and by others.
 fn by_thread(storage: &Watched) -> [usize; 4] {
     let mut counts = [0; 4];
     for request in storage.take() {
@@ -640,7 +643,7 @@ fn by_thread(storage: &Watched) -> [usize; 4] {
     counts
 }
 
-/// Joins one left row in so many with all right ones into a table: the report, and which threads have read and written.
+/// Joins every `one_in`-th left row with all right rows into a table: the report, and the reads and writes by thread.
 fn watched_join(method: Method, fast_paths: FastPaths, one_in: usize) -> (JoinReport, [usize; 4]) {
     let (storage, left, right) = watched_relations(one_in);
     let options = JoinOptions { fast_paths, ..options(JoinKind::Inner, method, 4 << 20) };
@@ -672,12 +675,12 @@ fn each_switch_of_a_join_switches_something() {
         let (_, [.., written, behind]) = watched_join(method, without!(write_behind), 400);
         assert!(written > 0 && behind == 0, "write_behind: {written} and {behind} by others");
     }
-    // A planned scan has its own thread for reads; probes have none.
+    // A planned scan reads in its own thread; probes do not.
     let unread = without!(prefetch);
     let (_, [_, planned_ahead, ..]) = watched_join(Method::Inlj, unread, 400);
     let (_, [probed, probed_ahead, ..]) = watched_join(Method::Inlj, FastPaths { batches: false, ..unread }, 400);
     assert!(planned_ahead > 0 && probed > 0 && probed_ahead == 0, "batches: {planned_ahead}, {probed_ahead} ahead");
-    // One row in a block or two, so that gaps are bridged.
+    // One row per one or two blocks, so that gaps are bridged.
     let requests = |fast_paths| watched_join(Method::Inlj, fast_paths, 40).0.requests;
     let (on, off) = (requests(FastPaths::ALL), requests(unread));
     assert!(on < 100 && off > 900, "prefetch of a planned join: {on} and {off} requests");
@@ -697,7 +700,7 @@ fn without_separators_a_planned_join_asks_the_layers_as_they_are_stored() {
     let right = write_table(&shared, "right", &numbered(&right, 1), layered);
     assert_eq!(right.explain().layers.len(), 2);
     let layer_reads = |fast_paths: FastPaths| {
-        // Without a cache, so that each look-up in a layer is a read.
+        // Without a cache, so that each lookup in a layer is a read.
         let open = OpenOptions { fast_paths: without!(cache), ..OpenOptions::default() };
         let right = Source::table(&Table::open(Arc::clone(&shared), "right", &open).unwrap());
         storage.take();

@@ -1,6 +1,6 @@
-//! Tables of every released version of the format are read for ever. Goal: a change of the reader that loses an old file is
-//! noticed. Method: files that a version wrote lie in `fixtures/`, and each is opened, walked and asked for every record; `verify` finds
-//! nothing. What they hold is computed here, not stored.
+//! Tests that tables of every released format version stay readable. Goal: a change of the reader that breaks an old
+//! file is noticed. Method: files written by each version lie in `fixtures/`; each is opened, scanned, searched for
+//! every record and verified. The expected content is computed here, not stored.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 type Records = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// 220 integers with values of 100 bytes, in dense blocks of 512 bytes that LZ4 packs, under a layer of steps and a root of lines.
+/// 220 integers with values of 100 bytes, in dense blocks of 512 bytes compressed with LZ4, under a layer of steps and
+/// a root of lines.
 fn numbers() -> Records {
     let value = |i: u64| [&i.to_le_bytes()[..], &[0; 92]].concat();
     (0..220).map(|i: u64| ((i * i * 7919).to_be_bytes().to_vec(), value(i))).collect()
@@ -29,7 +30,8 @@ fn words() -> Records {
     records
 }
 
-/// 220 byte strings in blocks packed with LZ4, behind a filter, evenly spread under one prefix; the value of the last is long.
+/// 220 byte strings in blocks compressed with LZ4, with a filter, evenly spread under one prefix; the last value is
+/// long.
 fn packed() -> Records {
     let key = |i: u64| [&b"key "[..], &(i << 20).to_be_bytes()].concat();
     let mut records: Records = (0..220).map(|i| (key(i), vec![b'v'; 100])).collect();

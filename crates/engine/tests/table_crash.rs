@@ -1,6 +1,6 @@
-//! Goal: a loss of power at any moment leaves a name with its old table, with its new one, or with none, each whole.
-//! Method: every mutating call of a writer fails once, and every disk that may be found afterwards is opened, asked and
-//! walked over; then the next writer of the name must succeed on it and clear up.
+//! Crash tests of table writers. Goal: after a power failure at any moment a name has its old table, its new one, or
+//! none, each complete. Method: every mutating call of a writer fails once, and each disk state that may result is
+//! opened, searched and verified; then the next writer of the name must succeed and clean up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -14,7 +14,8 @@ fn options(replace: bool) -> WriteOptions {
     WriteOptions { key_type: KeyType::U64, block_bytes: Some(512), replace, ..WriteOptions::default() }
 }
 
-/// Writes a table of records with values of this byte, among them one of several chunks, so that the file is written in parts.
+/// Writes a table of records with values of this byte, including one of several chunks, so that the file is written in
+/// parts.
 fn write(disk: &SimulatedDisk, mark: u8, replace: bool) -> Result<()> {
     let mut writer = TableWriter::create(Arc::new(disk.clone()), "t", options(replace))?;
     for i in 0..300_u64 {
@@ -25,7 +26,7 @@ fn write(disk: &SimulatedDisk, mark: u8, replace: bool) -> Result<()> {
     Ok(())
 }
 
-/// The mark of the table that is found, which must be whole.
+/// The mark of the table found, which must be complete.
 fn mark_of(disk: &SimulatedDisk) -> std::result::Result<Option<u8>, String> {
     if !disk.exists("t").map_err(|error| error.to_string())? {
         return Ok(None);
@@ -66,7 +67,7 @@ fn crash_everywhere(start: &SimulatedDisk, old: Option<u8>) {
             if acknowledged && found != Some(2) || found != old && found != Some(2) {
                 return Err(format!("{found:?} was found, acknowledged: {acknowledged}"));
             }
-            // One image of each moment: the next writer is the same work again.
+            // One image of each moment: the next writer repeats the same work.
             if point.call % 2 == 0 { writes_again(disk) } else { Ok(()) }
         },
     )

@@ -1,12 +1,12 @@
-//! Goal: no damage to a table file ever leads to a wrong answer, a panic, or a walk that finds nothing.
-//! Method: small tables of every layout; every bit flipped, every truncation, garbage at the end, blocks swapped and
-//! taken from another table of the same shape. Each damaged file is opened, asked for everything, and walked over.
+//! Damage tests of table files. Goal: no damage to a table file leads to a wrong answer, a panic, or a verification
+//! without findings. Method: small tables of every layout; every bit flipped, every truncation, garbage at the end,
+//! blocks swapped and taken from another table of the same shape. Each damaged file is opened, searched and verified.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use ogive::block::compress::Compression;
 use ogive::io::MemoryStorage;
-use ogive::table::beside::{RecordFile, index_records};
+use ogive::table::external::{RecordFile, index_records};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive::{Error, Result};
 use ogive_testkit::Random;
@@ -79,12 +79,12 @@ fn open(content: Vec<u8>) -> Result<Table> {
     Table::open(storage, "t", &OpenOptions::default())
 }
 
-/// Errors that tell a person that the file is at fault.
+/// Whether an error says that the file is at fault.
 fn is_typed(error: &Error) -> bool {
     matches!(error, Error::Damaged { .. } | Error::NotATable { .. } | Error::UnknownVersion { .. })
 }
 
-/// Asks a table for everything; every answer must be right, or an error that says that the file is damaged.
+/// Queries a table for everything; every answer must be right, or an error that says that the file is damaged.
 fn ask(table: &Table, records: &[Record], what: &dyn Fn() -> String) {
     let fine = |error: &Error| assert!(is_typed(error), "{}: {error}", what());
     for (key, value) in records.iter().step_by(1 + records.len() / 24) {
@@ -118,7 +118,7 @@ fn ask(table: &Table, records: &[Record], what: &dyn Fn() -> String) {
     }
 }
 
-/// Opens and asks a damaged file, and checks that the damage is seen.
+/// Opens and queries a damaged file, and checks that the damage is detected.
 fn check(content: Vec<u8>, records: &[Record], what: &dyn Fn() -> String) {
     match open(content) {
         Err(error) => assert!(is_typed(&error), "{}: {error}", what()),
@@ -155,7 +155,8 @@ fn every_flipped_bit_is_seen() {
         let (all_bits, data_bytes) =
             (content.len() <= 10_000, open(content.clone()).unwrap().explain().data_bytes as usize);
         for bit in 0..content.len() * 8 {
-            // Of a larger table, one bit of each byte, another one in the next; and of the many blocks every fifth byte.
+            // For a larger table, one bit of each byte, a different one in each; and every fifth byte of the many
+            // blocks.
             let byte = bit / 8;
             if all_bits || bit % 8 == byte % 8 && (byte >= data_bytes || byte % 5 == 0) {
                 let mut damaged = content.clone();
@@ -170,7 +171,7 @@ fn every_flipped_bit_is_seen() {
 fn every_flipped_bit_of_a_filter_is_seen() {
     let sample = filtered();
     let content = write(&sample);
-    // A unit of the filter is 4 KiB of much the same: one bit of each byte there, all bits elsewhere.
+    // The 4 KiB of a filter page are uniform: one bit of each byte there, all bits elsewhere.
     for byte in 0..content.len() {
         for bit in if (4096..content.len() - 600).contains(&byte) { byte % 8..byte % 8 + 1 } else { 0..8 } {
             let mut damaged = content.clone();
@@ -255,8 +256,8 @@ fn damage_to_an_index_beside_other_data_and_to_the_data_is_seen() {
             }
         }
     }
-    // Without a checksum of its own, what was changed in the data is only seen by comparing. The count before the records was
-    // compared when the index was made.
+    // Without checksums in the data, changes are detected only by comparison. The count before the records was checked
+    // when the index was built.
     for bit in 8 * 8..data.len() * 8 {
         let mut damaged = data.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);

@@ -1,7 +1,6 @@
-//! Goal: a device that fails, a full disk, and reads and writes that stop half-way are typed errors, and leave nothing
-//! half-made.
-//! Method: every call of every kind fails once, in each way, while a table is written, and while it is read; afterwards the
-//! storage without the fault is looked at.
+//! Fault tests of tables. Goal: device failures, full disks, and interrupted reads and writes give typed errors and
+//! leave nothing incomplete behind. Method: every call of every kind fails once, in each way, while a table is written
+//! and while it is read; then the storage is inspected without the fault.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -54,7 +53,7 @@ fn whatever_fails_while_a_table_is_written_leaves_the_old_one_or_the_new_one() {
         for fault in FAULTS {
             let check = |at: u64, outcome: Result<()>, storage: Arc<dyn Storage>| {
                 let what = format!("{operation:?} {at}, {fault:?}");
-                // Opening and reading are done to see what is replaced, and removing to clear up.
+                // The writer opens and reads to check what it replaces, and removes to clean up.
                 let error = match outcome {
                     Err(error) => error,
                     Ok(()) => panic!("{what}: the failure was not reported"),
@@ -104,7 +103,7 @@ fn a_stream_that_fails_closes_the_writer() {
     assert!(storage.list().unwrap().is_empty());
 }
 
-/// Everything that a table is asked for, over a storage that fails once; each answer is right or an error.
+/// Runs every query on a storage that fails once; each answer is right or an error.
 fn read(storage: Arc<dyn Storage>) -> Vec<Error> {
     let mut errors = Vec::new();
     let table = match Table::open(storage, "t", &OpenOptions { budget_bytes: 4 << 20, ..OpenOptions::default() }) {

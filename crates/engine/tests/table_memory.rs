@@ -1,6 +1,6 @@
-//! Goal: an open table stays within its budget, writing needs memory that hardly grows with the table, and nothing
-//! that a file states is allocated before it was held against the file.
-//! Method: a counting allocator. One test at a time: it counts all threads.
+//! Memory tests of tables. Goal: an open table stays within its budget, writers need memory that hardly grows with the
+//! table, and no size stated by a file is allocated before it was checked against the file. Method: a counting
+//! allocator; one test runs at a time, because it counts all threads.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "makes a file that no writer would")]
@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Names, paths, metadata, what the cache needs to find its blocks, and what the harness allocates.
+/// Names, paths, metadata, the cache's bookkeeping, and allocations of the test harness.
 const SLACK_BYTES: usize = 256 << 10;
 
-/// Runs `work` and returns the most bytes that were allocated meanwhile, beyond those before.
+/// Runs `work` and returns the peak of its allocations.
 fn peak_of(work: impl FnOnce()) -> usize {
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();
@@ -61,7 +61,8 @@ fn writing_two_million_records_takes_bounded_memory() {
         peak_of(|| write(&storage, &format!("t{records}"), records, options))
     });
     assert!(peaks[1] <= 28 << 20, "{peaks:?}");
-    // What grows is what the index is designed from: for each block of 4 KiB its border and its counts, some of them twice.
+    // Memory grows with the input of the index design: for each block of 4 KiB its border and its counts, some of them
+    // twice.
     let more_blocks = 1_000_000 / 250;
     assert!(peaks[1] <= peaks[0] + more_blocks * 200 + SLACK_BYTES, "{peaks:?}");
 }
@@ -90,7 +91,7 @@ fn an_open_table_stays_within_its_budget() {
                 table.multi_get(&keys).unwrap();
                 assert!(table.verify(&mut |_, _| {}).unwrap().is_sound());
             });
-            // The walk of `verify` has one stretch of blocks and some units at hand beside.
+            // Verification also holds one run of blocks and some pages.
             assert!(peak <= budget as usize + (2 << 20) + SLACK_BYTES, "{design}: {peak} bytes within {budget}");
         }
     }
@@ -101,7 +102,7 @@ fn a_large_file_of_another_kind_is_refused_without_being_read() {
     let _guard = one_at_a_time();
     let directory = tempfile::tempdir().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(LocalStorage::new(directory.path()));
-    // A hole of 8 GiB, whose length states the largest of all opening reads.
+    // A sparse file of 8 GiB, whose length implies the largest opening read.
     #[expect(clippy::disallowed_methods, reason = "no storage makes holes")]
     let hole = std::fs::File::create(directory.path().join("hole")).unwrap();
     hole.set_len((8 << 30) + 511).unwrap();
@@ -126,12 +127,12 @@ fn a_table_whose_root_exceeds_the_budget_says_so() {
     let refused = Table::open(Arc::clone(&storage), "t", &small);
     let Err(Error::MemoryShort { needed_bytes, given_bytes, option, .. }) = refused else { panic!("{refused:?}") };
     assert_eq!((given_bytes, option), (1 << 20, "`OpenOptions::budget_bytes`"));
-    // As much as it says is enough, and no more than need be.
+    // The stated amount suffices, and is not excessive.
     let raised = OpenOptions { budget_bytes: needed_bytes, ..small.clone() };
     assert!(Table::open(Arc::clone(&storage), "t", &raised).is_ok());
     let less = OpenOptions { budget_bytes: needed_bytes - 1, ..small };
     assert!(matches!(Table::open(Arc::clone(&storage), "t", &less), Err(Error::MemoryShort { .. })));
-    // A writer that replaces it needs to know no more than that it is a table.
+    // A writer that replaces the table needs only to know that it is a table.
     write(&storage, "t", 1000, WriteOptions { replace: true, ..dense("coded") });
     assert!(Table::open(storage, "t", &OpenOptions::default()).is_ok());
 }

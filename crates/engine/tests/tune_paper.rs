@@ -1,4 +1,4 @@
-//! The numbers that the AirIndex paper states come out of our cost model and our nodes.
+//! Tests that the cost model and the nodes reproduce the figures stated in the AirIndex paper.
 
 use ogive::Result;
 use ogive::io::Profile;
@@ -7,7 +7,7 @@ use ogive_model::line::LineNode;
 use ogive_model::step::StepPiece;
 use ogive_model::{Fence, FenceRun, band, step};
 
-/// An index of which every layer, root included, reads `node_bytes`, over data read in pages of 4 KB.
+/// The cost of an index in which every layer, root included, reads `node_bytes`, over data read in pages of 4 KB.
 fn tree_cost_us(layers: usize, node_bytes: u64, profile: &Profile) -> f64 {
     let open_bytes = move |_: u64| node_bytes;
     let problem = Problem { open_bytes: &open_bytes, ..Problem::new(profile) };
@@ -33,8 +33,8 @@ fn section_2_1_no_tree_suits_every_storage() -> Result<()> {
     Ok(())
 }
 
-/// Figure 6's keys 1, 4, 5 and 7 lie at bytes [0, 10), [10, 20), [20, 25) and [25, 35): in children of 5 bytes that is
-/// 2, 2, 1 and 2 children.
+/// The keys 1, 4, 5 and 7 of Figure 6 lie at bytes [0, 10), [10, 20), [20, 25) and [25, 35): in children of 5 bytes
+/// that is 2, 2, 1 and 2 children.
 const FIGURE_6: [(u64, u64, u64); 4] = [(1, 0, 10), (4, 10, 20), (5, 20, 25), (7, 25, 35)];
 
 #[test]
@@ -58,7 +58,7 @@ fn figure_6_the_band_node_holds_every_record_within_30_bytes() {
         let line = 10.0 / 3.0 * (key as f64 - 1.0);
         assert!(line - 15.0 <= begin as f64 && end as f64 <= line + 15.0, "key {key}");
     }
-    // Ours, in children of 5 bytes, needs no more than the paper's 30 bytes for any record.
+    // Our band, in children of 5 bytes, needs no more than the paper's 30 bytes for any record.
     let fences = [(1, 1), (1, 4), (4, 4), (4, 5), (5, 7), (7, 7)].map(|(low, high)| Fence { low, high });
     let nodes: Vec<LineNode> = band::greedy(&FenceRun { start: 1, ..FenceRun::whole(&fences) }, 6);
     assert_eq!(nodes.len(), 1);

@@ -1,4 +1,5 @@
-//! A storage that notes which thread reads and writes what; and which setting a failure was found under.
+//! A storage that records the reads and writes of each thread, and a guard that names the setting under which a test
+//! failed.
 
 #![allow(dead_code, reason = "each test uses its part")]
 
@@ -21,7 +22,7 @@ pub(crate) struct Request {
 
 type Log = Arc<Mutex<Vec<Request>>>;
 
-/// A storage in memory that notes all requests.
+/// A storage in memory that records all requests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
     inner: MemoryStorage,
@@ -33,17 +34,17 @@ impl Watched {
         Arc::default()
     }
 
-    /// What was noted since the last call.
+    /// The requests since the last call.
     pub(crate) fn take(&self) -> Vec<Request> {
         std::mem::take(&mut self.log.lock().unwrap())
     }
 
-    /// How many reads of data there were since the last call.
+    /// Number of data reads since the last call.
     pub(crate) fn data_reads(&self) -> usize {
         self.take().iter().filter(|request| request.purpose == Some(Purpose::Data)).count()
     }
 
-    /// How many reads there were since the last call.
+    /// Number of reads since the last call.
     pub(crate) fn reads(&self) -> usize {
         self.take().iter().filter(|request| request.purpose.is_some()).count()
     }
@@ -103,13 +104,13 @@ impl WriterWrapper for WatchedWriter {
     }
 }
 
-/// The seed of a test: of the environment, where one is given.
+/// The seed of a test, from the environment if given.
 #[expect(clippy::disallowed_methods, reason = "a failure is repeated by the seed that it prints")]
 pub(crate) fn seed() -> u64 {
     std::env::var("OGIVE_FAST_PATHS_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// Tells, when a test fails, what it was at, and the command that repeats it.
+/// Reports the current setting and the command that repeats the run when a test fails.
 #[derive(Debug)]
 pub(crate) struct Told {
     pub(crate) test: &'static str,

@@ -1,4 +1,4 @@
-//! How a table is written and opened, as nobody would choose it: drawn anew for each table.
+//! Random write and open options, drawn anew for each table.
 
 use ogive::Error;
 use ogive::block::compress::Compression;
@@ -8,13 +8,13 @@ use ogive_testkit::{Random, Record, fast_paths};
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
-/// Where a table lies.
+/// The storage of a table.
 #[derive(Clone, Copy, Debug)]
 enum Access {
     Memory,
     /// A folder, read through the page cache.
     Cached,
-    /// A folder, read past it.
+    /// A folder, read by direct I/O.
     Direct,
 }
 
@@ -22,7 +22,7 @@ fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
     choices[random.below(choices.len() as u64) as usize]
 }
 
-/// All that is drawn of a table.
+/// The random options of a table.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub written: WriteOptions,
@@ -31,14 +31,14 @@ pub struct Drawn {
     open_files: Option<usize>,
 }
 
-/// A table, and the folder that it lies in.
+/// A table, and the folder that contains it.
 pub struct Built {
     pub table: Table,
     _folder: Option<TempDir>,
 }
 
 impl Drawn {
-    /// Of the options given, those of keys, values and the index stay.
+    /// Keeps the given options of keys, values and the index.
     pub fn new(random: &mut Random, like: WriteOptions) -> Self {
         let profile = Profile::named(any(random, &["nvme", "hdd", "s3"])).unwrap();
         let written = WriteOptions {
@@ -50,7 +50,7 @@ impl Drawn {
             profile: profile.clone(),
             ..like
         };
-        // Strings may be long, and what has no room in memory is refused.
+        // Strings may be long, and a budget that is too small is an error.
         let has_short_keys = written.key_type.width().is_some();
         let budgets =
             if has_short_keys { [0, 1 << 14, 1 << 18, 64 << 20] } else { [1 << 20, 2 << 20, 8 << 20, 64 << 20] };
@@ -60,7 +60,7 @@ impl Drawn {
         Self { written, opened, access, open_files: any(random, &[None, Some(8)]) }
     }
 
-    /// For messages: what is no list of keys.
+    /// The options without key lists, for messages.
     pub fn describe(&self) -> String {
         let WriteOptions { key_type, value_width, block_bytes, compression, filter_bits_per_key, .. } = &self.written;
         let (resident, expected) = (self.written.resident_budget_bytes, self.written.expected_records);
@@ -83,7 +83,7 @@ impl Drawn {
         (Arc::new(storage), Some(folder))
     }
 
-    /// Writes the records, and opens the table in the memory that was drawn, or in as much as it says that it takes.
+    /// Writes the records, and opens the table with the random budget, or with the budget that it needs.
     pub fn build(self, records: &[Record]) -> Built {
         let (storage, folder) = self.storage();
         let mut writer = TableWriter::create(Arc::clone(&storage), "t", self.written).unwrap();
@@ -104,12 +104,12 @@ impl Drawn {
     }
 }
 
-/// Numeric keys get a width of their values, or none though all have one.
+/// A fixed value width for numeric keys, or `None` even if all values have one.
 pub fn value_width(random: &mut Random, bytes: u32) -> Option<u32> {
     any(random, &[Some(bytes), None])
 }
 
-/// How long values are that have one width, in bytes.
+/// The length of fixed-width values in bytes.
 pub fn value_bytes(random: &mut Random) -> u32 {
     any(random, &[0, 5, 8, 40])
 }

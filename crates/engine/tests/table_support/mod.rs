@@ -1,4 +1,4 @@
-//! Records, and the check that a table answers every question about them as a sorted vector does.
+//! Test records, and the comparison of a table with a sorted vector over all operations.
 
 #![allow(dead_code, unreachable_pub, unused_imports, reason = "each test binary uses a part of what all of them share")]
 
@@ -9,7 +9,7 @@ use ogive::Error;
 use ogive::table::Table;
 use ogive_testkit::{Random, Record, ReferenceTable};
 
-/// Keys to ask for: those there are (thinned out), their neighbours, and the edges.
+/// Keys to query: a selection of the present ones, their neighbours, and the extremes.
 fn questions(records: &[Record], random: &mut Random) -> Vec<Vec<u8>> {
     let mut keys = vec![vec![], vec![0], vec![0xFF; 9]];
     let step = (records.len() / 300).max(1);
@@ -35,7 +35,7 @@ fn questions(records: &[Record], random: &mut Random) -> Vec<Vec<u8>> {
     keys
 }
 
-/// A key of another width than the table's is told to be one, by every question and at either end of a range.
+/// Checks that a key of a wrong width is an error in every operation and at either end of a range.
 pub fn check_strange(table: &Table, key: &[u8], present: &[u8], name: &str) {
     let is_refused = |outcome: Result<(), Error>| {
         let told = matches!(&outcome, Err(Error::KeyLength { length, .. }) if *length == key.len() as u64);
@@ -50,8 +50,8 @@ pub fn check_strange(table: &Table, key: &[u8], present: &[u8], name: &str) {
     is_refused(table.count(key..).map(drop));
     is_refused(table.count(..key).map(drop));
     is_refused(table.count(present..=key).map(drop));
-    if table.is_tagged() {
-        is_refused(table.get_tagged(key, 1).map(drop));
+    if table.is_versioned() {
+        is_refused(table.get_version(key, 1).map(drop));
     }
     let mut range = table.range(key..);
     is_refused(range.next().unwrap().map(drop));
@@ -60,7 +60,7 @@ pub fn check_strange(table: &Table, key: &[u8], present: &[u8], name: &str) {
     is_refused(table.range(..key).keys().next().unwrap().map(drop));
 }
 
-/// Holds every operation against the reference, for keys present, absent and at the edges.
+/// Compares every operation with the reference, for present, absent and extreme keys.
 pub fn check(table: &Table, records: &[Record], name: &str) {
     let reference = ReferenceTable::new(records.to_vec());
     let mut random = Random::new(7);
@@ -103,7 +103,7 @@ pub fn check(table: &Table, records: &[Record], name: &str) {
     assert_eq!(table.last().unwrap(), records.last().cloned());
 }
 
-/// Records of 8-byte keys; each value tells its record's number.
+/// Records with 8-byte keys; each value is its record's number.
 pub fn numbers(keys: &[u64], value_bytes: usize) -> Vec<Record> {
     let value = |i: usize| i.to_le_bytes().iter().cycle().take(value_bytes).copied().collect();
     keys.iter().enumerate().map(|(i, key)| (key.to_be_bytes().to_vec(), value(i))).collect()
