@@ -1,6 +1,8 @@
 //! The example of a structure of another crate. Goal: the example runs, and its structure is right. Method: its `main`,
 //! and the common tests of routers and kinds.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[path = "../examples/custom_structure.rs"]
 mod example;
 
@@ -11,7 +13,6 @@ use ogive_testkit::kind_tests;
 
 kind_tests!(kind, registered(), duplicates);
 
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 fn registered() -> Kind {
     DIRECTORY.register().unwrap();
     DIRECTORY
