@@ -1,19 +1,18 @@
 //! The example of a structure of another crate. Goal: the example runs, and its structure is right. Method: its `main`,
-//! and the common tests of routers, structures and kinds.
+//! and the common tests of routers and kinds.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../examples/custom_structure.rs"]
 mod example;
 
 use example::{DIRECTORY, Directory};
 use ogive::index::Kind;
-use ogive::index::extend::LeafTree;
-use ogive_testkit::{kind_tests, router_tests, structure_tests};
+use ogive_testkit::index::router_agrees_with_a_map;
+use ogive_testkit::kind_tests;
 
-router_tests!(router, u128, || Box::new(Directory));
-structure_tests!(structure, u64, |layout| Box::new(LeafTree::new(Directory, layout)), duplicates);
 kind_tests!(kind, registered(), duplicates);
 
-#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 fn registered() -> Kind {
     DIRECTORY.register().unwrap();
     DIRECTORY
@@ -22,4 +21,10 @@ fn registered() -> Kind {
 #[test]
 fn the_example_runs() {
     example::main().unwrap();
+}
+
+// The other tests of routers take minutes for one that is written anew for every change.
+#[test]
+fn the_router_agrees_with_a_map() {
+    router_agrees_with_a_map::<u128>(&|| Box::new(Directory));
 }
