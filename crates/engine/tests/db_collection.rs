@@ -1,6 +1,7 @@
-//! What separated values cost. Goal: values that are written once cost little more than themselves, and steady overwrites neither write nor
-//! take much more than they must: at most 3.5 times what was written, at most 1.5 times the data. Method: all that is written and all
-//! files are counted. No time is measured, and with the work inside the calls each run is the same.
+//! Cost tests of value collection. Goal: values that are written once cost little more than their bytes, and under
+//! steady overwrites a store writes at most 3.5 times the data written and occupies at most 1.5 times the live data.
+//! Method: all writes and all files are counted. No time is measured, and with the work done inside the calls each run
+//! is the same.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,7 +1,8 @@
-//! The power goes at every call that changes the disk: in writes, flushes, compaction, collection of values, keyspaces made and
-//! dropped, and in recovery itself. Goal: all that was acknowledged as durable is there, batches are whole, nothing comes back that
-//! was removed, and the store takes new work. Method: random work on a simulated disk, and a model of each state that it went
-//! through; each disk that a loss of power may leave is opened, compared, and worked on. Each opening has other options, all of them drawn.
+//! Crash tests of stores. Goal: after a power loss, all data acknowledged as durable is present, batches are whole,
+//! nothing that was removed comes back, and the store accepts new work. Method: random work on a simulated disk, with a
+//! power loss at every call that changes the disk, in writes, flushes, compaction, value collection, keyspace changes
+//! and recovery; each possible disk image is opened, compared with the states of a model, and worked on. The options
+//! are drawn anew for each opening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

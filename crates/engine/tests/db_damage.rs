@@ -1,7 +1,7 @@
-//! Files of a store that are not what was written. Goal: whatever has become of them, a store answers rightly or says that they are
-//! damaged; it never answers wrongly. After a clean close nothing at all may be missing unnoticed; after a crash, a torn tail is no
-//! damage. Method: each kind of file of a small store, with flipped bits, cut, moved, mixed, old or gone. Each opening has other options, all of
-//! them drawn.
+//! Damage tests of stores. Goal: with damaged files, a store answers correctly or reports the damage, and never answers
+//! wrongly. After a clean close, nothing may be missing unnoticed; after a crash, a torn tail is not damage. Method:
+//! each kind of file of a small store, with flipped bits, truncated, moved, mixed, old or missing. The options are
+//! drawn anew for each opening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

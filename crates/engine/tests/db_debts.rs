@@ -1,9 +1,9 @@
-//! What a fault leaves to be done is done soon after it has ended. Goal: once the storage works again and `resume` has opened the store to
-//! writes, no write waits, and within [`STEPS`] steps no compaction is due, no more than the options allow of the value files is dead, a
-//! sync leaves nothing unsynced; and no file lies there that the store does not need once it was opened again. Method: overwrites and removals without background
-//! threads, with one call of each kind failing, or all from there on, at points from the first to the last; then steps, each a flush and a
-//! small write, with the work that they make due inside them. That no compaction is due is told by an image of the store: opened with the
-//! same options, it finds none. Options are drawn.
+//! Tests that deferred work is caught up after a fault. Goal: once the storage works again and `resume` has opened the
+//! store to writes, no write waits, and within [`STEPS`] steps no compaction is due, no more of the value files is dead
+//! than the options allow, a sync leaves nothing unsynced; and after reopening, no unneeded file is left. Method:
+//! overwrites and removals without background threads, with one call of each kind failing, or all calls from there on,
+//! at points from the first to the last; then steps, each a flush and a small write, with the due work done inside
+//! them. That no compaction is due is shown by an image of the store, opened with the same options. Options are drawn.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

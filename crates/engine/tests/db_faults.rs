@@ -1,7 +1,7 @@
-//! The storage fails at every single call. Goal: no failure of the device and no full disk makes the store lose what was acknowledged,
-//! show what was not written, or stay closed to writes once the cause is gone. Method: the same random work again and again, with
-//! another call failing each time; then reads, `resume`, further work, and opening again, compared with a model. Each opening has other
-//! options, all of them drawn.
+//! Fault tests of stores: the storage fails at every single call. Goal: no device failure and no full disk makes the
+//! store lose acknowledged data, show unwritten data, or stay closed to writes once the cause is gone. Method: the same
+//! random work is repeated with another call failing each time; then reads, `resume`, further work and reopening are
+//! compared with a model. The options are drawn anew for each opening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,6 @@
-//! Goal: a store is made in a folder of its own, and never among other things; what belongs to one is known by its place. Method: folders with all
-//! that may lie in them, opened and copied to; what was there must be there afterwards, and nothing else.
+//! Tests of store folders. Goal: a store is created in a folder of its own, never among other files, and its files are
+//! recognized by their place. Method: stores are opened in, and copied to, folders with all kinds of contents; the
+//! contents must be there afterwards, and nothing else.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "folders are what is tested")]

@@ -1,6 +1,6 @@
-//! Goal: tables and stores that earlier programs wrote wrongly, or locked, are named, open, answer right, and can be healed. Method: files
-//! that such a program wrote, in `fixtures`: a table and a store whose indexes deny keys that scans show, and a store that no flush could
-//! ever write out.
+//! Tests of files with known faults of earlier versions. Goal: tables and stores that earlier programs wrote wrongly,
+//! or locked, are identified, open, answer correctly, and can be repaired. Method: `fixtures` written by such programs:
+//! a table and a store whose indexes deny keys that scans show, and a store that no flush could ever write.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,7 +1,8 @@
-//! Files that pass for others. Goal: what two copies of a store wrote after they parted never passes for the other's; a live log that is lost
-//! whole is no torn tail; an older manifest in place of the newest is told, and nothing that it does not know of is removed. Method: stores and
-//! their copies that both went on, with each file of the one put into the other; live logs and manifests lost, emptied, zeroed,
-//! overwritten and replaced; each is opened, read, verified and repaired.
+//! Tests of files that are mistaken for others. Goal: data that two copies of a store wrote after they diverged is
+//! never accepted by the other; a live log that is lost whole is not a torn tail; an older manifest in place of the
+//! newest is reported, and no file that it does not name is removed. Method: two diverged copies of a store, with each
+//! file of one put into the other; live logs and manifests lost, emptied, zeroed, overwritten and replaced; each store
+//! is opened, read, verified and repaired.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

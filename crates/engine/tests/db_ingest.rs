@@ -1,6 +1,6 @@
-//! Tables taken in, and copies given out. Goal: an ingested table reads as if a batch had inserted its records, whatever lies in the store
-//! before and after; a checkpoint is the store as it was, and stays so. Method: stores against maps, with keys of every type; crashes
-//! at every call.
+//! Tests of ingestion and checkpoints. Goal: an ingested table reads as if a batch had inserted its records, whatever
+//! the store contains before and after; a checkpoint equals the store at that time, and stays so. Method: stores
+//! against maps, with keys of every type; crashes at every call.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "links and copies are made in real folders")]

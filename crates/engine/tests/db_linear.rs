@@ -1,8 +1,8 @@
-//! Goal: what many threads do to a store at once has an order that explains all answers, and that no answer contradicts in time;
-//! and a snapshot shows one moment.
-//! Method: histories of real threads on few keys, while tables are written and merged under them. Each operation notes when it began and when it was
-//! answered; a search as that of J. M. Wing and C. Gong ("Testing and verifying concurrent objects", 1993) looks for the order. Then accounts
-//! between which money is moved: their sum is the same in every snapshot.
+//! Linearizability tests. Goal: the operations of many threads have an order that explains all answers and agrees with
+//! real time, and a snapshot shows a single point of that order. Method: histories of real threads on few keys, while
+//! tables are flushed and compacted. Each operation records when it began and when it was answered; a search as in J.
+//! M. Wing and C. Gong ("Testing and verifying concurrent objects", 1993) looks for the order. Then money is moved
+//! between accounts: their sum is the same in every snapshot.
 
 #![expect(clippy::disallowed_methods, reason = "a sync that takes its time is simulated by sleeping")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]

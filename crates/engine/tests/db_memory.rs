@@ -1,6 +1,6 @@
-//! Goal: a store keeps to its memory while it loads and reads twenty times as much data.
-//! Method: a counting allocator sees all that is allocated; the system says what is resident. One test at a time: both count all
-//! threads.
+//! Memory tests of stores. Goal: a store stays within its memory limit while it loads and reads twenty times as much
+//! data. Method: a counting allocator sees all allocations, and the system reports the resident size. The tests run one
+//! at a time, since both count all threads.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "the system says in a file what is resident")]

@@ -1,6 +1,7 @@
-//! Goal: what a store writes it can open, whatever its memory was then or is now: with less it works more slowly, or says by how much to
-//! raise which option; it is never lost. Method: keys whose separators are as long as separators can be, range removals by the hundred,
-//! and tables taken in, in stores that are opened again with the least memory and with more.
+//! Tests of opening with other memory limits. Goal: a store can open everything it writes, whatever its memory limit
+//! was or is: with less memory it is slower, or reports which option to raise and by how much; data is never lost.
+//! Method: keys with separators of maximal length, hundreds of range tombstones, and ingested tables, in stores that
+//! are reopened with minimal memory and with more.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

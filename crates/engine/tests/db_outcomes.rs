@@ -1,9 +1,9 @@
-//! Goal: what a call of a store returns is what has happened. After an error nothing has, and the store shows nothing of it, but for what
-//! the documentation names: an error of the storage while a change is written down may leave it, whole, to be found when the store is
-//! opened again. What fails behind the point of no return, such as a compaction that the call has made due, is told to those who write
-//! later, and never makes an error of a call that has happened. Method: each call that changes something, on a store in which it makes a
-//! flush and a compaction due, with each call to the storage failing that it makes; then the contents, of the store that is open and of the
-//! one that is opened again, beside those before the call and those after one that met no fault.
+//! Tests that a call's result matches its effect. Goal: after an error nothing has changed, except as documented: an
+//! error of the storage while a change is written may leave the whole change to be found when the store is reopened. A
+//! failure after the commit point, such as of a compaction that the call made due, is reported to later writers and
+//! never turns a successful call into an error. Method: each mutating call is made on a store in which it makes a flush
+//! and a compaction due, with each of its storage calls failing in turn; then the contents of the open store and of the
+//! reopened one are compared with those before the call and those after a call without a fault.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,5 +1,5 @@
-//! Goal: how many reads a look-up makes from cold, with data four times the memory.
-//! Method: a meter counts the requests of look-ups after a full compaction and a reopening.
+//! Read-count tests of cold lookups. Goal: a bound on the reads of a lookup, with four times as much data as memory.
+//! Method: a meter counts the requests of lookups after a full compaction and a reopening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,9 +1,9 @@
-//! Goal: a store answers as ordered maps do, whatever was done to it in whatever order.
-//! Method: a state machine. Random operations go to a store and to a model of it, and all answers are compared: single writes, batches over
-//! many keyspaces, range removals, compare-and-swap, streams, ingested tables, look-ups, ranges from both ends, snapshots; with flushes, compactions,
-//! collection of values, keyspaces that come and go, clean closes, checkpoints, and images of the folder taken while it is open. Memory and
-//! tables are so small that all of it happens often. Each opening has other options, all of them drawn. Without background threads each
-//! run is the same.
+//! Reference tests of stores. Goal: a store answers as ordered maps do, after any sequence of operations. Method: a
+//! state machine. Random operations go to a store and to a model of it, and all answers are compared: single writes,
+//! batches over many keyspaces, range removals, compare-and-swap, streams, ingested tables, lookups, ranges from both
+//! ends, snapshots; with flushes, compactions, value collection, keyspaces created and dropped, clean closes,
+//! checkpoints, and images of the folder taken while it is open. Memory and tables are so small that all of this
+//! happens often. The options are drawn anew for each opening. Without background threads each run is the same.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

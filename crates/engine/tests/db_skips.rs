@@ -1,4 +1,5 @@
-//! Removed entries that iterators skip: they do not skip the same ones for ever.
+//! Tests of tombstone skipping. Goal: iterators do not skip the same removed entries forever. Method: queues whose head
+//! is removed, with counts of the entries skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

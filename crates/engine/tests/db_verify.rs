@@ -1,6 +1,7 @@
-//! Damage of stores. Goal: whatever is changed in any file of a closed store is told by `verify`, and `repair` makes of the rest a sound
-//! store that holds what the damage did not reach. Method: small stores with every kind of file; flipped bits, cuts and missing files
-//! all over; models that say which records each repaired store may have.
+//! Tests of `verify` and `repair`. Goal: `verify` reports any change of any file of a closed store, and `repair` turns
+//! the rest into a sound store that contains what the damage did not reach. Method: small stores with every kind of
+//! file; flipped bits, truncations and missing files everywhere; models of the records that each repaired store may
+//! have.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
-//! Stores of every released version of the formats are read for ever. Goal: a change that loses an old store is noticed. Method: the files
-//! of a store that a version wrote and closed lie in `fixtures/store-v1`; it is opened, read and written, and asked for every record;
-//! `verify` finds nothing. What it holds is computed here, not stored.
+//! Format compatibility tests of stores. Goal: stores of every released format version stay readable. Method:
+//! `fixtures/store-v1` contains the files of a store that an older version wrote and closed; it is opened, read and
+//! written, and asked for every record, and `verify` finds nothing. The expected records are computed here, not stored.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

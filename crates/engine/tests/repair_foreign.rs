@@ -1,6 +1,7 @@
-//! Repairs of stores whose manifest is lost, with files of a copy among theirs. Goal: nothing of a copy that went on by itself, and nothing of
-//! another store, is taken for the store's; such files are named and set aside; and the store keeps all that its own files hold. Method: a
-//! store and its copy that both went on; each file of the copy is put beside, or in the place of, those of the store.
+//! Repair tests with foreign files. Goal: when the manifest is lost, no file of a diverged copy, and none of another
+//! store, is accepted as the store's; such files are named and set aside, and the store keeps everything that its own
+//! files contain. Method: a store and its diverged copy; each file of the copy is put beside, or in place of, those of
+//! the store.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,16 +1,17 @@
-//! Files of a copy of the store among its own, where no manifest says which are which.
+//! Detection of foreign files: files of a copy of the store among its own, when no manifest distinguishes them.
 //!
-//! A store and its copy have one identity and number their files alike, so only the openings that wrote the files tell them apart. The
-//! openings of one store follow each other, and so do the numbers of their files:
+//! A store and its copy have the same identity and number their files alike; only the openings (sessions) that wrote
+//! the files differ. The openings of one store follow each other, and so do the numbers of their files:
 //!
 //! ```text
 //! number          3  4  5 | 6  7  8  9 | 10
-//! opening         a  a  a | b  b  x  b | c      x wrote a file among those of b: it is a copy's
+//! opening         a  a  a | b  b  x  b | c      x wrote a file among those of b, so it belongs to a copy
 //! ```
 //!
-//! Of two openings whose files lie among each other, that of fewer files is taken for the copy's. Beside that, tables say which opening wrote
-//! each value file that they point into; a value file of another one, and one that no table and no log knows an opening of, is none of the
-//! store's. What this cannot tell: tables and logs of a copy that are younger than all others, and tables that the store took in.
+//! Of two openings whose number ranges overlap, the one with fewer files is taken to be the copy's. In addition, each
+//! table states the opening that wrote each value file it points into; a value file of another opening, and one whose
+//! opening no table or log knows, is foreign. Not detected are tables and logs of a copy that are newer than all
+//! others, and ingested tables.
 
 use super::salvage::Evidence;
 use crate::block::header::Bond;

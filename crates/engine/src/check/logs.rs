@@ -1,4 +1,4 @@
-//! Checking the write-ahead logs of a store.
+//! Verification of the write-ahead logs of a store.
 
 use super::verify::Walk;
 use crate::block::header::Bond;

@@ -1,4 +1,4 @@
-//! Repairing a store whose manifest is sound: what is damaged is written anew, and nothing else.
+//! Repair in place, for a store whose manifest is intact: rewrites the damaged files and nothing else.
 
 use super::repair::{Bench, Memtables, Repaired, open_values};
 use super::report::{StoreReport, complaint};

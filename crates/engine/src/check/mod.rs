@@ -1,8 +1,8 @@
-//! Walks over whole stores: to check everything, and to save what can be saved.
+//! Verification and repair of whole stores.
 //!
-//! [`verify_store`] trusts nothing: each file that the manifest names is read to its last byte (`tables`, `values`, `logs`), held against
-//! what the manifest says of it, and every pointer is followed. [`repair_store`] makes of a damaged store a sound one that holds all that
-//! checksums prove.
+//! `verify_store` trusts nothing: it reads each file that the manifest names to its last byte (`tables`, `values`,
+//! `logs`), compares it with the manifest, and follows every pointer. `repair_store` turns a damaged store into a sound
+//! one that keeps everything that checksums prove.
 
 mod foreign;
 mod logs;

@@ -1,9 +1,10 @@
-//! Repairing a store whose manifest is lost, or older than other files: all tables and logs are merged into a new last level.
+//! Repair by rebuilding, for a store whose manifest is lost or outdated: all tables and logs are merged into a new last
+//! level.
 //!
-//! Which tables counted, and for which level, only the manifest said. So a table that a crash left behind counts, too; of two entries with
-//! one key and sequence number that of the younger file is taken. Each table says which keyspace it is of, by number, and what the
-//! newest operation is that it may hold; what logs have beyond that is in no table yet. Files that another store or a copy of this one wrote
-//! are set aside (see `foreign`).
+//! Only the manifest recorded which tables were live, and on which level. So a table that a crash left behind is
+//! included as well; of two entries with the same key and sequence number, the one in the newer file wins. Each table
+//! states the number of its keyspace and the newest operation that it may contain; later operations of the logs are in
+//! no table. Files of another store, or of a copy of this one, are set aside (see `foreign`).
 
 use super::foreign::{Found, set_aside};
 use super::mend::install;

@@ -1,6 +1,7 @@
-//! Making a damaged store sound: what both ways of it share.
+//! Store repair: the entry point, the choice of a method, and the context that both methods share.
 //!
-//! Where the manifest is sound, only what is damaged is written anew (`mend`). Where it is lost, everything is (`rebuild`).
+//! With an intact manifest, only damaged files are rewritten (`repair_in_place`). With a lost or outdated one, the
+//! store is rebuilt (`rebuild`).
 
 use super::report::folder;
 use super::salvage::{Evidence, Salvage, Shown};

@@ -1,4 +1,4 @@
-//! What a walk over a store found.
+//! The report of a verification.
 
 use crate::error::{Error, Result};
 use crate::io::Storage;

@@ -1,4 +1,4 @@
-//! Reading damaged tables past the damage.
+//! A cursor that recovers the readable entries of a damaged table.
 
 use super::report::complaint;
 use crate::block::Slice;

@@ -1,4 +1,4 @@
-//! Checking one table of a store.
+//! Verification of one table of a store.
 
 use super::verify::Walk;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Checking one value file of a store.
+//! Verification of one value file of a store.
 
 use super::verify::Walk;
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Checking a whole store.
+//! Verification of a whole store.
 
 use super::report::{StoreReport, complaint, folder};
 use crate::block::BlockCache;

@@ -1,4 +1,4 @@
-//! Records: their frame, and the commit.
+//! Log records: their encoding, and the commit record.
 
 use crate::block::checksum::{CHECKSUM_BYTES, checksum};
 

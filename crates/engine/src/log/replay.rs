@@ -1,4 +1,4 @@
-//! Reading a segment back after a crash.
+//! Log replay: reading a segment back after a crash.
 
 use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, FRAME_BYTES, RecordPlace};
 use super::segment::Segment;

@@ -1,4 +1,4 @@
-//! Segments: files of records.
+//! Log segments: files of records with a header.
 
 use super::record::{self, FRAME_BYTES, RecordPlace};
 use super::replay::Records;

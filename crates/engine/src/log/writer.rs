@@ -1,4 +1,4 @@
-//! Appending records to a file.
+//! The record writer, which appends records and commits to a log file.
 
 use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RecordPlace};
 use crate::block::appender::{Appender, FLUSH_BYTES};

@@ -1,4 +1,4 @@
-//! Batches: operations that become visible, and durable, all together.
+//! Write batches: operations that become visible and durable together.
 
 use super::db::Db;
 use super::entry::{Action, GROUP_HEAD_BYTES, Kind, encode_operation};

@@ -1,7 +1,7 @@
-//! Consistent copies of an open store.
+//! Checkpoints: consistent copies of an open store.
 //!
-//! Tables and finished value files never change, so a copy of the store is links to them and a manifest of its own. What is in
-//! memory is written out first; then nothing of the logs is needed.
+//! Tables and finished value files are immutable, so a checkpoint consists of hard links to them and a manifest of its
+//! own. Memtables are flushed first, so no log is copied.
 
 use super::core::Core;
 use super::db::Db;

@@ -1,9 +1,11 @@
-//! Writing: batches that wait at the same time are written as one group, by the first of their writers. Groups and all else that writes
-//! take turns, in the order in which they ask.
+//! The write path: group commit of batches, value separation, and memtable switches.
 //!
-//! A group goes to the value file (long values), to the log, and to the memtables; then readers see it. With
-//! [`Durability::Synced`] values and log are synced before. A group is one commit of the log: it is there wholly, or not at
-//! all, and so is each batch in it.
+//! Batches that wait at the same time are written as one group by the first of their writers (the leader). Groups and
+//! all other writers take turns in the order in which they ask.
+//!
+//! Long values of a group go to the value file; then the group goes to the log and to the memtables, and becomes
+//! visible. With [`Durability::Synced`], the value file and the log are synced before. A group is one commit of the
+//! log, so it is recovered as a whole or not at all, and so is each batch in it.
 
 use super::batch::Operations;
 use super::compact::VALUE_FILE_BYTES;

@@ -1,7 +1,7 @@
-//! The heart of a store: what its handles, its writers and its background threads share.
+//! The shared core of a store: the state that its handles, writers and background threads use.
 //!
-//! Locks are taken in one order: the writer's, then that of the shared state. Readers take none: they read the view of a
-//! keyspace, which is replaced as a whole.
+//! Lock order: the writer's lock, then the lock of the shared state. Readers take neither: they read the current view
+//! of a keyspace, which is replaced as a whole.
 
 use super::commit::{Queue, Writer};
 use super::counters::Counters;

@@ -1,4 +1,4 @@
-//! What a store has done since it was opened.
+//! Activity counters of an open store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

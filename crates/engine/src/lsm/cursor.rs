@@ -1,4 +1,4 @@
-//! A position among entries: the one interface of memtables, tables, levels, and what is merged from them.
+//! The cursor trait: a position among entries, implemented by memtables, tables, levels, and merges of them.
 
 use super::entry::{Entry, Sequence};
 use crate::block::Slice;

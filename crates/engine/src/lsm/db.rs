@@ -1,4 +1,4 @@
-//! The handle of a store.
+//! `Db`, the handle of an open store.
 
 use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};

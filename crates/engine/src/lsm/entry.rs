@@ -1,4 +1,4 @@
-//! Entries, and operations as the log and the memtable hold them.
+//! Entries, and the encoding of operations in write groups.
 
 pub(crate) use crate::block::varint::{put_varint, take_varint};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Which folders are stores, which may become one, and which files in them are a store's.
+//! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
 use super::recover::LOCK_NAME;
 use super::table_file::PLACE_PROPERTY;

@@ -1,4 +1,4 @@
-//! Generations: what was written since the memtables were last switched.
+//! A memtable set: the memtables of all written keyspaces, with the logs and value files that back them.
 
 use super::entry::{KeyspaceId, Operation, Sequence};
 use super::memtable::Memtable;

@@ -1,9 +1,9 @@
-//! Taking tables into the store as they are.
+//! Ingestion: adding existing tables to a store without rewriting them.
 //!
-//! A table that was written elsewhere becomes a part of a level: it is linked into the folder, or copied where that is not possible,
-//! and none of it is written again. Its records have no sequence numbers, so all of them get one, as if one batch had inserted them at
-//! that moment. It goes to the deepest level where neither that level nor one above it has tables among its keys: what lies above is
-//! newer, and nothing is newer than what has just come.
+//! A table that was written elsewhere becomes part of a level: it is linked into the folder, or copied where linking is
+//! not possible. Its records have no sequence numbers, so all of them get one, as if a single batch had inserted them
+//! at that time. The table goes to the deepest level such that neither this level nor any level above it has
+//! overlapping tables: older entries may only lie below it.
 
 use super::core::{Change, Core, Shared};
 use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};

@@ -1,4 +1,4 @@
-//! Keyspaces: named parts of a store, and what can be asked of them.
+//! Keyspaces: named, independent key spaces of a store, with their read and write methods.
 
 use super::batch::{Operations, check_key};
 use super::core::Core;

@@ -1,6 +1,7 @@
-//! Goal: what a store does costs what is written, and not what is there: keyspaces that are not written cost nothing. Method: counts, not
-//! times, in a store with a few keyspaces and in one with many: memtables that a commit looks at, views and parts of the state that a
-//! flush and a compaction replace, bytes of manifest that a new keyspace takes, keyspaces that are looked through for work that is due.
+//! Tests that idle keyspaces cost nothing. Goal: the cost of an operation depends on what is written, not on the number
+//! of keyspaces. Method: counts rather than times, in a store with few keyspaces and in one with many: memtables
+//! visited by a commit, views and state replaced by a flush and a compaction, manifest bytes of a new keyspace,
+//! keyspaces searched for due work.
 
 use super::view::{Tree, View};
 use super::{Db, DbOptions};

@@ -1,4 +1,4 @@
-//! A level: disjoint tables in the order of their keys, read as if they were one.
+//! One level: disjoint tables in key order, read as a single sorted sequence.
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};

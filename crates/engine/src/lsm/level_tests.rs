@@ -1,4 +1,4 @@
-//! Levels held against lists; tables that were ingested.
+//! Tests of levels against sorted lists, and of ingested tables.
 
 use super::compact::Below;
 use super::compact::world::{OWNER, World, entries};

@@ -1,4 +1,5 @@
-//! What changes the store as a whole: keyspaces made and dropped, everything written out, opened to writes again, closed.
+//! Operations on the store as a whole: creating and dropping keyspaces, syncing, flushing, resuming after a failure,
+//! closing.
 
 use super::commit::{Writer, fresh_memtables};
 use super::core::{Change, Core, Shared};

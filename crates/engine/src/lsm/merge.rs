@@ -1,4 +1,4 @@
-//! Many cursors as one.
+//! The merging cursor: many sorted cursors read as one, in both directions.
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};

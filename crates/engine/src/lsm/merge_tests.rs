@@ -1,4 +1,4 @@
-//! Merged cursors against a sorted list of all entries.
+//! Tests of the merging cursor against a sorted list of all entries.
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};

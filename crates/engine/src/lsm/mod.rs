@@ -1,8 +1,8 @@
-//! The store: a crash-safe ordered map from byte strings to byte strings, log-structured, with long values apart from their keys and
-//! with learned tables (after WiscKey and Bourbon).
+//! The store: a crash-safe ordered map from byte strings to byte strings. It is a log-structured merge tree with long
+//! values separated from their keys (WiscKey) and optional learned models of tables (Bourbon).
 //!
-//! A write goes to the log and to a memtable; memtables are written out as tables of level 0; compactions merge tables downwards. What
-//! belongs to the store is in its manifest. A reader takes the view of a keyspace, which nobody changes.
+//! A write goes to the log and to a memtable; memtables are flushed to tables of level 0; compactions merge tables
+//! downwards. The manifest records the files of the store. A reader takes the immutable view of a keyspace.
 //!
 //! ```text
 //!             write                                     read
@@ -16,15 +16,16 @@
 //!                       levels 1 to 6  <------------------'----- one table of each level
 //! ```
 //!
-//! | file | |
+//! | file | contents |
 //! |---|---|
-//! | `db`, `keyspace`, `batch`, `snapshot`, `range` | what callers see |
-//! | `core`, `view`, `generation` | what threads share, and what readers hold |
-//! | `commit`, `wal`, `memtable`, `entry` | writing |
-//! | `work`, `compact`, `version` | background work: flushes, compactions, collection of values; what to do next, and what is there |
-//! | `table_file`, `level`, `merge`, `visible`, `removals`, `cursor` | from tables to what a reader sees |
-//! | `recover`, `folder`, `maintain`, `counters` | opening, where a store may be; keyspaces, closing; what was done |
-//! | `numbers`, `unnamed` | numbers of files, reserved before they are used; files that nothing names |
+//! | `db`, `keyspace`, `batch`, `snapshot`, `range` | the public interface |
+//! | `core`, `view`, `memtable_set` | state shared by threads, and the views that readers hold |
+//! | `commit`, `wal`, `memtable`, `entry` | the write path |
+//! | `background`, `compact`, `version` | flushes, compaction, value collection; choosing jobs; the manifest |
+//! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path, from tables to visible records |
+//! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
+//! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
+//! | `ingest`, `checkpoint`, `skips` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
 
 mod batch;
 pub(crate) mod checkpoint;

@@ -1,4 +1,4 @@
-//! Versions of keys as a sorted list: what cursors and compactions are held against in tests.
+//! A reference model for tests: versions of keys as a sorted list, to compare cursors and compactions with.
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Kind, Sequence};

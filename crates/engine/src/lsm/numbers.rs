@@ -1,8 +1,8 @@
-//! The numbers of files, reserved in the manifest before any file takes one.
+//! File numbers, reserved in the manifest before any file uses one.
 //!
-//! So a file of the store with a number that is not reserved proves that the manifest is older than the file: nothing that a crash has left.
-//! Numbers are reserved in batches, by edits that are written for other reasons as a rule, so that hardly any sync is for them alone.
-//! Manifests are exempt: each says by itself what is reserved.
+//! A file whose number is not reserved therefore proves that the manifest is older than the file; no crash leaves such
+//! a file. Numbers are reserved in batches, usually by edits that are written for other reasons, so few syncs serve the
+//! reservation alone. Manifests are exempt: each states the reservation itself.
 
 use super::core::{Change, Core, Shared};
 use super::version::Edit;

@@ -1,4 +1,4 @@
-//! Files that go with their last reader.
+//! Deferred deletion: an obsolete file is removed when its last reader drops it.
 
 use crate::io::Storage;
 use std::sync::Arc;

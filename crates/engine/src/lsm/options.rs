@@ -1,4 +1,4 @@
-//! How a store is opened.
+//! The options of a store.
 
 use crate::block::compress::Compression;
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! Records in order, from either end.
+//! Range iterators: the visible records of a key range, from either end.
 
 use super::cursor::Cursor;
 use super::db::Open;

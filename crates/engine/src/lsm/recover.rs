@@ -1,4 +1,4 @@
-//! Opening a store: what the manifest says, and what the logs have beyond it.
+//! Opening a store: reading the manifest, replaying the logs, and opening all tables.
 
 use super::commit::{Writer, fresh_memtables};
 use super::core::{Change, Core, HIDDEN_BYTES_MIN, Shared};

@@ -1,6 +1,6 @@
-//! Writers, readers and background work of a store under many schedules: whatever the interleaving, readers see whole batches in their
-//! order, and snapshots stay as they are, while memtables are switched, versions swapped, and values moved out of files that are then
-//! removed. Each lock and each call to the storage is a place where another thread may go on.
+//! Tests of a store under explored thread schedules. Goal: under every interleaving, readers see whole batches in
+//! commit order and snapshots do not change while memtables are switched, views replaced, and values moved out of files
+//! that are then removed. Method: a scheduler may switch threads at each lock and at each call to the storage.
 
 use super::{Db, DbOptions, Snapshot};
 use crate::error::{Error, Result};

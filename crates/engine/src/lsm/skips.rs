@@ -1,9 +1,10 @@
-//! Removed entries that iterators skip.
+//! Cleanup of tombstones that iterators skip.
 //!
-//! An iterator steps over entries that were removed and not yet compacted away, and the next one steps over them again: at the head of a
-//! queue from which a hundred thousand keys were taken, the first key lies a hundred thousand steps away. So long runs are counted. Once
-//! iterators have skipped as many entries as a flush or a compaction would read to drop them, it is due: in all, readers skip about as many
-//! entries as are read on their behalf. LevelDB charges seeks in vain to compactions in the same way.
+//! An iterator steps over removed entries that are not compacted away yet, and so does the next one: at the head of a
+//! queue from which 100,000 keys were taken, the first key lies 100,000 steps away. Long runs of skipped entries are
+//! therefore counted. Once iterators have skipped as many entries as a flush or a compaction would read to drop them,
+//! that job becomes due: in total, the jobs read about as many entries as readers skipped. LevelDB charges wasted seeks
+//! to compactions in the same way.
 
 use super::core::{Core, Shared};
 use super::cursor::Cursor;

@@ -1,4 +1,4 @@
-//! Snapshots: the store as it was at one moment.
+//! Snapshots: read views of a store at one sequence number.
 
 use super::db::Db;
 use super::entry::Sequence;

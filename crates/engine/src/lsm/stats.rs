@@ -1,4 +1,4 @@
-//! What a store consists of, in numbers.
+//! Statistics of a store: sizes of its parts, amplification, and activity.
 
 use super::core::Core;
 use super::counters::Activity;

@@ -1,4 +1,5 @@
-//! Look-ups with a clock between their steps, for breakdowns (Bourbon, Figures 2 and 8). Look-ups at large are not slowed by it.
+//! Timed lookups: a clock between the steps of a lookup, for breakdowns (Bourbon, Figures 2 and 8). Ordinary lookups
+//! are not slowed by it.
 
 use super::db::Db;
 use super::entry::Sequence;

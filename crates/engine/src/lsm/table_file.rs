@@ -1,4 +1,4 @@
-//! A table as a part of the store: what its levels consist of.
+//! An open table of a store, with its metadata, range tombstones and optional model.
 
 use super::cursor::Cursor;
 use super::entry::{Entry, KeyspaceId, Kind, Sequence};

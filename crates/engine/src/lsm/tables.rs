@@ -1,4 +1,4 @@
-//! The tables of a store, one by one.
+//! Statistics of each table of a store.
 
 use super::db::Db;
 

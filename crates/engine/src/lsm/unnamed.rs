@@ -1,8 +1,9 @@
-//! Files of a store that its manifest does not name: what a crash has left, and what no crash leaves.
+//! Unreferenced files: files of a store that its manifest does not name.
 //!
-//! A crash leaves files whose numbers were reserved, and logs of openings that the manifest knows, without groups in them if they are new:
-//! a log is named before anything is written to it. Any other file of the store proves that the manifest is older than the file, or that
-//! the file comes from a copy of the store that went on by itself. What it holds may have been acknowledged, so it is never removed.
+//! A crash leaves files with reserved numbers, and logs of openings that the manifest knows; a new such log contains no
+//! groups, since a log is named in the manifest before anything is written to it. Any other unreferenced file proves
+//! that the manifest is older than the file, or that the file comes from a copy of the store that was written to
+//! separately. Its contents may have been acknowledged, so it is never removed.
 
 use super::version::{FileKind, State, final_name, parse_file_name};
 use super::wal;

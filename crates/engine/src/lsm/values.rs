@@ -1,4 +1,4 @@
-//! The value files of a store, and values out of them.
+//! The open value files of a store, and reading values from them.
 
 use super::obsolete::Removal;
 use super::version::{FileKind, file_name};

@@ -1,4 +1,4 @@
-//! What a keyspace consists of at one moment, and how a key is found in it.
+//! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
 use super::entry::{KeyspaceId, Kind, Sequence};
 use super::level::{LevelTables, Window};

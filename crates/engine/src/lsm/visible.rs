@@ -1,4 +1,4 @@
-//! What a reader at a sequence number sees of a cursor: for each key its newest entry, unless that removes it.
+//! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a removal.
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};

@@ -1,4 +1,4 @@
-//! What is visible, held against a model, moving at random.
+//! Tests of the visibility cursor against a model, under random moves.
 
 use super::entry::Kind;
 use super::entry::{MAX_SEQUENCE, Sequence};

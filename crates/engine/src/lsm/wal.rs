@@ -1,16 +1,17 @@
-//! The write-ahead log: groups of operations, each wholly there or not at all.
+//! The write-ahead log: groups of operations, each recovered as a whole or not at all.
 //!
-//! A log is one file, `NNNNNN.log`. Its header is durable before anything refers to it, so that a log that was lost whole is told from an
-//! empty one; it says where the log before it ended, so that a tail that vanished from that one is noticed. A group lies in it as one record, or several (their length is limited), and the commit behind them, which makes them
-//! count:
+//! A log is one file, `NNNNNN.log`. Its header is durable before anything refers to the log, so a lost log is
+//! distinguishable from an empty one. The header also states where the previous log ended, so a missing tail of that
+//! log is noticed. A group is stored as one record, or several (their length is limited), followed by the commit record
+//! that makes them valid:
 //!
 //! ```text
-//! | header | group 1 | commit | group 2, first part | second part | commit | ... | what the file held before
+//! | header | group 1 | commit | group 2, first part | second part | commit | ... | previous contents of the file
 //! ```
 //!
-//! The file of a log that is no longer needed may become that of a new one: its blocks are there already, and a sync need not
-//! write down that the file has grown. All checksums are bound to the number of the log, so nothing of the old one passes for the
-//! new one's.
+//! The file of a log that is no longer needed may be recycled for a new log: its blocks are allocated already, so a
+//! sync need not record that the file has grown. All checksums are bound to the number of the log, so no record of the
+//! old log is valid in the new one.
 
 use super::version::{FileKind, file_name};
 use crate::block::header::{Bond, Header, HeaderKind};

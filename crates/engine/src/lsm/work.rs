@@ -1,5 +1,7 @@
-//! Background work: memtables written out, tables compacted, values collected. With `threads: 0` the same steps are taken inside the
-//! calls that make them due, one after the other, so that a run can be repeated exactly.
+//! Background work: flushes, compactions, value collection and learning.
+//!
+//! With `threads: 0`, the same steps run inside the calls that make them due, one after the other, so a run is
+//! reproducible.
 
 use super::compact::{Below, Collected, CompactJob, JobContext, Outcome, flush, run_split};
 use super::core::{Change, Core, Shared};

@@ -1,12 +1,12 @@
-//! Chunks: what the records of a value file consist of.
+//! Chunks: the units of storage and checksumming within a record of a value file.
 //!
 //! ```text
 //! tag u8 | length varint | stored length varint, if packed | key length varint, if first | key | value | checksum u32
 //! ```
 //!
-//! The low half of the tag says which chunk of its record it is, the high half how it is packed. A value of at most
-//! [`CHUNK_BYTES`] is one chunk; of a longer one all chunks but the last have exactly so many bytes. The checksum is bound to the
-//! file and to the place of the chunk.
+//! The low half of the tag is the position of the chunk in its record, the high half the codec. A value of at most
+//! [`CHUNK_BYTES`] is one chunk; in a longer one, all chunks but the last have exactly this length. The checksum is
+//! bound to the file and to the offset of the chunk.
 
 use crate::block::checksum::{CHECKSUM_BYTES, check, checksum};
 use crate::block::compress::{CODEC_STORED, CodecError, decompress};

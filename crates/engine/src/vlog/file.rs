@@ -1,4 +1,4 @@
-//! Reading a value file.
+//! Value files: opening them, and reading values by pointer.
 
 use super::chunk::{CHUNK_BYTES, Head, Part, STORED_BYTES_MAX, STORED_BYTES_MIN};
 use super::place::ValuePlace;

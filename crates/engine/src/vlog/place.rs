@@ -1,4 +1,4 @@
-//! Where a value lies.
+//! Value pointers: the location of a value in the value log.
 
 use crate::block::varint::{put_varint, take_varint};
 

@@ -1,4 +1,4 @@
-//! Reading a value chunk by chunk.
+//! Value streams: reading a value chunk by chunk.
 
 use super::chunk::{CHUNK_BYTES, Head, LATER_BYTES_MAX, Part, STORED_BYTES_MAX};
 use super::place::ValuePlace;

@@ -1,5 +1,6 @@
-//! Goal: a value comes back as it was written, or its damage is told; whatever the file holds, and whatever a place says. Method:
-//! files in memory against a list of what was written; flipped, cut, torn and mixed; hostile places.
+//! Tests of value files. Goal: a value is read back as it was written, or its damage is reported, whatever the file or
+//! the pointer contains. Method: files in memory are compared with a list of the values written; bits are flipped,
+//! files truncated, torn and mixed; pointers are hostile.
 
 use super::chunk::{CHUNK_BYTES, Frame, Head, KEY_BYTES_MAX, Part, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, HEADER};

@@ -1,4 +1,4 @@
-//! Walking over a value file that nobody vouches for: to verify it, to salvage what is whole, to go on with it.
+//! The sequential scan of an untrusted value file: to verify it, to recover intact records, or to resume writing.
 
 use super::chunk::{Head, Part, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, ValueFile};

@@ -1,4 +1,4 @@
-//! Writing a value file.
+//! The writer of a value file.
 
 use super::chunk::{CHUNK_BYTES, Frame, KEY_BYTES_MAX, Part};
 use super::file::{Footer, HEADER, ValueFile, values_name};

@@ -1,4 +1,4 @@
-//! Options of a store as nobody would choose them: drawn anew for each opening.
+//! Randomly drawn store options for tests, including unusual ones.
 
 use ogive::block::Compression;
 use ogive::io::{FastPaths, LocalStorage, Storage};

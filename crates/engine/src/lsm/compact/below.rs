@@ -1,4 +1,4 @@
-//! What lies below the output of a compaction.
+//! The levels below a compaction's output, and whether they may contain a given key.
 
 use super::super::version::{LEVELS, Levels, TableMeta};
 use std::sync::Arc;

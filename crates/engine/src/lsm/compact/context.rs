@@ -1,4 +1,4 @@
-//! What a job of the store needs around it.
+//! The context of a job: storage, options, memory, and the stop flag.
 
 use super::super::numbers::NumberSource;
 use super::super::options::DbOptions;

@@ -1,7 +1,8 @@
-//! Compaction: entries of many sources in, fewer tables out. Flushes of memtables are compactions with one source.
+//! Compaction: merges the entries of many sources into fewer tables. A flush of a memtable is a compaction with one
+//! source.
 //!
-//! [`run_job`] takes merged inputs, keeps what some reader may still see (`retain`), moves values out of value files that are to be
-//! emptied (`relocate`), and writes tables (`output`). What to compact is chosen elsewhere (`version`).
+//! `run_job` takes merged inputs, keeps what some reader may still see (`retain`), moves live values out of value files
+//! that are being collected (`relocate`), and writes tables (`output`). The choice of jobs is made in `version`.
 
 mod below;
 mod context;

@@ -1,4 +1,4 @@
-//! Tables out of a compaction or a flush.
+//! The output tables of a flush or a compaction.
 
 use super::super::entry::{Kind, Sequence};
 use super::super::learn::ModelBuilder;

@@ -1,4 +1,4 @@
-//! Values moved out of value files that are to be emptied.
+//! Value relocation: copies live values out of value files that are being collected.
 
 use super::super::version::{FileKind, file_name};
 use super::context::JobContext;

@@ -1,4 +1,4 @@
-//! Which entries and range removals outlive a compaction.
+//! Retention: the decision whether an entry or a range tombstone survives a compaction.
 
 use super::super::entry::{Entry, Kind, Sequence};
 use super::super::removals::{Removals, reaches};

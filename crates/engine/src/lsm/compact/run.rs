@@ -1,4 +1,4 @@
-//! One job from its inputs to new files.
+//! The execution of one flush or compaction job, from merged inputs to new files.
 
 use super::super::cursor::Cursor;
 use super::super::entry::{Kind, Sequence};

@@ -1,4 +1,4 @@
-//! A job in parts that run side by side.
+//! Subcompactions: one job split by key range and run on several threads.
 
 use super::context::JobContext;
 use super::run::{CompactJob, Outcome, Part, run_job};

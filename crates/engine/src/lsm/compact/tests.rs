@@ -1,4 +1,5 @@
-//! Compactions held against a model: no reader sees a difference, what nobody sees is gone, and what fails leaves no file.
+//! Tests of compaction against a model. Goal: no reader sees a difference, invisible entries are dropped, and a failed
+//! job leaves no file.
 
 use super::super::cursor::Cursor;
 use super::super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};

@@ -1,4 +1,4 @@
-//! A folder for jobs to work in, and tables read back.
+//! Test support for jobs: a folder to run them in, and the tables read back.
 
 use super::super::entry::Sequence;
 use super::super::model::{History, Version};

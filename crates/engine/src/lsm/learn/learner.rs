@@ -1,4 +1,4 @@
-//! What is learned when: policies, the queue, and the memory of models.
+//! The learner: policies that choose the tables to learn, the learning queue, and the memory budget of models.
 
 use super::analyzer::{Analyzer, Verdict};
 use super::times::{Times, Totals};

@@ -1,4 +1,4 @@
-//! A vector that grows by chunks, so that nothing in it ever moves: readers go on while it grows.
+//! The arena: a vector that grows by chunks and never moves its elements, so readers continue while it grows.
 
 use std::sync::OnceLock;
 

@@ -1,4 +1,4 @@
-//! Keys as numbers, for quick comparison.
+//! Key prefixes as `u64`, for fast comparison.
 
 /// A map from keys to numbers that keeps their order, though not strictly: the eight bytes behind a prefix. Keys that do not have the
 /// prefix are at either end.

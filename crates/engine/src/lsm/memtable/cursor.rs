@@ -1,4 +1,4 @@
-//! A cursor over a memtable.
+//! The cursor over a memtable.
 
 use super::handle::Memtable;
 use super::list::{HEAD, List};

@@ -1,4 +1,4 @@
-//! A guide to tall nodes, so that a search does not begin at the head.
+//! The guide: a sorted array of tall skiplist nodes, from which searches start instead of the head.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;

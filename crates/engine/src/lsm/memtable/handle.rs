@@ -1,4 +1,4 @@
-//! The memtable as the store sees it.
+//! `Memtable`: entries and range tombstones of one keyspace in memory.
 
 use super::coordinate::telling_prefix;
 use super::cursor::MemtableCursor;

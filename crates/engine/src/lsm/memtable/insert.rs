@@ -1,4 +1,4 @@
-//! Inserting into the skiplist: one thread at a time.
+//! Insertion into the skiplist, by one thread at a time.
 
 use super::arena::{Arena, End};
 use super::coordinate::telling_prefix;

@@ -1,4 +1,4 @@
-//! The nodes of the skiplist, and how one is found.
+//! The skiplist: its nodes, and searches in it.
 
 use super::arena::{Arena, End};
 use super::coordinate::Coordinates;

@@ -1,5 +1,5 @@
-//! Readers of a memtable beside the inserting thread: on real threads, and under explored schedules, in which another thread may go on
-//! between any two links that are read or set.
+//! Tests of concurrent memtable readers. Goal: readers see every published entry while another thread inserts. Method:
+//! real threads, and explored schedules that may switch threads between any two link reads or writes.
 
 use super::handle::Memtable;
 use super::tests::{Put, add, owned};

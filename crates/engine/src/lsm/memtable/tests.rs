@@ -1,4 +1,4 @@
-//! A memtable against a sorted map, by one thread and by many.
+//! Tests of the memtable against a sorted map, with one thread and with many.
 
 use super::handle::Memtable;
 use crate::io::Timer;

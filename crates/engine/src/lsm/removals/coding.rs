@@ -1,7 +1,7 @@
-//! Range removals as bytes: the property "range-removals" of tables.
+//! The encoding of range tombstones, stored as the table property "range-removals".
 //!
-//! `count | count times (length of start | start | length of end | end | sequence number)`, all numbers as varints, by start, then newest first.
-//! An empty end is none: all keys from the start on are removed.
+//! `count | count times (length of start | start | length of end | end | sequence number)`, all numbers as varints,
+//! ordered by start, then newest first. An empty end means that the range has no end.
 
 use super::set::{Removal, Removals, is_ended};
 use crate::lsm::entry::{MAX_SEQUENCE, put_varint, take_varint};

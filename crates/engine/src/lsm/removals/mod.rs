@@ -1,7 +1,8 @@
-//! Range removals: which keys were removed by range, and when.
+//! Range tombstones: removals of key ranges, with their sequence numbers.
 //!
-//! Kept as runs of growing size, each with a tree over the pieces that its ends cut the keys into. Adding one costs a few merges
-//! of runs; a query costs the logarithm of their size for each run, however the ranges lie.
+//! They are kept as runs of growing size. Each run has a tree over the disjoint fragments into which the ends of its
+//! ranges divide the keys. Adding a tombstone costs a few merges of runs; a query costs the logarithm of the size of
+//! each run, however the ranges overlap.
 
 mod coding;
 mod pieces;

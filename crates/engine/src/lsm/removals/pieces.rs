@@ -1,4 +1,4 @@
-//! Range removals cut into disjoint pieces.
+//! Fragmented range tombstones: one run, cut into disjoint fragments with a tree over them.
 
 use super::set::{Removal, bytes_of};
 use crate::lsm::entry::Sequence;

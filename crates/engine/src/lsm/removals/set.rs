@@ -1,4 +1,4 @@
-//! The set of range removals.
+//! The set of range tombstones of a memtable or a table.
 
 use super::pieces::Pieces;
 use crate::lsm::entry::Sequence;

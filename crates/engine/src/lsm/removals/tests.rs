@@ -1,4 +1,4 @@
-//! Range removals hold what a list of them holds that is searched from end to end.
+//! Tests of range tombstone sets against a list that is searched linearly.
 
 use super::set::Removal;
 use super::{Removals, known_end};

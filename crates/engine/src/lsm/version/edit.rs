@@ -1,4 +1,4 @@
-//! Changes of a state, and their bytes.
+//! Manifest edits: changes of the state of a store, and their encoding.
 
 use super::levels::LEVELS;
 use super::table::{TableMeta, put_bytes, take_bytes};

@@ -1,4 +1,4 @@
-//! The tables of a keyspace.
+//! The levels of a keyspace, as metadata of tables.
 
 use super::span::{self, KeyBounds};
 use super::table::TableMeta;

@@ -1,8 +1,8 @@
-//! What a store consists of: its tables by keyspace and level, its value files, its logs. All of it is pure data, but for the
-//! manifest that keeps it.
+//! The durable state of a store: its tables by keyspace and level, its value files and its logs; and the choice of
+//! compactions. All of it is pure data, except for the manifest file.
 //!
-//! A [`State`] is changed by an [`Edit`] and never otherwise; the manifest holds a state and the edits since (`manifest`). What to
-//! compact next is a pure function of a state and of the jobs under way ([`pick()`]).
+//! A `ManifestState` is changed by `ManifestEdit`s only; the manifest contains a state and the edits since
+//! (`manifest`). The next compaction is a pure function of a state and of the running jobs (`pick`).
 #![expect(unused_imports, reason = "the store that uses them follows")]
 
 mod edit;

@@ -1,4 +1,4 @@
-//! The names of a store's files.
+//! File names of a store.
 
 use crate::error::Result;
 use crate::io::Storage;

@@ -1,4 +1,4 @@
-//! Which compaction is due: a pure function of a state and of the jobs under way.
+//! Compaction picking: the next job, as a pure function of the state and the running jobs.
 
 use super::job::{Job, Reason};
 use super::levels::{LEVELS, Levels};

@@ -1,6 +1,6 @@
-//! Compaction against a model. Goal: whatever jobs are chosen, in whatever order they run and end, every read finds what was written, as of
-//! now and as of the oldest snapshot; the work ends, and is not more than it should be. Method: tables of single entries in memory,
-//! merged by the simplest code there is; several jobs at once that end in random order.
+//! Tests of compaction picking against a model. Goal: whatever jobs are chosen, and in whatever order they run and end,
+//! every read finds what was written, now and at the oldest snapshot; the work ends, and is bounded. Method: tables of
+//! single entries in memory, merged by the simplest code possible; several concurrent jobs that end in random order.
 
 use super::edit::Edit;
 use super::job::{Job, Reason};

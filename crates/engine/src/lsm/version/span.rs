@@ -1,4 +1,4 @@
-//! Ranges of keys.
+//! Key spans: ranges of keys with a comparable end.
 
 use super::table::TableMeta;
 use std::ops::Bound;

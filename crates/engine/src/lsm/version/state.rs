@@ -1,4 +1,4 @@
-//! What a store consists of.
+//! The manifest state: the contents of a store, and the checks that each edit must pass.
 
 use super::edit::Edit;
 use super::levels::Levels;

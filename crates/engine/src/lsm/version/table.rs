@@ -1,4 +1,4 @@
-//! What a store knows of a table without opening it.
+//! Table metadata: the facts about a table that the manifest records.
 
 use super::span::{self, End, KeyBounds};
 use crate::lsm::entry::{MAX_SEQUENCE, Sequence, put_varint, take_varint};

@@ -1,4 +1,4 @@
-//! How large each level should be.
+//! Target sizes of levels.
 
 use super::levels::{LEVELS, Levels};
 

@@ -1,5 +1,6 @@
-//! Edits against a model. Goal: a state is what its edits say, whatever they are, and an edit that does not fit is refused. Method: random
-//! edits, right and wrong ones, are applied to a state and to plain maps, which are compared; each edit and state goes through its bytes.
+//! Tests of manifest edits against a model. Goal: a state is the sum of its edits, and an edit that does not fit is
+//! refused. Method: random valid and invalid edits are applied to a state and to plain maps, which are compared; each
+//! edit and state is encoded and decoded.
 
 use super::edit::Edit;
 use super::levels::{LEVELS, Levels};

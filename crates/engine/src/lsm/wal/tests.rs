@@ -1,6 +1,6 @@
-//! Goal: what a log gives back after any crash and any damage is what was appended, up to a group, and nothing that was durable is
-//! missing unnoticed. Method: logs in memory, whose bytes are torn, flipped, cut and mixed with those of the log that had the file
-//! before.
+//! Tests of the write-ahead log. Goal: after any crash and any damage, a log returns a prefix of the appended groups,
+//! and no durable group is missing unnoticed. Method: logs in memory whose bytes are torn, flipped, truncated, and
+//! mixed with those of the log that used the file before.
 
 use super::super::entry::{Action, Kind, encode_operation};
 use super::*;

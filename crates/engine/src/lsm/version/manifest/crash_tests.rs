@@ -1,6 +1,7 @@
-//! Loss of power. Goal: whatever a crash leaves of manifests being written, replaced and closed, the store opens as it was after the last
-//! edit that was acknowledged, or one that was under way. Method: the calls of a run are recorded; after each of them the power goes, and
-//! any part of what was not synced survives, in any order and torn; the recovery's own crashes are tried likewise.
+//! Crash tests of manifests. Goal: after a crash while manifests are written, replaced or closed, the store opens with
+//! the last acknowledged edit, or with one that was in progress. Method: the calls of a run are recorded; a power loss
+//! is simulated after each of them, with any subset of the unsynced writes, reordered and torn; crashes during recovery
+//! are simulated likewise.
 
 use super::tests::flush;
 use super::{ClosedLengths, Manifest, recover, remove_leftovers};

@@ -1,5 +1,6 @@
-//! The page `docs/format/manifest.md` and the code say the same. Goal: neither can change without the other. Method: a manifest that is
-//! made as the page says must consist of the bytes in the page's examples, and these bytes must be read as what the page says.
+//! Tests of `docs/format/manifest.md` against the code. Goal: neither changes without the other. Method: a manifest
+//! written as the page describes must equal the example bytes of the page, and these bytes must be read as the page
+//! describes.
 
 use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};

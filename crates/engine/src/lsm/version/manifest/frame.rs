@@ -1,4 +1,4 @@
-//! The parts of a manifest: its head, and frames.
+//! The parts of a manifest file: its header and its records.
 
 use crate::block::checksum::{self, CHECKSUM_BYTES, checksum};
 use crate::block::header::Bond;

@@ -1,4 +1,4 @@
-//! Reading a manifest back.
+//! The manifest reader.
 
 use super::frame::{self, ClosedLengths, FrameKind, Head, UnknownVersion, VERSION};
 use crate::error::{Error, Result};

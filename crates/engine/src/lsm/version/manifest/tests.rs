@@ -1,5 +1,6 @@
-//! Damage. Goal: a manifest that is not what was written is refused, and a torn tail alone is cut. Method: every cut and every bit flip of
-//! manifests of each kind, against the states that were written; and files in places where they do not belong.
+//! Damage tests of manifests. Goal: a damaged manifest is refused, and only a torn tail is cut. Method: every
+//! truncation and every bit flip of manifests of each kind, compared with the states that were written; and files in
+//! places where they do not belong.
 
 use super::{ClosedLengths, Manifest, Recovered, recover, remove_leftovers};
 use crate::error::{Error, Result};

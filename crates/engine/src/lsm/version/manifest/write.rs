@@ -1,4 +1,4 @@
-//! Writing manifests.
+//! The manifest writer.
 
 use super::frame::{self, ClosedLengths, FrameKind, Head, VERSION};
 use crate::error::Result;
