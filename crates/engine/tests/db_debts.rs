@@ -11,7 +11,7 @@ mod db_support;
 
 use db_support::{Draws, Records, collect, small};
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Stats};
+use ogive::lsm::{Db, DbOptions, DbStats};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, Repeat, SimulatedDisk, Survival, named_seed, seeds};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -121,14 +121,14 @@ impl Store {
 }
 
 /// What more of the value files is dead than the options allow, in bytes.
-fn excess_dead_bytes(stats: &Stats, options: &DbOptions) -> f64 {
+fn excess_dead_bytes(stats: &DbStats, options: &DbOptions) -> f64 {
     let allowed =
         options.dead_share * LATE * stats.value_file_bytes as f64 + (stats.value_files * DEAD_BYTES_MIN) as f64;
     (stats.dead_value_bytes as f64 - allowed).max(0.0)
 }
 
 /// Files that the store does not need.
-fn leftovers(disk: &SimulatedDisk, stats: &Stats) -> Vec<String> {
+fn leftovers(disk: &SimulatedDisk, stats: &DbStats) -> Vec<String> {
     let names: Vec<String> = disk.files().into_keys().filter(|name| name != "LOCK").collect();
     let tables: u64 = stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels).map(|level| level.tables).sum();
     let most =

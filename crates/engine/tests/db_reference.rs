@@ -15,7 +15,7 @@ use db_support::Draws;
 use ogive::Error;
 use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning, Snapshot};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
 use ogive::table::{TableWriter, WriteOptions};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ struct World {
     db: Option<Db>,
     handles: BTreeMap<&'static str, Keyspace>,
     spaces: BTreeMap<&'static str, Space>,
-    snapshots: Vec<(Snapshot, u64, u64)>,
+    snapshots: Vec<(DbSnapshot, u64, u64)>,
     random: Random,
     /// How many keys there are to choose from.
     keys: u64,
@@ -126,7 +126,7 @@ impl World {
     }
 
     /// A moment to read at: now, or that of a snapshot.
-    fn moment(&mut self) -> (Option<Snapshot>, u64, u64) {
+    fn moment(&mut self) -> (Option<DbSnapshot>, u64, u64) {
         if self.snapshots.is_empty() || !self.random.one_in(3) {
             return (None, u64::MAX, u64::MAX);
         }

@@ -85,7 +85,7 @@ fn needed(memory: &MemoryStorage) -> Vec<String> {
 }
 
 /// Repairs a store, which must be sound then; gives what it holds.
-fn repaired(memory: &MemoryStorage) -> (ogive::check::Repaired, Model) {
+fn repaired(memory: &MemoryStorage) -> (ogive::check::RepairReport, Model) {
     let repaired = repair_store(&shared(memory), &mut |_, _| {}).unwrap();
     let report = verify(memory).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{:?} {:?}", report.findings, report.orphans);

@@ -8,7 +8,7 @@
 mod db_support;
 
 use db_support::{Files, files, memory};
-use ogive::check::{Repaired, repair_store, verify_store};
+use ogive::check::{RepairReport, repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
 use std::sync::Arc;
@@ -53,7 +53,7 @@ fn parted() -> [Files; 2] {
 }
 
 /// What a repair made of files, what it said, and the values of all entries.
-fn repaired(files: &Files) -> (MemoryStorage, Repaired, Vec<Vec<u8>>) {
+fn repaired(files: &Files) -> (MemoryStorage, RepairReport, Vec<Vec<u8>>) {
     let memory = memory(files);
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let repaired = repair_store(&storage, &mut |_, _| {}).unwrap();

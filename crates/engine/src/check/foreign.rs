@@ -13,7 +13,7 @@
 //! opening no table or log knows, is foreign. Not detected are tables and logs of a copy that are newer than all
 //! others, and ingested tables.
 
-use super::salvage::Evidence;
+use super::recovering_cursor::Evidence;
 use crate::block::header::Bond;
 use crate::error::Result;
 use crate::io::Storage;
@@ -28,14 +28,14 @@ pub(super) const FOREIGN_SUFFIX: &str = ".foreign";
 
 /// The files that a store without a manifest is rebuilt of.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct StoreFiles {
     /// The youngest first.
     pub(super) tables: Vec<Arc<TableFile>>,
     pub(super) logs: BTreeMap<u64, Bond>,
     pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
 }
 
-impl Found {
+impl StoreFiles {
     /// Leaves those that one history of openings can have written, and returns the names of the others.
     pub(super) fn take_foreign(&mut self) -> Vec<String> {
         let mut foreign = Vec::new();

@@ -1,17 +1,17 @@
 //! Verification of the write-ahead logs of a store.
 
-use super::verify::Walk;
+use super::verify::StoreVerifier;
 use crate::block::header::Bond;
 use crate::error::{Error, Result};
-use crate::lsm::entry::{Action, Kind, decode_group};
-use crate::lsm::unnamed::Unnamed;
+use crate::lsm::entry::{Action, ValueKind, decode_group};
+use crate::lsm::unreferenced::UnreferencedFiles;
 use crate::lsm::version::{ClosedLengths, FileKind, file_name};
 use crate::lsm::wal;
-use crate::vlog::{ValueFile, ValuePlace};
+use crate::vlog::{ValueFile, ValuePointer};
 
-impl Walk<'_> {
+impl StoreVerifier<'_> {
     /// Checks all logs that are needed: their groups, and where those point.
-    pub(super) fn logs(&mut self, closed: Option<&ClosedLengths>, unnamed: &Unnamed) -> Result<()> {
+    pub(super) fn logs(&mut self, closed: Option<&ClosedLengths>, unnamed: &UnreferencedFiles) -> Result<()> {
         let numbers: Vec<u64> = self.state.logs.iter().copied().collect();
         for (place, &number) in numbers.iter().enumerate() {
             let name = file_name(number, FileKind::Log);
@@ -36,9 +36,9 @@ impl Walk<'_> {
     fn group(&mut self, (name, bond): (&str, Bond), group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations that makes no sense");
         let operations = decode_group(group).ok_or_else(malformed)?;
-        for operation in operations.iter().filter(|operation| operation.action == Action::Put(Kind::Pointer)) {
+        for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
             let (key, pointer) = operation.parts(group);
-            let place = ValuePlace::decode(pointer);
+            let place = ValuePointer::decode(pointer);
             let is_whole = match &place {
                 Some(place) => self.reach(bond, place)?,
                 None => false,
@@ -56,11 +56,11 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    fn reach(&mut self, bond: Bond, place: &ValuePlace) -> Result<bool> {
+    fn reach(&mut self, bond: Bond, place: &ValuePointer) -> Result<bool> {
         if !self.values.contains_key(&place.file) {
             match ValueFile::open(&*self.storage, bond, place.file) {
                 Ok(file) => _ = self.values.insert(place.file, file),
-                Err(error) if super::report::complaint(&error).is_some() => {
+                Err(error) if super::report::finding_of(&error).is_some() => {
                     if ValueFile::is_anothers(&*self.storage, bond, place.file)? {
                         let name = file_name(place.file, FileKind::Values);
                         self.report.note(&name, Err::<(), _>(error))?;

@@ -6,15 +6,15 @@
 
 mod foreign;
 mod logs;
-mod mend;
 mod rebuild;
+mod recovering_cursor;
 mod repair;
+mod repair_in_place;
 mod report;
-mod salvage;
 mod tables;
 mod values;
 mod verify;
 
-pub use repair::{Repaired, repair_store};
+pub use repair::{RepairReport, repair_store};
 pub use report::{StoreFinding, StoreReport};
 pub use verify::verify_store;

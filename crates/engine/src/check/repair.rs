@@ -3,25 +3,27 @@
 //! With an intact manifest, only damaged files are rewritten (`repair_in_place`). With a lost or outdated one, the
 //! store is rebuilt (`rebuild`).
 
+use super::recovering_cursor::{Evidence, RecoveredCount, RecoveringCursor};
 use super::report::folder;
-use super::salvage::{Evidence, Salvage, Shown};
-use super::verify::{Progress, survey};
-use super::{foreign, mend, rebuild};
+use super::verify::{Progress, verify_files};
+use super::{foreign, rebuild, repair_in_place};
 use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
+use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
 use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Action, KeyspaceId, Kind, Sequence, decode_group};
+use crate::lsm::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
+use crate::lsm::file_numbers::FileNumberSource;
 use crate::lsm::memtable::Memtable;
-use crate::lsm::numbers::NumberSource;
-use crate::lsm::removals::Removals;
-use crate::lsm::table_file::{OPENINGS_PROPERTY, Openings, Origin, TableFile};
-use crate::lsm::unnamed::{Unnamed, is_table_of};
-use crate::lsm::version::{FileKind, Recovered, State, file_name, parse_file_name, recover, remove_leftovers};
+use crate::lsm::range_tombstones::RangeTombstones;
+use crate::lsm::table_file::{OPENINGS_PROPERTY, Openings, TableFile, TableOrigin};
+use crate::lsm::unreferenced::{UnreferencedFiles, is_table_of};
+use crate::lsm::version::{
+    FileKind, ManifestState, RecoveredManifest, file_name, parse_file_name, recover, remove_leftovers,
+};
 use crate::lsm::{DbOptions, LOCK_NAME, wal};
 use crate::table::{OpenOptions, Table};
-use crate::vlog::{ValueFile, ValuePlace};
+use crate::vlog::{ValueFile, ValuePointer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,7 +31,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// What was done to a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Repaired {
+pub struct RepairReport {
     /// The files that were damaged or missing; none where nothing had to be done. A lost manifest, whose number nobody knows, is
     /// `*.manifest`.
     pub damaged_files: Vec<String>,
@@ -60,7 +62,7 @@ const NO_MANIFEST: &str = "*.manifest";
 /// # Errors
 /// [`Error::NotAStore`]; [`Error::Locked`] while another process has it open; [`Error::UnknownVersion`]; whatever the storage
 /// reports. The store is as it was then, but for further files that the next repair removes.
-pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<Repaired> {
+pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
         let detail = "no file in it is part of one; check the path".to_owned();
@@ -73,26 +75,26 @@ pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     repaired
 }
 
-fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) -> Result<Repaired> {
+fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) -> Result<RepairReport> {
     match recover(&**storage) {
         Ok(Some(recovered)) => {
-            let unnamed = Unnamed::find(storage, &recovered.state)?;
+            let unnamed = UnreferencedFiles::find(storage, &recovered.state)?;
             if let Err(error) = unnamed.check(&**storage) {
                 let strays: Vec<String> = unnamed.strays.into_iter().map(|stray| stray.name).collect();
                 return repair_among(storage, names, (recovered, strays, error), progress);
             }
             let again = recover(&**storage)?;
-            let report = survey(storage, recovered, names, progress)?;
-            let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(nothing_done()) };
+            let report = verify_files(storage, recovered, names, progress)?;
+            let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(unchanged()) };
             match superseded(storage, &again.state)? {
                 Some(missing) => {
                     let error = Error::damaged(storage.path(&missing), 0, "a file that the manifest names is missing");
                     rebuild::rebuild(storage, names, (error, vec![missing]), Some(&again.state))
                 }
-                None => mend::mend(storage, again, &report),
+                None => repair_in_place::repair_in_place(storage, again, &report),
             }
         }
-        Ok(None) => Ok(nothing_done()),
+        Ok(None) => Ok(unchanged()),
         Err(error @ Error::Damaged { .. }) => {
             let has_manifest = names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))));
             let file = if has_manifest { rebuild::file_of(&error) } else { NO_MANIFEST.to_owned() };
@@ -108,16 +110,16 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
 fn repair_among(
     storage: &Arc<dyn Storage>,
     names: &[String],
-    (recovered, strays, error): (Recovered, Vec<String>, Error),
+    (recovered, strays, error): (RecoveredManifest, Vec<String>, Error),
     progress: Progress<'_>,
-) -> Result<Repaired> {
+) -> Result<RepairReport> {
     let state = recovered.state.clone();
-    if !go_on(storage, &state, &strays)? {
-        let report = survey(storage, recovered, names, progress)?;
+    if !continues_history(storage, &state, &strays)? {
+        let report = verify_files(storage, recovered, names, progress)?;
         let is_stray = |file: &String| strays.contains(file);
         if report.further_findings == 0 && report.findings.iter().all(|finding| is_stray(&finding.file)) {
             foreign::set_aside(&**storage, &strays)?;
-            return Ok(Repaired { foreign_files: strays, ..nothing_done() });
+            return Ok(RepairReport { foreign_files: strays, ..unchanged() });
         }
     }
     // What the manifest says of files counts no more, but for the names of keyspaces.
@@ -126,7 +128,7 @@ fn repair_among(
 
 /// Whether some of these files were written behind all that a state names, in the same history of openings: by an opening that it knows,
 /// or by one that began its log behind the last one that it names. A log that names none before it was begun behind an empty one.
-fn go_on(storage: &Arc<dyn Storage>, state: &State, strays: &[String]) -> Result<bool> {
+fn continues_history(storage: &Arc<dyn Storage>, state: &ManifestState, strays: &[String]) -> Result<bool> {
     let last = state.logs.iter().max().copied();
     let last_bond = last.map_or(Ok(None), |number| wal::header(&**storage, number))?.map(|header| header.bond);
     let is_empty = match last.zip(last_bond) {
@@ -156,13 +158,13 @@ fn go_on(storage: &Arc<dyn Storage>, state: &State, strays: &[String]) -> Result
     Ok(false)
 }
 
-fn nothing_done() -> Repaired {
-    Repaired { is_loss_known: true, ..Repaired::default() }
+fn unchanged() -> RepairReport {
+    RepairReport { is_loss_known: true, ..RepairReport::default() }
 }
 
 /// A file that the manifest names and that is missing, where younger ones are there that it does not name: then it is out of date, as
 /// far as can be told, and they count.
-fn superseded(storage: &Arc<dyn Storage>, state: &State) -> Result<Option<String>> {
+fn superseded(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Option<String>> {
     let tables = state.tables().map(|(_, _, table)| (table.number, FileKind::Table));
     let values = state.value_files.keys().map(|&number| (number, FileKind::Values));
     let logs = state.logs.iter().map(|&number| (number, FileKind::Log));
@@ -187,7 +189,7 @@ fn superseded(storage: &Arc<dyn Storage>, state: &State) -> Result<Option<String
 
 /// What a repair works with.
 #[derive(Debug)]
-pub(super) struct Bench {
+pub(super) struct RepairContext {
     pub(super) storage: Arc<dyn Storage>,
     /// What new files are bound to.
     pub(super) bond: Bond,
@@ -195,12 +197,12 @@ pub(super) struct Bench {
     pub(super) next_file: AtomicU64,
     stop: AtomicBool,
     pub(super) evidence: Arc<Evidence>,
-    pub(super) shown: Arc<Shown>,
+    pub(super) recovered_count: Arc<RecoveredCount>,
     /// Value files whose values are copied to new ones.
-    pub(super) collected: Collected,
+    pub(super) collected: CollectedFiles,
 }
 
-impl Bench {
+impl RepairContext {
     pub(super) fn new(storage: &Arc<dyn Storage>, bond: Bond, next_file: u64, evidence: Evidence) -> Self {
         let suspect = evidence.suspect.iter();
         let collected =
@@ -208,11 +210,11 @@ impl Bench {
         Self {
             storage: Arc::clone(storage),
             bond,
-            options: DbOptions::for_walks(),
+            options: DbOptions::for_verification(),
             next_file: AtomicU64::new(next_file),
             stop: AtomicBool::new(false),
             evidence: Arc::new(evidence),
-            shown: Arc::default(),
+            recovered_count: Arc::default(),
             collected,
         }
     }
@@ -222,18 +224,18 @@ impl Bench {
     }
 
     /// What can be read of a table.
-    pub(super) fn salvage(&self, file: &Arc<TableFile>) -> Box<dyn Cursor> {
-        Box::new(Salvage::new(file, &self.evidence, &self.shown))
+    pub(super) fn recovering_cursor(&self, file: &Arc<TableFile>) -> Box<dyn Cursor> {
+        Box::new(RecoveringCursor::new(file, &self.evidence, &self.recovered_count))
     }
 
     /// Writes entries to new tables for a level.
     pub(super) fn write(
         &self,
         cursor: Box<dyn Cursor>,
-        removals: Vec<Arc<Removals>>,
-        (origin, level): (Origin, usize),
-        below: Below,
-    ) -> Result<Outcome> {
+        tombstones: Vec<Arc<RangeTombstones>>,
+        (origin, level): (TableOrigin, usize),
+        below: LevelsBelow,
+    ) -> Result<JobOutput> {
         let context = JobContext {
             storage: &self.storage,
             bond: self.bond,
@@ -243,15 +245,15 @@ impl Bench {
             origin,
             stop: &self.stop,
         };
-        let job = CompactJob {
+        let job = MergeJob {
             cursor,
-            removals,
+            tombstones,
             level,
             cuts: None,
             snapshots: &[],
             below,
             collected: &self.collected,
-            part: Part::default(),
+            part: JobRange::default(),
         };
         let mut outcome = run_job(&context, job)?;
         for meta in &mut outcome.tables {
@@ -267,16 +269,18 @@ impl Bench {
         &self,
         (bond, number): (Bond, u64),
         known: &BTreeMap<KeyspaceId, Sequence>,
-        memtables: &mut Memtables,
+        memtables: &mut RecoveredMemtables,
     ) -> Result<()> {
-        wal::salvage(&*self.storage, bond, number, &mut |group, _| {
+        wal::recover_groups(&*self.storage, bond, number, &mut |group, _| {
             let Some(operations) = decode_group(group) else { return Ok(false) };
             let bytes = Arc::new(group.to_vec());
             for operation in operations {
                 if known.get(&operation.keyspace).is_some_and(|&newest| operation.sequence <= newest) {
                     continue;
                 }
-                if operation.action == Action::Put(Kind::Pointer) && !self.is_whole(bond, operation.parts(group).1)? {
+                if operation.action == Action::Put(ValueKind::Pointer)
+                    && !self.is_whole(bond, operation.parts(group).1)?
+                {
                     self.evidence.lost.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
@@ -296,7 +300,7 @@ impl Bench {
 
     /// Whether the value that an entry of a log points to is whole: it lies in a file of the same opening.
     fn is_whole(&self, bond: Bond, pointer: &[u8]) -> Result<bool> {
-        let Some(place) = ValuePlace::decode(pointer) else { return Ok(false) };
+        let Some(place) = ValuePointer::decode(pointer) else { return Ok(false) };
         let file = self.evidence.values.get(&place.file).filter(|file| file.bond() == bond);
         file.map_or(Ok(false), |file| file.is_whole(&place))
     }
@@ -307,7 +311,7 @@ impl Bench {
     }
 }
 
-impl NumberSource for Bench {
+impl FileNumberSource for RepairContext {
     fn take_number(&self) -> Result<u64> {
         Ok(self.next_file.fetch_add(1, Ordering::Relaxed))
     }
@@ -319,7 +323,7 @@ impl NumberSource for Bench {
 
 /// What was read of logs.
 #[derive(Debug, Default)]
-pub(super) struct Memtables {
+pub(super) struct RecoveredMemtables {
     /// By keyspace, oldest first: one, unless it was full.
     pub(super) by_keyspace: BTreeMap<KeyspaceId, Vec<Arc<Memtable>>>,
     pub(super) last_sequence: Sequence,
@@ -336,7 +340,7 @@ pub(super) fn open_values(
         if let Some((number, FileKind::Values)) = parse_file_name(name) {
             match open(number) {
                 Ok(file) => _ = values.insert(number, Arc::new(file)),
-                Err(error) if super::report::complaint(&error).is_some() => {}
+                Err(error) if super::report::finding_of(&error).is_some() => {}
                 Err(error) => return Err(error),
             }
         }

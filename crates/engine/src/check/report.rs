@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Findings are kept up to this number; more are only counted, but for the first of each file.
-const MOST_FINDINGS: usize = 1000;
+const FINDINGS_MAX: usize = 1000;
 
 /// One thing in a store that is not as it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,7 +61,7 @@ impl StoreReport {
     pub(super) fn add(&mut self, file: &str, offset: u64, detail: impl Into<String>) {
         // Of each file at least one is kept: a repair goes by them.
         let is_known = self.findings.last().is_some_and(|last| last.file == file);
-        if self.findings.len() < MOST_FINDINGS || !(is_known || self.has_finding(file)) {
+        if self.findings.len() < FINDINGS_MAX || !(is_known || self.has_finding(file)) {
             self.findings.push(StoreFinding { file: file.to_owned(), offset, detail: detail.into() });
         } else {
             self.further_findings += 1;
@@ -80,7 +80,7 @@ impl StoreReport {
     pub(super) fn note<T>(&mut self, file: &str, outcome: Result<T>) -> Result<Option<T>> {
         match outcome {
             Ok(done) => Ok(Some(done)),
-            Err(error) => match complaint(&error) {
+            Err(error) => match finding_of(&error) {
                 Some((offset, detail)) => {
                     self.add(file, offset, detail);
                     Ok(None)
@@ -92,7 +92,7 @@ impl StoreReport {
 }
 
 /// Where and how a file is not as it should be, if an error says so.
-pub(super) fn complaint(error: &Error) -> Option<(u64, String)> {
+pub(super) fn finding_of(error: &Error) -> Option<(u64, String)> {
     match error {
         Error::Damaged { offset, detail, .. } => Some((*offset, detail.clone())),
         Error::NotATable { detail, .. } => Some((0, format!("it is no table: {detail}"))),

@@ -1,26 +1,26 @@
 //! Verification of one table of a store.
 
-use super::verify::Walk;
+use super::verify::StoreVerifier;
 use crate::error::Result;
 use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Entry, Kind};
-use crate::lsm::table_file::{TableFile, WALK_AHEAD_BYTES};
+use crate::lsm::entry::{Entry, ValueKind};
+use crate::lsm::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
 use crate::lsm::version::{FileKind, TableMeta, file_name};
 use crate::table::{OpenOptions, Table};
-use crate::vlog::ValuePlace;
+use crate::vlog::ValuePointer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What the entries of a table come to.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Counted {
+struct TableCounts {
     records: u64,
     removals: u64,
     shadowed: u64,
     values: BTreeMap<u64, u64>,
 }
 
-impl Walk<'_> {
+impl StoreVerifier<'_> {
     /// Checks a table: by itself, against what the manifest says, and where its pointers lead.
     pub(super) fn table(&mut self, meta: &Arc<TableMeta>) -> Result<()> {
         let name = file_name(meta.number, FileKind::Table);
@@ -48,16 +48,16 @@ impl Walk<'_> {
 
     fn entries(&mut self, name: &str, file: &Arc<TableFile>) -> Result<()> {
         let was_sound = !self.report.has_finding(name);
-        let mut counted = Counted::default();
-        let mut cursor = file.cursor(Some(WALK_AHEAD_BYTES));
-        match self.walk_entries(name, file, &mut *cursor, &mut counted) {
+        let mut counted = TableCounts::default();
+        let mut cursor = file.cursor(Some(SCAN_READ_AHEAD_BYTES));
+        match self.check_entries(name, file, &mut *cursor, &mut counted) {
             Ok(()) => {}
             // What is wrong with the blocks was said before.
-            Err(error) if super::report::complaint(&error).is_some() && !was_sound => return Ok(()),
+            Err(error) if super::report::finding_of(&error).is_some() && !was_sound => return Ok(()),
             Err(error) => return self.report.note(name, Err::<(), _>(error)).map(drop),
         }
         let meta = &file.meta;
-        let stated = Counted {
+        let stated = TableCounts {
             records: meta.records,
             removals: meta.removals,
             shadowed: meta.shadowed,
@@ -69,19 +69,19 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn walk_entries(
+    fn check_entries(
         &mut self,
         name: &str,
         file: &TableFile,
         cursor: &mut dyn Cursor,
-        counted: &mut Counted,
+        counted: &mut TableCounts,
     ) -> Result<()> {
         let mut last: Option<(Vec<u8>, u64)> = None;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
             counted.records += 1;
             self.report.records += 1;
-            counted.removals += u64::from(entry.kind == Kind::Remove);
+            counted.removals += u64::from(entry.kind == ValueKind::Remove);
             if let Some((key, sequence)) = &last {
                 let is_same = key.as_slice() == entry.key;
                 counted.shadowed += u64::from(is_same);
@@ -90,7 +90,7 @@ impl Walk<'_> {
                 }
             }
             self.check_range(name, &file.meta, &entry);
-            if entry.kind == Kind::Pointer {
+            if entry.kind == ValueKind::Pointer {
                 self.pointer(name, &entry, &mut counted.values)?;
             }
             match &mut last {
@@ -117,7 +117,7 @@ impl Walk<'_> {
     }
 
     fn pointer(&mut self, name: &str, entry: &Entry<'_>, values: &mut BTreeMap<u64, u64>) -> Result<()> {
-        let Some(place) = ValuePlace::decode(entry.value) else {
+        let Some(place) = ValuePointer::decode(entry.value) else {
             self.report.add(name, 0, format!("the pointer of {} makes no sense", entry.key.escape_ascii()));
             return Ok(());
         };
@@ -131,7 +131,7 @@ impl Walk<'_> {
     }
 
     /// Whether the value at a place is there and whole.
-    pub(super) fn leads_to_value(&mut self, place: &ValuePlace) -> Result<bool> {
+    pub(super) fn leads_to_value(&mut self, place: &ValuePointer) -> Result<bool> {
         self.report.pointers += 1;
         self.values.get(&place.file).map_or(Ok(false), |file| file.is_whole(place))
     }

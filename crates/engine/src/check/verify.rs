@@ -1,12 +1,14 @@
 //! Verification of a whole store.
 
-use super::report::{StoreReport, complaint, folder};
+use super::report::{StoreReport, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::Db;
-use crate::lsm::unnamed::Unnamed;
-use crate::lsm::version::{ClosedLengths, FileKind, Recovered, State, file_name, final_name, parse_file_name, recover};
+use crate::lsm::unreferenced::UnreferencedFiles;
+use crate::lsm::version::{
+    ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, final_name, parse_file_name, recover,
+};
 use crate::lsm::{DbOptions, LOCK_NAME};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +19,9 @@ use std::sync::Arc;
 pub(super) type Progress<'p> = &'p mut dyn FnMut(u64, u64);
 
 /// A walk under way.
-pub(super) struct Walk<'p> {
+pub(super) struct StoreVerifier<'p> {
     pub(super) storage: Arc<dyn Storage>,
-    pub(super) state: State,
+    pub(super) state: ManifestState,
     pub(super) report: StoreReport,
     pub(super) options: DbOptions,
     pub(super) cache: Arc<BlockCache>,
@@ -57,20 +59,20 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
         Ok(None) => return Ok(StoreReport { orphans: names, ..StoreReport::default() }),
         Err(error) => return manifest_alone(&**storage, error),
     };
-    let report = survey(storage, recovered, &names, progress)?;
+    let report = verify_files(storage, recovered, &names, progress)?;
     drop(lock);
     Ok(report)
 }
 
 /// Checks all that a manifest leads to.
-pub(super) fn survey(
+pub(super) fn verify_files(
     storage: &Arc<dyn Storage>,
-    recovered: Recovered,
+    recovered: RecoveredManifest,
     names: &[String],
     progress: Progress<'_>,
 ) -> Result<StoreReport> {
-    let mut walk = Walk::new(storage, recovered.state, progress);
-    let unnamed = Unnamed::find(storage, &walk.state)?;
+    let mut walk = StoreVerifier::new(storage, recovered.state, progress);
+    let unnamed = UnreferencedFiles::find(storage, &walk.state)?;
     walk.unnamed(names, recovered.number, &unnamed);
     walk.open_values()?;
     walk.tables()?;
@@ -85,8 +87,8 @@ impl Db {
     /// # Errors
     /// What the storage reports, such as a read that fails.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
-        let held = self.held();
-        let mut walk = Walk::new(&held.storage, held.state.clone(), progress);
+        let pinned = self.pin_files();
+        let mut walk = StoreVerifier::new(&pinned.storage, pinned.state.clone(), progress);
         walk.open_values()?;
         walk.tables()?;
         walk.value_files(None)?;
@@ -96,7 +98,7 @@ impl Db {
 
 /// What can be said where the manifest cannot be read.
 fn manifest_alone(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
-    let Some((offset, detail)) = complaint(&error) else { return Err(error) };
+    let Some((offset, detail)) = finding_of(&error) else { return Err(error) };
     let mut report = StoreReport::default();
     let path = match &error {
         Error::Damaged { path, .. } | Error::UnknownVersion { path, .. } => path.clone(),
@@ -107,8 +109,8 @@ fn manifest_alone(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
     Ok(report)
 }
 
-impl<'p> Walk<'p> {
-    pub(super) fn new(storage: &Arc<dyn Storage>, state: State, progress: Progress<'p>) -> Self {
+impl<'p> StoreVerifier<'p> {
+    pub(super) fn new(storage: &Arc<dyn Storage>, state: ManifestState, progress: Progress<'p>) -> Self {
         let total_bytes = state.tables().map(|(_, _, table)| table.bytes).sum::<u64>()
             + state.value_files.values().map(|file| file.bytes).sum::<u64>();
         let report = StoreReport { keyspaces: state.keyspaces.len() as u64, ..StoreReport::default() };
@@ -116,7 +118,7 @@ impl<'p> Walk<'p> {
             storage: Arc::clone(storage),
             state,
             report,
-            options: DbOptions::for_walks(),
+            options: DbOptions::for_verification(),
             cache: Arc::new(BlockCache::new(0)),
             values: BTreeMap::new(),
             progress,
@@ -134,7 +136,7 @@ impl<'p> Walk<'p> {
     }
 
     /// Names the files of the store that nothing leads to, as orphans where a crash may have left them.
-    fn unnamed(&mut self, names: &[String], manifest: u64, unnamed: &Unnamed) {
+    fn unnamed(&mut self, names: &[String], manifest: u64, unnamed: &UnreferencedFiles) {
         for stray in &unnamed.strays {
             self.report.add(&stray.name, 0, stray.detail.as_str());
         }

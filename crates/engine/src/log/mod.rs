@@ -11,7 +11,7 @@ mod replay;
 mod segment;
 mod writer;
 
-pub(crate) use record::{BODY_BYTES_MAX, RecordPlace};
-pub(crate) use replay::{Commit, Entry, Records, Visit, replay, replay_records};
+pub(crate) use record::{BODY_BYTES_MAX, RecordLocation};
+pub(crate) use replay::{Commit, LogEntry, RecordSource, ReplayStep, replay, replay_records};
 pub(crate) use segment::{Segment, SegmentHeader, SegmentId, SegmentWriter, segment_name, segment_numbers};
 pub(crate) use writer::RecordWriter;

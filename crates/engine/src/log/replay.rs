@@ -1,6 +1,6 @@
 //! Log replay: reading a segment back after a crash.
 
-use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, FRAME_BYTES, RecordPlace};
+use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RECORD_OVERHEAD_BYTES, RecordLocation};
 use super::segment::Segment;
 use crate::block::window::Window;
 use crate::error::{Error, Result};
@@ -14,7 +14,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 pub(crate) struct Commit {
     /// Its number; each commit has the next.
     pub(crate) sequence: u64,
-    /// Where its first record begins. Records before it that no commit names belong to a transaction that was given up.
+    /// Where its first record begins. RecordSource before it that no commit names belong to a transaction that was given up.
     pub(crate) first: u64,
     /// When it was written, everything before this position was durable.
     synced: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Commit {
 
 /// A file of records, to be walked over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Records<'a> {
+pub(crate) struct RecordSource<'a> {
     pub(crate) file: &'a dyn ReadableFile,
     /// What the checksums are bound to.
     pub(crate) identity: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Records<'a> {
 
 /// How far a log reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct LogExtent {
     /// Where the valid records end.
     pub(crate) end: u64,
     /// Everything before this position was durable, as the commits that were met say.
@@ -43,13 +43,13 @@ pub(crate) struct Extent {
 
 /// What a replay meets.
 #[derive(Debug)]
-pub(crate) enum Entry<'a> {
+pub(crate) enum LogEntry<'a> {
     /// A record of the user.
     Record {
         /// What the user called it.
         kind: u8,
         /// Where it lies.
-        place: RecordPlace,
+        place: RecordLocation,
         /// What it holds.
         body: &'a [u8],
     },
@@ -59,7 +59,7 @@ pub(crate) enum Entry<'a> {
 
 /// Whether a replay goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visit {
+pub(crate) enum ReplayStep {
     /// It does.
     Continue,
     /// What follows does not count.
@@ -77,7 +77,7 @@ pub(crate) enum Visit {
 pub(crate) fn replay(
     segment: &Segment,
     header_is_valid: bool,
-    visit: &mut dyn FnMut(Entry<'_>) -> Result<Visit>,
+    visit: &mut dyn FnMut(LogEntry<'_>) -> Result<ReplayStep>,
 ) -> Result<u64> {
     Ok(replay_records(segment.records(), header_is_valid, visit)?.end)
 }
@@ -85,23 +85,23 @@ pub(crate) fn replay(
 /// As [`replay`], of any file of records; also says how far the log was durable. Where `visit` stops, what follows is not looked
 /// at.
 pub(crate) fn replay_records(
-    records: Records<'_>,
+    records: RecordSource<'_>,
     header_is_valid: bool,
-    visit: &mut dyn FnMut(Entry<'_>) -> Result<Visit>,
-) -> Result<Extent> {
+    visit: &mut dyn FnMut(LogEntry<'_>) -> Result<ReplayStep>,
+) -> Result<LogExtent> {
     let mut window = Window::new(records.file.len(), CHUNK_BYTES, Purpose::Log);
-    let mut extent = Extent { end: records.start, durable: 0 };
+    let mut extent = LogExtent { end: records.start, durable: 0 };
     while header_is_valid && let Some((kind, body, length)) = record(records, &mut window, extent.end)? {
-        let place = RecordPlace { position: extent.end, body_bytes: body.len() as u32 };
+        let place = RecordLocation { position: extent.end, body_bytes: body.len() as u32 };
         let end = extent.end + length as u64;
         let entry = match commit(kind, body, end) {
             Some(commit) => {
                 extent.durable = extent.durable.max(commit.synced);
-                Entry::Commit(commit)
+                LogEntry::Commit(commit)
             }
-            None => Entry::Record { kind, place, body },
+            None => LogEntry::Record { kind, place, body },
         };
-        if visit(entry)? == Visit::Stop {
+        if visit(entry)? == ReplayStep::Stop {
             return Ok(extent);
         }
         extent.end = end;
@@ -110,15 +110,19 @@ pub(crate) fn replay_records(
         extent.end = 0;
     }
     let later = durable_later(records, &mut window, extent.end)?;
-    Ok(Extent { durable: extent.durable.max(later), ..extent })
+    Ok(LogExtent { durable: extent.durable.max(later), ..extent })
 }
 
 /// The record at `position`, if a valid one is there.
-fn record<'w>(records: Records<'_>, window: &'w mut Window, position: u64) -> Result<Option<(u8, &'w [u8], usize)>> {
-    let Some(body_bytes) = record::body_bytes(window.at(records.file, position, FRAME_BYTES)?) else {
+fn record<'w>(
+    records: RecordSource<'_>,
+    window: &'w mut Window,
+    position: u64,
+) -> Result<Option<(u8, &'w [u8], usize)>> {
+    let Some(body_bytes) = record::body_bytes(window.at(records.file, position, RECORD_OVERHEAD_BYTES)?) else {
         return Ok(None);
     };
-    let bytes = window.at(records.file, position, body_bytes + FRAME_BYTES)?;
+    let bytes = window.at(records.file, position, body_bytes + RECORD_OVERHEAD_BYTES)?;
     Ok(record::decode(records.identity, position, bytes))
 }
 
@@ -133,8 +137,8 @@ fn commit(kind: u8, body: &[u8], end: u64) -> Option<Commit> {
 
 /// Looks behind `end`, where the valid records end, for commits: returns up to where they say that the log was durable. One that
 /// says so of `end` itself proves damage.
-fn durable_later(records: Records<'_>, window: &mut Window, end: u64) -> Result<u64> {
-    let frame_bytes = COMMIT_BODY_BYTES + FRAME_BYTES;
+fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Result<u64> {
+    let frame_bytes = COMMIT_BODY_BYTES + RECORD_OVERHEAD_BYTES;
     let length = (COMMIT_BODY_BYTES as u32).to_le_bytes();
     let start = [length[0], length[1], length[2], length[3], COMMIT_KIND];
     let (mut position, mut durable) = (end + 1, 0);

@@ -1,7 +1,7 @@
 //! Log segments: files of records with a header.
 
-use super::record::{self, FRAME_BYTES, RecordPlace};
-use super::replay::Records;
+use super::record::{self, RECORD_OVERHEAD_BYTES, RecordLocation};
+use super::replay::RecordSource;
 use super::writer::RecordWriter;
 use crate::block::checksum::{self, identity};
 use crate::error::{Error, Result};
@@ -129,16 +129,16 @@ impl Segment {
     }
 
     /// The records of the segment, to be walked over.
-    pub(super) fn records(&self) -> Records<'_> {
+    pub(super) fn records(&self) -> RecordSource<'_> {
         // Only version 1 has no nonce.
         let start = if self.id.nonce == 0 { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
-        Records { file: &*self.file, identity: self.identity, start: start as u64 }
+        RecordSource { file: &*self.file, identity: self.identity, start: start as u64 }
     }
 
     /// The bodies of records that were found valid when they were written or replayed, as many reads at a time as the storage serves at once.
-    pub(crate) fn read_many(&self, places: &[RecordPlace]) -> Result<Vec<Vec<u8>>> {
+    pub(crate) fn read_many(&self, places: &[RecordLocation]) -> Result<Vec<Vec<u8>>> {
         let mut frames: Vec<Vec<u8>> =
-            places.iter().map(|place| vec![0; place.body_bytes as usize + FRAME_BYTES]).collect();
+            places.iter().map(|place| vec![0; place.body_bytes as usize + RECORD_OVERHEAD_BYTES]).collect();
         let requests = places.iter().zip(&mut frames).map(|(place, frame)| ReadRequest {
             offset: place.position,
             buffer: frame,
@@ -148,7 +148,7 @@ impl Segment {
         places.iter().zip(&frames).map(|(&place, frame)| self.body(place, frame)).collect()
     }
 
-    fn body(&self, place: RecordPlace, frame: &[u8]) -> Result<Vec<u8>> {
+    fn body(&self, place: RecordLocation, frame: &[u8]) -> Result<Vec<u8>> {
         match record::decode(self.identity, place.position, frame) {
             Some((_, body, _)) if body.len() == place.body_bytes as usize => Ok(body.to_vec()),
             _ => Err(Error::damaged(self.file.path(), place.position, "the checksum of a log record does not match")),
@@ -182,7 +182,7 @@ impl SegmentWriter {
     }
 
     /// Appends a record; it counts once a commit names it.
-    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordPlace> {
+    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordLocation> {
         self.records.append(kind, parts)
     }
 

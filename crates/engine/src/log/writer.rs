@@ -1,6 +1,6 @@
 //! The record writer, which appends records and commits to a log file.
 
-use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RecordPlace};
+use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RecordLocation};
 use crate::block::appender::{Appender, FLUSH_BYTES};
 use crate::error::Result;
 use crate::io::{Purpose, UpdatableFile};
@@ -15,7 +15,7 @@ pub(crate) struct RecordWriter {
 
 impl RecordWriter {
     /// Begins a file anew: with a header, which is the owner's, and records behind it, whose checksums are bound to `identity`.
-    /// Records that the file holds from another life stay where they are not written over; they were bound to another identity.
+    /// RecordSource that the file holds from another life stay where they are not written over; they were bound to another identity.
     pub(crate) fn new(file: Arc<dyn UpdatableFile>, identity: u64, header: &[u8]) -> Self {
         let mut appender = Appender::new(file, Purpose::Log);
         appender.buffer().extend_from_slice(header);
@@ -28,7 +28,7 @@ impl RecordWriter {
     }
 
     /// Appends a record; it counts once a commit names it.
-    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordPlace> {
+    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordLocation> {
         let position = self.position();
         let place = record::encode(self.appender.buffer(), self.identity, position, kind, parts);
         if self.appender.waiting_bytes() >= FLUSH_BYTES {

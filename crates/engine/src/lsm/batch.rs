@@ -1,10 +1,10 @@
 //! Write batches: operations that become visible and durable together.
 
 use super::db::Db;
-use super::entry::{Action, GROUP_HEAD_BYTES, Kind, encode_operation};
+use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation};
 use super::keyspace::Keyspace;
 use super::options::Durability;
-use super::view::Tree;
+use super::view::KeyspaceTree;
 use crate::block::stream::MAX_VALUE_BYTES;
 use crate::error::{Error, Result};
 use crate::table::MAX_KEY_BYTES;
@@ -41,7 +41,7 @@ pub(super) struct Operations {
     /// Length of the longest value, where there is one.
     pub(super) longest_value_bytes: Option<u64>,
     /// The keyspaces that it changes.
-    pub(super) keyspaces: Vec<Arc<Tree>>,
+    pub(super) keyspaces: Vec<Arc<KeyspaceTree>>,
     /// What was wrong with the first operation that could not be taken.
     error: Option<Error>,
 }
@@ -70,7 +70,7 @@ impl Operations {
             length if length > MAX_VALUE_BYTES => {
                 Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: MAX_VALUE_BYTES })
             }
-            length if action == Action::Put(Kind::Value) => {
+            length if action == Action::Put(ValueKind::Value) => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
                 Ok(())
             }
@@ -162,7 +162,7 @@ impl Batch {
     ) -> &mut Self {
         let keyspace = keyspace.as_ref();
         if self.takes(keyspace) {
-            self.operations.push(keyspace, Action::Put(Kind::Value), key.as_ref(), value.as_ref());
+            self.operations.push(keyspace, Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
         }
         self
     }
@@ -171,7 +171,7 @@ impl Batch {
     pub fn remove(&mut self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> &mut Self {
         let keyspace = keyspace.as_ref();
         if self.takes(keyspace) {
-            self.operations.push(keyspace, Action::Put(Kind::Remove), key.as_ref(), &[]);
+            self.operations.push(keyspace, Action::Put(ValueKind::Remove), key.as_ref(), &[]);
         }
         self
     }

@@ -5,12 +5,12 @@
 
 use super::core::Core;
 use super::db::Db;
+use super::file_numbers::FileNumberSource;
 use super::folder::NewFolder;
-use super::numbers::NumberSource;
 use super::recover::LOCK_NAME;
 use super::table_file::TableFile;
 use super::values::ValueFiles;
-use super::version::{ClosedLengths, FileKind, Manifest, State, file_name, parse_file_name};
+use super::version::{ClosedLengths, FileKind, Manifest, ManifestState, file_name, parse_file_name};
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
@@ -18,10 +18,10 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A moment of a store, whose files stay for as long as it is held.
+/// A moment of a store, whose files stay for as long as it is pinned.
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) state: State,
+pub(crate) struct PinnedFiles {
+    pub(crate) state: ManifestState,
     pub(crate) storage: Arc<dyn Storage>,
     _tables: Vec<Arc<TableFile>>,
     _values: Arc<ValueFiles>,
@@ -29,9 +29,9 @@ pub(crate) struct Held {
 
 impl Core {
     /// Holds all that the manifest leads to.
-    pub(super) fn hold(&self) -> Held {
+    pub(super) fn pin_files(&self) -> PinnedFiles {
         let shared = self.shared.lock();
-        Held {
+        PinnedFiles {
             state: shared.state.clone(),
             storage: Arc::clone(&self.storage),
             _tables: shared.tables.values().cloned().collect(),
@@ -42,8 +42,8 @@ impl Core {
 
 impl Db {
     /// Holds all that the manifest leads to.
-    pub(crate) fn held(&self) -> Held {
-        self.core().hold()
+    pub(crate) fn pin_files(&self) -> PinnedFiles {
+        self.core().pin_files()
     }
 
     /// Makes a copy of the store in a folder that holds none, with all that was written before the call. Tables and value files are
@@ -79,11 +79,11 @@ impl Db {
             return Err(Error::io("make a store beside", target.path(name), ErrorKind::AlreadyExists.into()));
         }
         self.flush()?;
-        let held = self.core().hold();
+        let pinned = self.core().pin_files();
         // A number that no file of this store gets.
         let number = self.core().take_number()?;
         let mut made = Vec::new();
-        let outcome = copy(&held, number, target, &mut made);
+        let outcome = copy(&pinned, number, target, &mut made);
         if outcome.is_err() {
             // The first error says more than what cannot be removed either.
             // The manifest first: a store of which files are missing would be a damaged one.
@@ -94,15 +94,15 @@ impl Db {
     }
 }
 
-fn copy(held: &Held, number: u64, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Result<()> {
-    let tables = held.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
-    let values = held.state.value_files.keys().map(|&number| file_name(number, FileKind::Values));
+fn copy(pinned: &PinnedFiles, number: u64, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Result<()> {
+    let tables = pinned.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
+    let values = pinned.state.value_files.keys().map(|&number| file_name(number, FileKind::Values));
     for name in tables.chain(values) {
-        held.storage.export(&name, &**target, &name)?;
+        pinned.storage.export(&name, &**target, &name)?;
         made.push(name);
     }
     target.sync_directory()?;
-    let mut state = held.state.clone();
+    let mut state = pinned.state.clone();
     state.begin_opening(new_nonce());
     state.next_file = number + 1;
     state.reserved = number + 1;

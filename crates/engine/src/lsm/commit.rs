@@ -9,67 +9,67 @@
 
 use super::batch::Operations;
 use super::compact::VALUE_FILE_BYTES;
-use super::core::{Change, Core, Shared};
-use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Kind, MAX_SEQUENCE, Operation, Sequence};
+use super::core::{Core, SharedState, StateChange};
+use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Operation, SEQUENCE_MAX, Sequence, ValueKind};
 use super::entry::{decode_group, encode_operation};
-use super::generation::{Generation, LogPart};
+use super::file_numbers::FileNumberSource;
 use super::maintain::is_there;
 use super::memtable::Memtable;
-use super::numbers::NumberSource;
-use super::options::{Durability, MAX_INLINE_BYTES};
+use super::memtable_set::{BackingLog, MemtableSet};
+use super::options::{Durability, INLINE_BYTES_MAX};
 use super::values::ValueHandle;
-use super::version::Edit;
-use super::view::Tree;
-use super::wal::Wal;
+use super::version::ManifestEdit;
+use super::view::KeyspaceTree;
+use super::wal::WalWriter;
 use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::{Mutex, MutexGuard, give_way};
-use crate::vlog::{ValuePlace, ValueWriter};
+use crate::vlog::{ValuePointer, ValueWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// A group waits for writers to join it for one part in so many of the time that the last one took.
-const GATHER_SHARE: f64 = 4.0;
+const GATHER_TIME_DIVISOR: f64 = 4.0;
 /// A memtable grows in steps: when it is found to be full, it may be larger by one part in so many.
-const MEMTABLE_SLACK: u64 = 8;
+const MEMTABLE_SLACK_DIVISOR: u64 = 8;
 /// Of two to the power of this many values that are written, one is looked up before: often enough for an estimate of those that are
 /// hidden, and seldom enough not to show.
-const SAMPLED_BITS: u32 = 5;
+const HIDDEN_SAMPLE_BITS: u32 = 5;
 /// A memtable without room for so many operations is full.
-const OPERATIONS_MAX: usize = 1 << 20;
+const ROOM_OPERATIONS_MIN: usize = 1 << 20;
 /// Writes wait while level 0 has this many tables: each costs every reader a look.
-const TABLES_AT_LEVEL_0_MAX: usize = 20;
+const LEVEL0_STALL_TABLES: usize = 20;
 
 /// A batch that waits.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct WriteRequest {
     durability: Durability,
-    work: Mutex<Work>,
+    work: Mutex<PendingBatch>,
 }
 
 #[derive(Debug)]
-struct Work {
+struct PendingBatch {
     operations: Operations,
     outcome: Option<Result<()>>,
 }
 
 /// Batches that wait, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    waiting: Vec<Arc<Request>>,
+pub(super) struct WriteQueue {
+    waiting: Vec<Arc<WriteRequest>>,
     /// Somebody writes a group; the others wait until they are done, or it is their turn.
-    is_led: bool,
+    has_leader: bool,
     /// How many writers there were when the last group was done, and how long that took in microseconds.
     writers: usize,
     group_us: f64,
 }
 
-impl Queue {
+impl WriteQueue {
     /// The batches that are written next.
-    fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<Request>> {
+    fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<WriteRequest>> {
         let (mut bytes, mut count) = (0, 0);
         for request in &self.waiting {
             bytes += request.work.lock().operations.bytes.len();
@@ -84,23 +84,23 @@ impl Queue {
 
 /// Where groups go. Who holds the lock on it is the writer.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct WriterState {
     /// `None` after a failure.
-    pub(super) log: Option<Wal>,
+    pub(super) log: Option<WalWriter>,
     /// The value file that grows.
     pub(super) values: Option<ValueWriter>,
     /// Whether values were written that are not durable yet.
     values_unsynced: bool,
     /// Bytes of log since the last sync.
     unsynced_bytes: u64,
-    pub(super) active: Generation,
+    pub(super) active: MemtableSet,
     pub(super) next_sequence: Sequence,
     /// Values that were written to value files.
     separated: u64,
 }
 
-impl Writer {
-    pub(super) fn new(log: Option<Wal>, active: Generation, next_sequence: Sequence) -> Self {
+impl WriterState {
+    pub(super) fn new(log: Option<WalWriter>, active: MemtableSet, next_sequence: Sequence) -> Self {
         Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence, separated: 0 }
     }
 
@@ -108,7 +108,7 @@ impl Writer {
     pub(super) fn abandon(&mut self) {
         self.log = None;
         if let Some(values) = self.values.take() {
-            self.active.doubtful.push(values.number());
+            self.active.unconfirmed_values.push(values.number());
         }
         self.values_unsynced = false;
     }
@@ -118,7 +118,7 @@ impl Writer {
         let Some(values) = self.values.take() else { return Ok(()) };
         let number = values.number();
         self.values_unsynced = false;
-        values.finish().map(drop).inspect_err(|_| self.active.doubtful.push(number))
+        values.finish().map(drop).inspect_err(|_| self.active.unconfirmed_values.push(number))
     }
 
     /// Makes all that was written durable.
@@ -136,7 +136,7 @@ impl Writer {
 }
 
 /// The bytes of a group, and the operations in it.
-struct Group {
+struct WriteGroup {
     bytes: Vec<u8>,
     operations: Vec<Operation>,
 }
@@ -148,18 +148,19 @@ impl Core {
             return Ok(());
         }
         let durability = durability.unwrap_or(self.options.durability);
-        let request = Arc::new(Request { durability, work: Mutex::new(Work { operations, outcome: None }) });
+        let request =
+            Arc::new(WriteRequest { durability, work: Mutex::new(PendingBatch { operations, outcome: None }) });
         let mut queue = self.queue.lock();
         queue.waiting.push(Arc::clone(&request));
         let outcome = loop {
             if let Some(outcome) = request.work.lock().outcome.take() {
                 break outcome;
             }
-            if queue.is_led {
+            if queue.has_leader {
                 queue = self.written.wait(&self.queue, queue);
                 continue;
             }
-            queue.is_led = true;
+            queue.has_leader = true;
             if durability == Durability::Synced && self.options.fast_paths.batches {
                 queue = self.gather(queue);
             }
@@ -171,7 +172,7 @@ impl Core {
             self.write_requests(&mut writer, &group);
             drop(writer);
             queue = self.queue.lock();
-            queue.is_led = false;
+            queue.has_leader = false;
             (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
             self.written.notify_all();
         };
@@ -182,8 +183,8 @@ impl Core {
 
     /// Waits a little for writers that the last group has let go and that are likely to come back: a sync takes as long for one batch
     /// as for all of theirs.
-    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-        let most_us = queue.group_us / GATHER_SHARE;
+    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>) -> MutexGuard<'a, WriteQueue> {
+        let most_us = queue.group_us / GATHER_TIME_DIVISOR;
         let timer = Timer::start();
         while queue.waiting.len() < queue.writers && timer.elapsed_us() < most_us {
             drop(queue);
@@ -203,9 +204,9 @@ impl Core {
 
     /// Makes a batch happen if `condition` holds, with no other write in between; whether it did.
     pub(super) fn commit_if(&self, condition: impl FnOnce() -> Result<bool>, operations: Operations) -> Result<bool> {
-        let request = Arc::new(Request {
+        let request = Arc::new(WriteRequest {
             durability: self.options.durability,
-            work: Mutex::new(Work { operations, outcome: None }),
+            work: Mutex::new(PendingBatch { operations, outcome: None }),
         });
         {
             let mut writer = self.writer.lock();
@@ -223,14 +224,14 @@ impl Core {
     }
 
     /// Writes batches as one group.
-    fn write_requests(&self, writer: &mut Writer, requests: &[Arc<Request>]) {
+    fn write_requests(&self, writer: &mut WriterState, requests: &[Arc<WriteRequest>]) {
         let durability = requests.iter().map(|request| request.durability).min_by_key(|durability| match durability {
             Durability::Synced => 0,
             Durability::Grouped => 1,
             Durability::Buffered => 2,
         });
         let (Some(durability), Some(first)) = (durability, requests.first()) else { return };
-        let alive: Vec<&Arc<Request>> = requests.iter().filter(|request| self.admit(writer, request)).collect();
+        let alive: Vec<&Arc<WriteRequest>> = requests.iter().filter(|request| self.admit(writer, request)).collect();
         let outcome = self.make_room(writer).and_then(|()| self.write_group(writer, &alive, durability));
         let failed = outcome.as_ref().err().map(ToString::to_string);
         let mut outcome = Some(outcome);
@@ -245,7 +246,7 @@ impl Core {
     }
 
     /// Whether all keyspaces of a batch are there; if not, the batch has failed.
-    fn admit(&self, _: &Writer, request: &Request) -> bool {
+    fn admit(&self, _: &WriterState, request: &WriteRequest) -> bool {
         let mut work = request.work.lock();
         // None is dropped meanwhile: that takes the writer, too.
         let dropped = work.operations.keyspaces.iter().find(|tree| tree.is_dropped());
@@ -255,7 +256,12 @@ impl Core {
         false
     }
 
-    fn write_group(&self, writer: &mut Writer, requests: &[&Arc<Request>], durability: Durability) -> Result<()> {
+    fn write_group(
+        &self,
+        writer: &mut WriterState,
+        requests: &[&Arc<WriteRequest>],
+        durability: Durability,
+    ) -> Result<()> {
         if requests.is_empty() {
             return Ok(());
         }
@@ -273,11 +279,16 @@ impl Core {
         outcome
     }
 
-    fn try_write_group(&self, writer: &mut Writer, requests: &[&Arc<Request>], durability: Durability) -> Result<()> {
+    fn try_write_group(
+        &self,
+        writer: &mut WriterState,
+        requests: &[&Arc<WriteRequest>],
+        durability: Durability,
+    ) -> Result<()> {
         let group = self.assemble(writer, requests)?;
         let count = group.operations.len() as u64;
         let last = writer.next_sequence + count - 1;
-        if last > MAX_SEQUENCE {
+        if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
         if !writer.active.has_room(group.operations.len()) {
@@ -298,7 +309,7 @@ impl Core {
     }
 
     /// Writes a group to the log, and makes it as durable as it is to be.
-    fn log_group(&self, writer: &mut Writer, bytes: &[u8], last: Sequence, durability: Durability) -> Result<()> {
+    fn log_group(&self, writer: &mut WriterState, bytes: &[u8], last: Sequence, durability: Durability) -> Result<()> {
         if let Some(values) = &mut writer.values {
             values.flush()?;
         }
@@ -328,8 +339,8 @@ impl Core {
     }
 
     /// Puts the batches of a group together; long values go to the value file, and their places into the group.
-    fn assemble(&self, writer: &mut Writer, requests: &[&Arc<Request>]) -> Result<Group> {
-        let threshold = self.options.separation_threshold.min(MAX_INLINE_BYTES + 1);
+    fn assemble(&self, writer: &mut WriterState, requests: &[&Arc<WriteRequest>]) -> Result<WriteGroup> {
+        let threshold = self.options.separation_threshold.min(INLINE_BYTES_MAX + 1);
         let mut bytes = Vec::new();
         for request in requests {
             let mut work = request.work.lock();
@@ -352,21 +363,21 @@ impl Core {
         let operations = operations.ok_or_else(|| {
             Error::InvalidArgument("batches that are written together have at most 4 GiB; write less at once".into())
         })?;
-        Ok(Group { bytes, operations })
+        Ok(WriteGroup { bytes, operations })
     }
 
     /// Appends the operations in `bytes` to `out`, with the places of long values in their stead.
-    fn separate(&self, writer: &mut Writer, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
+    fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
         let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; write less at once".into());
         for operation in decode_group(bytes).ok_or_else(malformed)? {
             let (key, value) = operation.parts(bytes);
-            let is_long = operation.action == Action::Put(Kind::Value) && value.len() as u64 >= threshold;
+            let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
             if is_long {
                 let place = self.values(writer)?.append(key, value)?;
                 writer.values_unsynced = true;
                 self.estimate_hidden(writer, operation.keyspace, key);
                 self.counters.value_bytes.add(place.stored_bytes);
-                encode_operation(out, Action::Put(Kind::Pointer), operation.keyspace, key, &encoded(&place));
+                encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&place));
             } else {
                 encode_operation(out, operation.action, operation.keyspace, key, value);
             }
@@ -375,24 +386,24 @@ impl Core {
     }
 
     /// Counts the value that one written now hides, for one in some and as so many: how much is dead without being known to be.
-    fn estimate_hidden(&self, writer: &mut Writer, keyspace: KeyspaceId, key: &[u8]) {
+    fn estimate_hidden(&self, writer: &mut WriterState, keyspace: KeyspaceId, key: &[u8]) {
         writer.separated += 1;
         // Mixed, lest the choice fall in with the rhythm of the keys: by the golden ratio, whose high bits are spread evenly.
-        if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SAMPLED_BITS) != 0 {
+        if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HIDDEN_SAMPLE_BITS) != 0 {
             return;
         }
         let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
         // What cannot be read is told to who reads it; here it is an estimate.
-        if let Ok(Some((Kind::Pointer, place))) = view.find(key, self.visible())
-            && let Some(place) = ValuePlace::decode(&place)
+        if let Ok(Some((ValueKind::Pointer, place))) = view.find(key, self.visible())
+            && let Some(place) = ValuePointer::decode(&place)
         {
-            writer.active.hidden_bytes += place.stored_bytes << SAMPLED_BITS;
+            writer.active.hidden_bytes += place.stored_bytes << HIDDEN_SAMPLE_BITS;
         }
     }
 
     /// The value file that grows; a new one where there is none yet, or it has its size.
-    fn values<'w>(&self, writer: &'w mut Writer) -> Result<&'w mut ValueWriter> {
+    fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueWriter> {
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
             writer.finish_values()?;
         }
@@ -404,7 +415,7 @@ impl Core {
             writer.active.values.push(Arc::clone(&handle));
             writer.values = Some(created);
             let mut shared = self.shared.lock();
-            shared.young_values.insert(number);
+            shared.unflushed_values.insert(number);
             shared.add_values(handle);
             self.publish(&mut shared, BTreeSet::new());
         }
@@ -414,7 +425,7 @@ impl Core {
     /// Writes one value from a stream, and the entry that points to it.
     pub(super) fn commit_stream(
         &self,
-        tree: &Tree,
+        tree: &KeyspaceTree,
         key: &[u8],
         source: &mut dyn Read,
         durability: Option<Durability>,
@@ -450,18 +461,18 @@ impl Core {
 
     fn commit_place(
         &self,
-        writer: &mut Writer,
+        writer: &mut WriterState,
         keyspace: KeyspaceId,
         key: &[u8],
-        place: &ValuePlace,
+        place: &ValuePointer,
         durability: Option<Durability>,
     ) -> Result<()> {
         self.counters.value_bytes.add(place.stored_bytes);
         self.counters.user_bytes.add(key.len() as u64 + place.length);
         let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
-        encode_operation(&mut bytes, Action::Put(Kind::Pointer), keyspace, key, &encoded(place));
+        encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(place));
         let last = writer.next_sequence;
-        if last > MAX_SEQUENCE {
+        if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
         writer.next_sequence += 1;
@@ -480,8 +491,8 @@ impl Core {
 
     /// Waits, if it must, until the next group may be written: switches memtables that are full, and lets flushes and
     /// compactions catch up.
-    pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
-        let is_full = !writer.active.has_room(OPERATIONS_MAX)
+    pub(super) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
+        let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
             || writer.active.hidden_bytes >= self.hidden_limit.load(Ordering::Relaxed)
             || self.is_switch_asked.load(Ordering::Relaxed) && !writer.active.is_empty();
@@ -505,10 +516,10 @@ impl Core {
             // So many tables make a compaction due.
             let is_crowded = shared.sealed.len() >= self.options.sealed_max()
                 || shared
-                    .unsettled
+                    .compaction_candidates
                     .iter()
                     .filter_map(|id| shared.state.levels(*id))
-                    .any(|levels| levels.level(0).len() >= TABLES_AT_LEVEL_0_MAX);
+                    .any(|levels| levels.level(0).len() >= LEVEL0_STALL_TABLES);
             if !is_crowded {
                 break;
             }
@@ -530,16 +541,16 @@ impl Core {
         Ok(())
     }
 
-    /// Keeps memory for the memtables of a generation: up to where they are switched, and the group that does it; `found_bytes` are
+    /// Keeps memory for the memtables of a memtable_set: up to where they are switched, and the group that does it; `found_bytes` are
     /// there already.
     pub(super) fn hold_for_memtables(&self, found_bytes: u64) -> Option<Arc<Held>> {
         let limit = self.options.memtable_limit_bytes();
-        let most = limit + limit / MEMTABLE_SLACK + self.options.group_bytes_max() as u64;
+        let most = limit + limit / MEMTABLE_SLACK_DIVISOR + self.options.group_bytes_max() as u64;
         Some(Arc::new(self.cache.hold(found_bytes.max(most))))
     }
 
-    /// Begins a new generation; the old one is to be written out.
-    pub(super) fn switch(&self, writer: &mut Writer) -> Result<()> {
+    /// Begins a new memtable_set; the old one is to be written out.
+    pub(super) fn switch(&self, writer: &mut WriterState) -> Result<()> {
         let outcome = self.try_switch(writer);
         if let Err(error) = &outcome {
             writer.abandon();
@@ -548,47 +559,47 @@ impl Core {
         outcome
     }
 
-    fn try_switch(&self, writer: &mut Writer) -> Result<()> {
+    fn try_switch(&self, writer: &mut WriterState) -> Result<()> {
         // What the next log holds must not survive without this one.
         writer.sync()?;
         writer.finish_values()?;
         let number = self.take_number()?;
         let recycled = self.shared.lock().recyclable.pop();
-        let previous = writer.log.take().map(Wal::finish).transpose()?;
-        let log = Wal::create(&self.storage, self.bond, number, recycled, previous)?;
+        let previous = writer.log.take().map(WalWriter::finish).transpose()?;
+        let log = WalWriter::create(&self.storage, self.bond, number, recycled, previous)?;
         let mut shared = self.shared.lock();
-        let edit = Edit {
+        let edit = ManifestEdit {
             logs_added: vec![number],
             logs_ended: previous.iter().map(|previous| (previous.number, previous.bytes)).collect(),
             last_sequence: Some(writer.active.last_sequence),
-            ..Edit::default()
+            ..ManifestEdit::default()
         };
         let memtables = fresh_memtables(&shared);
         let mut sealed = std::mem::take(&mut writer.active);
         if let (Some(part), Some(previous)) = (sealed.logs.last_mut(), previous) {
             part.bytes = previous.bytes;
         }
-        writer.active = Generation::of(memtables.clone());
-        writer.active.logs = vec![LogPart { number, bytes: 0 }];
+        writer.active = MemtableSet::of(memtables.clone());
+        writer.active.logs = vec![BackingLog { number, bytes: 0 }];
         writer.active.last_sequence = sealed.last_sequence;
         writer.active.held = self.hold_for_memtables(0);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
         // With the log's number durable the group that comes next is found again.
-        self.apply(&mut shared, Change { edit, moved, ..Change::default() })?;
+        self.apply(&mut shared, StateChange { edit, moved, ..StateChange::default() })?;
         writer.log = Some(log);
         Ok(())
     }
 }
 
-fn encoded(place: &ValuePlace) -> Vec<u8> {
+fn encoded(place: &ValuePointer) -> Vec<u8> {
     let mut bytes = Vec::new();
     place.encode(&mut bytes);
     bytes
 }
 
 /// A memtable for each keyspace that was written of late.
-pub(super) fn fresh_memtables(shared: &Shared) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
+pub(super) fn fresh_memtables(shared: &SharedState) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
     let written = shared.active.iter().filter(|(id, memtable)| !memtable.is_empty() && is_there(shared, **id));
     written.map(|(id, memtable)| (*id, Arc::new(Memtable::after(memtable)))).collect()
 }

@@ -5,7 +5,7 @@ use crate::block::Slice;
 use crate::error::Result;
 use std::fmt::Debug;
 
-/// A position among entries in the order of all sources: by key, then newest first. Range removals are not shown.
+/// A position among entries in the order of all sources: by key, then newest first. Range tombstones are not shown.
 ///
 /// A new cursor stands nowhere. After an error it stands nowhere, and every further move gives an error: an error is never
 /// taken for the end.

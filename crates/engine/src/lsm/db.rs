@@ -8,7 +8,7 @@ use super::keyspace::Keyspace;
 use super::learn::LearningStats;
 use super::options::DbOptions;
 use super::recover;
-use super::snapshot::Snapshot;
+use super::snapshot::DbSnapshot;
 use crate::error::{Error, Result};
 use crate::io::{Storage, Worker};
 use std::ops::Deref;
@@ -174,8 +174,8 @@ impl Db {
 
     /// The store as it is now.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.clone())
+    pub fn snapshot(&self) -> DbSnapshot {
+        DbSnapshot::new(self.clone())
     }
 
     /// Makes all that was written durable, whatever its durability.

@@ -1,7 +1,7 @@
 //! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
 use super::recover::LOCK_NAME;
-use super::table_file::PLACE_PROPERTY;
+use super::table_file::STORE_PROPERTY;
 use super::version::{FileKind, final_name, parse_file_name};
 use super::wal;
 use crate::error::{Error, Result};
@@ -45,7 +45,7 @@ pub fn is_store_file(path: &Path) -> Result<bool> {
 fn is_by_content(storage: &Arc<dyn Storage>, name: &str) -> bool {
     let is_said = match parse_file_name(name) {
         Some((_, FileKind::Table)) => Table::open(Arc::clone(storage), name, &OpenOptions::default())
-            .map(|table| table.property(PLACE_PROPERTY).is_some()),
+            .map(|table| table.property(STORE_PROPERTY).is_some()),
         Some((number, FileKind::Log)) => wal::header(&**storage, number).map(|header| header.is_some()),
         Some((number, FileKind::Values)) => ValueFile::bond_of(&**storage, number).map(|bond| bond.is_some()),
         _ => Ok(false),

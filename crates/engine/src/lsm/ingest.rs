@@ -5,14 +5,14 @@
 //! at that time. The table goes to the deepest level such that neither this level nor any level above it has
 //! overlapping tables: older entries may only lie below it.
 
-use super::core::{Change, Core, Shared};
-use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
+use super::core::{Core, SharedState, StateChange};
+use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
+use super::file_numbers::FileNumberSource;
 use super::keyspace::Keyspace;
-use super::numbers::NumberSource;
-use super::options::MAX_INLINE_BYTES;
-use super::table_file::LEAST_OPENING_BYTES;
-use super::version::{Edit, FileKind, LEVELS, Levels, TableMeta, file_name};
-use super::view::Tree;
+use super::options::INLINE_BYTES_MAX;
+use super::table_file::OPENING_BYTES_MIN;
+use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableMeta, file_name};
+use super::view::KeyspaceTree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
@@ -24,7 +24,7 @@ use std::sync::atomic::Ordering;
 /// What was taken in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ingested {
+pub struct IngestSummary {
     /// Tables.
     pub tables: u64,
     /// Records in them.
@@ -45,7 +45,7 @@ impl Keyspace {
     /// [`Error::Damaged`] and others of [`Table::open`], also for a table whose index does not lead to all its keys; [`Error::MemoryShort`]
     /// where the store's memory has no room for its index; as [`Keyspace::insert`]. Nothing was taken in then, but for one case: after an
     /// error of the storage on the store's manifest all of the tables may be there when the store is opened again.
-    pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Ingested> {
+    pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
         let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
         for path in paths {
             let (folder, name) = LocalStorage::split_path(path.as_ref())?;
@@ -58,7 +58,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// As [`Self::ingest`].
-    pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<Ingested> {
+    pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
         let core = self.core();
         core.check_writable()?;
         let mut incoming = Incoming { core, tables: Vec::new() };
@@ -66,7 +66,7 @@ impl Keyspace {
             incoming.take(storage, name)?;
         }
         core.storage.sync_directory()?;
-        let ingested = Ingested {
+        let ingested = IngestSummary {
             tables: incoming.tables.len() as u64,
             records: incoming.tables.iter().map(|table| table.records).sum(),
             bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
@@ -109,11 +109,11 @@ impl Drop for Incoming<'_> {
 /// Reads a whole table, and says what it is, but for its numbers; `None` for an empty one.
 fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableMeta>> {
     let cache = Arc::new(BlockCache::new(0));
-    let untagged = (Kind::Value as u8, 0);
+    let untagged = (ValueKind::Value as u8, 0);
     let options = SharedOptions {
         profile: core.options.profile.clone(),
-        value_bytes: MAX_INLINE_BYTES,
-        opening_bytes: core.options.memory_bytes.max(LEAST_OPENING_BYTES),
+        value_bytes: INLINE_BYTES_MAX,
+        opening_bytes: core.options.memory_bytes.max(OPENING_BYTES_MIN),
         untagged,
         fast_paths: core.options.fast_paths,
     };
@@ -130,7 +130,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
         return Err(Error::damaged(storage.path(name), finding.offset, detail));
     }
     let mut meta = TableMeta { bytes: storage.open(name)?.len(), ..TableMeta::default() };
-    let mut cursor = table.compaction_cursor(super::table_file::WALK_AHEAD_BYTES);
+    let mut cursor = table.compaction_cursor(super::table_file::SCAN_READ_AHEAD_BYTES);
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
         if entry.key.len() > MAX_KEY_BYTES {
@@ -154,7 +154,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
 
 impl Core {
     /// Makes tables that are in the folder a part of the store; takes those out of `tables` that are.
-    fn install_ingested(&self, tree: &Tree, tables: &mut Vec<TableMeta>) -> Result<()> {
+    fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableMeta>) -> Result<()> {
         let id = tree.id;
         let mut writer = self.writer.lock();
         self.check_writable()?;
@@ -175,10 +175,13 @@ impl Core {
         let mut shared = self.shared.lock();
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
-        if last > MAX_SEQUENCE {
+        if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
-        let mut change = Change { edit: Edit { last_sequence: Some(last), ..Edit::default() }, ..Change::default() };
+        let mut change = StateChange {
+            edit: ManifestEdit { last_sequence: Some(last), ..ManifestEdit::default() },
+            ..StateChange::default()
+        };
         for (place, table) in tables.iter().enumerate() {
             let sequence = first + place as u64;
             let meta = TableMeta {
@@ -213,8 +216,8 @@ fn has_entries(memtable: Option<&Arc<super::memtable::Memtable>>) -> bool {
 }
 
 /// The deepest level where a table that is newer than all others may lie.
-fn level_for(shared: &Shared, id: KeyspaceId, table: &TableMeta, edit: &Edit) -> usize {
-    let none = Levels::default();
+fn level_for(shared: &SharedState, id: KeyspaceId, table: &TableMeta, edit: &ManifestEdit) -> usize {
+    let none = KeyspaceLevels::default();
     let levels = shared.state.levels(id).unwrap_or(&none);
     // What compactions under way write is there already, as it were; so is what comes with the table.
     let is_written = |level: usize| {

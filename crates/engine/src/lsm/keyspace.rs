@@ -3,10 +3,10 @@
 use super::batch::{Operations, check_key};
 use super::core::Core;
 use super::db::Open;
-use super::entry::{Action, KeyspaceId, Kind, Sequence};
-use super::range::Range;
+use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
+use super::range::DbRange;
 use super::values::ValueFiles;
-use super::view::{Found, Tree};
+use super::view::{FoundValue, KeyspaceTree};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::vlog::ValueStream;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Keyspace {
     open: Arc<Open>,
-    tree: Arc<Tree>,
+    tree: Arc<KeyspaceTree>,
 }
 
 /// What a [`Keyspace::compare_and_swap`] that did not happen has found instead: the value that is there.
@@ -39,7 +39,7 @@ impl AsRef<Keyspace> for Keyspace {
 }
 
 impl Keyspace {
-    pub(super) fn new(open: Arc<Open>, tree: Arc<Tree>) -> Self {
+    pub(super) fn new(open: Arc<Open>, tree: Arc<KeyspaceTree>) -> Self {
         Self { open, tree }
     }
 
@@ -51,7 +51,7 @@ impl Keyspace {
         self.tree.id
     }
 
-    pub(super) fn tree(&self) -> &Arc<Tree> {
+    pub(super) fn tree(&self) -> &Arc<KeyspaceTree> {
         &self.tree
     }
 
@@ -102,7 +102,7 @@ impl Keyspace {
     /// As [`Batch::commit`](super::Batch::commit).
     pub fn insert(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         let mut operations = Operations::default();
-        operations.push(self, Action::Put(Kind::Value), key.as_ref(), value.as_ref());
+        operations.push(self, Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
         self.write(operations)
     }
 
@@ -122,7 +122,7 @@ impl Keyspace {
     /// As [`Self::insert`].
     pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<()> {
         let mut operations = Operations::default();
-        operations.push(self, Action::Put(Kind::Remove), key.as_ref(), &[]);
+        operations.push(self, Action::Put(ValueKind::Remove), key.as_ref(), &[]);
         self.write(operations)
     }
 
@@ -162,7 +162,7 @@ impl Keyspace {
         new: Option<&[u8]>,
     ) -> Result<std::result::Result<(), Mismatch>> {
         let mut operations = Operations::default();
-        let kind = if new.is_some() { Kind::Value } else { Kind::Remove };
+        let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
         operations.push(self, Action::Put(kind), key.as_ref(), new.unwrap_or_default());
         operations.take_error()?;
         let mut found = None;
@@ -198,7 +198,7 @@ impl Keyspace {
         self.check_alive()?;
         let view = self.tree.view.peek();
         match view.find_into(key.as_ref(), self.core().visible(), value)? {
-            Some(Kind::Pointer) => {
+            Some(ValueKind::Pointer) => {
                 let pointer = std::mem::take(value);
                 view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
                 Ok(true)
@@ -217,7 +217,7 @@ impl Keyspace {
     /// As [`Self::get`].
     pub fn get_stream(&self, key: impl AsRef<[u8]>) -> Result<Option<Box<dyn Read + Send>>> {
         self.find(key.as_ref(), Sequence::MAX, |found, values| match found {
-            (Kind::Pointer, pointer) => {
+            (ValueKind::Pointer, pointer) => {
                 let stream: ValueStream = values.stream(&pointer, &|| self.path())?;
                 Ok(Box::new(stream) as Box<dyn Read + Send>)
             }
@@ -269,19 +269,19 @@ impl Keyspace {
     /// # Ok::<(), ogive::Error>(())
     /// ```
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range {
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> DbRange {
         self.range_at(bounds, Sequence::MAX)
     }
 
     /// The records whose keys begin with `prefix`.
     #[must_use]
-    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> Range {
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> DbRange {
         self.prefix_at(prefix.as_ref(), Sequence::MAX)
     }
 
     /// All records.
     #[must_use]
-    pub fn iter(&self) -> Range {
+    pub fn iter(&self) -> DbRange {
         self.range::<&[u8]>(..)
     }
 
@@ -293,14 +293,14 @@ impl Keyspace {
         Ok(self.find(key, at, |_, _| Ok(()))?.is_some())
     }
 
-    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> Range {
+    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> DbRange {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        Range::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
+        DbRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
     }
 
-    pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> Range {
+    pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> DbRange {
         let end = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
-        Range::new(self.clone(), (Bound::Included(prefix.to_vec()), end), at)
+        DbRange::new(self.clone(), (Bound::Included(prefix.to_vec()), end), at)
     }
 
     /// What a reader at `at` sees of a key, by `read`.
@@ -308,7 +308,7 @@ impl Keyspace {
         &self,
         key: &[u8],
         at: Sequence,
-        read: impl FnOnce(Found, &ValueFiles) -> Result<T>,
+        read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
     ) -> Result<Option<T>> {
         self.check_alive()?;
         // The view first: what is visible later may not be in it, but nothing that is in it may be missed.
@@ -317,9 +317,9 @@ impl Keyspace {
         found.map(|found| read(found, &view.values)).transpose()
     }
 
-    pub(super) fn value(&self, found: Found, values: &ValueFiles) -> Result<Slice> {
+    pub(super) fn value(&self, found: FoundValue, values: &ValueFiles) -> Result<Slice> {
         match found {
-            (Kind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path()),
+            (ValueKind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path()),
             (_, value) => Ok(value),
         }
     }

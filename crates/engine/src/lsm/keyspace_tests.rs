@@ -3,7 +3,7 @@
 //! visited by a commit, views and state replaced by a flush and a compaction, manifest bytes of a new keyspace,
 //! keyspaces searched for due work.
 
-use super::view::{Tree, View};
+use super::view::{KeyspaceTree, KeyspaceView};
 use super::{Db, DbOptions};
 use crate::io::{MemoryStorage, Storage};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ fn manifest_bytes(memory: &MemoryStorage) -> usize {
 }
 
 /// The views of all keyspaces but the first.
-fn views(db: &Db) -> Vec<(Arc<Tree>, Arc<View>)> {
+fn views(db: &Db) -> Vec<(Arc<KeyspaceTree>, Arc<KeyspaceView>)> {
     let trees = db.core().shared.lock().trees.values().skip(1).cloned().collect::<Vec<_>>();
     trees.into_iter().map(|tree| (Arc::clone(&tree), tree.view.get())).collect()
 }
@@ -78,8 +78,12 @@ fn writes_flushes_and_compactions_touch_nothing_of_keyspaces_that_are_not_writte
         let shared = db.core().shared.lock();
         let held = before.iter().map(|(_, view)| view.values.0.len()).max().unwrap();
         assert!(held <= 1, "{held} value files");
-        assert!(shared.unsettled.len() <= 1, "{} keyspaces are looked through for work", shared.unsettled.len());
-        assert!(shared.is_settled);
+        assert!(
+            shared.compaction_candidates.len() <= 1,
+            "{} keyspaces are looked through for work",
+            shared.compaction_candidates.len()
+        );
+        assert!(shared.is_nothing_due);
     }
 }
 
@@ -104,11 +108,11 @@ fn a_change_takes_back_what_it_did_and_nothing_else() {
     let before = shared.state.clone();
     let (id, level, table) = before.tables().nth(7).map(|(id, level, table)| (id, level, Arc::clone(table))).unwrap();
     let next = before.next_keyspace;
-    let mut edit = super::version::Edit {
+    let mut edit = super::version::ManifestEdit {
         keyspaces_created: vec![(next, "another".to_owned())],
         keyspaces_dropped: vec![3],
         next_keyspace: Some(next + 1),
-        ..super::version::Edit::default()
+        ..super::version::ManifestEdit::default()
     };
     edit.move_table(id, level, 5, &table);
     let undo = shared.state.change_undoably(&edit).unwrap();

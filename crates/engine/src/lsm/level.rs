@@ -3,8 +3,8 @@
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
-use super::removals::Removals;
-use super::table_file::{Ahead, TableFile, TableFileCursor};
+use super::range_tombstones::RangeTombstones;
+use super::table_file::{ReadAheadBytes, TableFile, TableFileCursor};
 use crate::block::Slice;
 use crate::block::cache::Held;
 use crate::error::{Error, Result};
@@ -20,16 +20,16 @@ pub(crate) struct LevelTables {
     /// What the largest keys of all tables begin with.
     shared: Vec<u8>,
     /// Of each table the eight bytes of the largest key behind that.
-    numbers: Vec<u64>,
-    /// The range removals of those that have any.
-    removals: Vec<Arc<Removals>>,
+    end_prefixes: Vec<u64>,
+    /// The range tombstones of those that have any.
+    tombstones: Vec<Arc<RangeTombstones>>,
     /// The model of the level, once it was learned.
     model: OnceLock<(LevelModel, Held)>,
 }
 
 /// The first eight bytes of a key as a number, filled up with zeros.
 #[inline]
-fn number_of(key: &[u8]) -> u64 {
+fn prefix_u64(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(&bytes) => u64::from_be_bytes(bytes),
         None => key.iter().enumerate().fold(0, |number, (at, &byte)| number | u64::from(byte) << (56 - 8 * at)),
@@ -37,7 +37,7 @@ fn number_of(key: &[u8]) -> u64 {
 }
 
 /// The first and the last position in a table that a model leads to.
-pub(crate) type Window = (u64, u64);
+pub(crate) type PositionWindow = (u64, u64);
 
 impl LevelTables {
     /// `tables` are disjoint and in order.
@@ -46,22 +46,22 @@ impl LevelTables {
         let (first, last) = (largest(tables.first()), largest(tables.last()));
         let length = first.iter().zip(&last).take_while(|(one, other)| one == other).count();
         let shared = first.get(..length).unwrap_or_default().to_vec();
-        let numbers = tables.iter().map(|table| match table.meta.is_endless() {
+        let end_prefixes = tables.iter().map(|table| match table.meta.is_endless() {
             true => u64::MAX,
-            false => number_of(table.meta.largest.get(length..).unwrap_or_default()),
+            false => prefix_u64(table.meta.largest.get(length..).unwrap_or_default()),
         });
-        let with_removals = tables.iter().filter(|table| table.meta.has_range_removals);
-        let removals = with_removals.map(|table| Arc::clone(&table.removals)).collect();
-        Self { numbers: numbers.collect(), shared, removals, tables, model: OnceLock::new() }
+        let with_removals = tables.iter().filter(|table| table.meta.has_range_tombstones);
+        let tombstones = with_removals.map(|table| Arc::clone(&table.tombstones)).collect();
+        Self { end_prefixes: end_prefixes.collect(), shared, tombstones, tables, model: OnceLock::new() }
     }
 
     pub(crate) fn tables(&self) -> &[Arc<TableFile>] {
         &self.tables
     }
 
-    /// The range removals of all tables that have any.
-    pub(crate) fn removals(&self) -> &[Arc<Removals>] {
-        &self.removals
+    /// The range tombstones of all tables that have any.
+    pub(crate) fn tombstones(&self) -> &[Arc<RangeTombstones>] {
+        &self.tombstones
     }
 
     /// The first table that does not end before `key`; the number of tables where all do.
@@ -71,19 +71,19 @@ impl LevelTables {
             // All ends of tables lie on one side of the key.
             return if key < self.shared.as_slice() { 0 } else { self.tables.len() };
         };
-        let number = number_of(rest);
-        let place = self.numbers.partition_point(|&other| other < number);
-        if self.numbers.get(place) != Some(&number) {
+        let number = prefix_u64(rest);
+        let place = self.end_prefixes.partition_point(|&other| other < number);
+        if self.end_prefixes.get(place) != Some(&number) {
             return place;
         }
-        let alike = self.numbers.get(place..).map_or(0, |rest| rest.partition_point(|&other| other == number));
+        let alike = self.end_prefixes.get(place..).map_or(0, |rest| rest.partition_point(|&other| other == number));
         let tables = self.tables.get(place..place + alike).unwrap_or_default();
         place + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
     /// The table to ask for a key, and where in it the model of the level leads to, if there is one.
     #[inline]
-    pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<Window>)> {
+    pub(crate) fn route(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<PositionWindow>)> {
         let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
         let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
         for (place, window) in [first, behind].into_iter().flatten() {
@@ -103,7 +103,7 @@ impl LevelTables {
         let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
         let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest, first.model_error);
         for table in &self.tables {
-            if !table.teach(&mut builder, go_on)? {
+            if !table.feed_model(&mut builder, go_on)? {
                 return Ok(None);
             }
         }
@@ -133,7 +133,7 @@ impl LevelTables {
 #[derive(Debug)]
 pub(crate) struct LevelCursor {
     level: Arc<LevelTables>,
-    ahead: Ahead,
+    ahead: ReadAheadBytes,
     /// Which table the position is in, and the position there.
     at: usize,
     cursor: Option<TableFileCursor>,
@@ -142,7 +142,7 @@ pub(crate) struct LevelCursor {
 
 /// Where to go in a table.
 #[derive(Clone, Copy)]
-enum Goal<'a> {
+enum SeekGoal<'a> {
     First,
     Last,
     From(&'a [u8], Sequence),
@@ -150,7 +150,7 @@ enum Goal<'a> {
 }
 
 impl LevelCursor {
-    pub(crate) fn new(level: Arc<LevelTables>, ahead: Ahead) -> Self {
+    pub(crate) fn new(level: Arc<LevelTables>, ahead: ReadAheadBytes) -> Self {
         Self { level, ahead, at: 0, cursor: None, failed: false }
     }
 
@@ -166,7 +166,7 @@ impl LevelCursor {
     }
 
     /// Goes to a place in table `at`; nowhere if there is no such table.
-    fn enter(&mut self, at: usize, goal: Goal<'_>) -> Result<()> {
+    fn enter(&mut self, at: usize, goal: SeekGoal<'_>) -> Result<()> {
         let Some(table) = self.level.tables.get(at) else {
             self.cursor = None;
             return Ok(());
@@ -177,10 +177,10 @@ impl LevelCursor {
         }
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
         match goal {
-            Goal::First => cursor.first(),
-            Goal::Last => cursor.last(),
-            Goal::From(key, sequence) => cursor.seek(key, sequence),
-            Goal::Before(key) => cursor.seek_before(key),
+            SeekGoal::First => cursor.first(),
+            SeekGoal::Last => cursor.last(),
+            SeekGoal::From(key, sequence) => cursor.seek(key, sequence),
+            SeekGoal::Before(key) => cursor.seek_before(key),
         }
     }
 
@@ -192,7 +192,7 @@ impl LevelCursor {
     /// Where the cursor is behind the end of its table: to the first entry of those that follow.
     fn go_on(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
-            self.enter(self.at + 1, Goal::First)?;
+            self.enter(self.at + 1, SeekGoal::First)?;
         }
         Ok(())
     }
@@ -201,7 +201,7 @@ impl LevelCursor {
     fn go_back(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
             match self.at.checked_sub(1) {
-                Some(before) => self.enter(before, Goal::Last)?,
+                Some(before) => self.enter(before, SeekGoal::Last)?,
                 None => self.cursor = None,
             }
         }
@@ -222,7 +222,7 @@ impl Cursor for LevelCursor {
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
         self.moves(|this| {
-            this.enter(this.level.place(key), Goal::From(key, sequence))?;
+            this.enter(this.level.place(key), SeekGoal::From(key, sequence))?;
             this.go_on()
         })
     }
@@ -231,14 +231,14 @@ impl Cursor for LevelCursor {
         self.moves(|this| {
             // Tables before this one have lesser keys alone; behind the last one, all have.
             let Some(last) = this.level.tables.len().checked_sub(1) else { return Ok(()) };
-            this.enter(this.level.place(key).min(last), Goal::Before(key))?;
+            this.enter(this.level.place(key).min(last), SeekGoal::Before(key))?;
             this.go_back()
         })
     }
 
     fn first(&mut self) -> Result<()> {
         self.moves(|this| {
-            this.enter(0, Goal::First)?;
+            this.enter(0, SeekGoal::First)?;
             this.go_on()
         })
     }
@@ -246,7 +246,7 @@ impl Cursor for LevelCursor {
     fn last(&mut self) -> Result<()> {
         self.moves(|this| {
             let Some(last) = this.level.tables.len().checked_sub(1) else { return Ok(()) };
-            this.enter(last, Goal::Last)?;
+            this.enter(last, SeekGoal::Last)?;
             this.go_back()
         })
     }

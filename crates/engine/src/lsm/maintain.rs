@@ -1,27 +1,27 @@
 //! Operations on the store as a whole: creating and dropping keyspaces, syncing, flushing, resuming after a failure,
 //! closing.
 
-use super::commit::{Writer, fresh_memtables};
-use super::core::{Change, Core, Shared};
+use super::commit::{WriterState, fresh_memtables};
+use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
-use super::generation::{Generation, LogPart};
-use super::version::{ClosedLengths, Edit, Manifest};
-use super::view::Tree;
-use super::wal::Wal;
+use super::memtable_set::{BackingLog, MemtableSet};
+use super::version::{ClosedLengths, Manifest, ManifestEdit};
+use super::view::KeyspaceTree;
+use super::wal::WalWriter;
 use crate::error::{Error, Result};
 use crate::io::sync::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Longest name of a keyspace in bytes.
-const MAX_NAME_BYTES: usize = 255;
+const NAME_BYTES_MAX: usize = 255;
 
 impl Core {
     /// The keyspace of a name; makes it if it is not there.
-    pub(super) fn keyspace(&self, name: &str) -> Result<Arc<Tree>> {
-        if name.is_empty() || name.len() > MAX_NAME_BYTES {
+    pub(super) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidArgument(format!(
-                "a keyspace has a name of 1 to {MAX_NAME_BYTES} bytes, not {}",
+                "a keyspace has a name of 1 to {NAME_BYTES_MAX} bytes, not {}",
                 name.len()
             )));
         }
@@ -33,10 +33,13 @@ impl Core {
             return Err(error);
         }
         let id = shared.state.next_keyspace;
-        let edit =
-            Edit { keyspaces_created: vec![(id, name.to_owned())], next_keyspace: Some(id + 1), ..Edit::default() };
-        let tree = Arc::new(Tree::new(id, name.to_owned(), shared.blank.clone()));
-        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        let edit = ManifestEdit {
+            keyspaces_created: vec![(id, name.to_owned())],
+            next_keyspace: Some(id + 1),
+            ..ManifestEdit::default()
+        };
+        let tree = Arc::new(KeyspaceTree::new(id, name.to_owned(), shared.empty_view.clone()));
+        self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
         shared.trees.insert(id, Arc::clone(&tree));
         Ok(tree)
     }
@@ -61,8 +64,8 @@ impl Core {
             .unwrap_or_default();
         // Readers first: who finds the keyspace empty must know that it was dropped.
         tree.mark_dropped(true);
-        let edit = Edit { keyspaces_dropped: vec![tree.id], ..Edit::default() };
-        let outcome = self.apply(&mut shared, Change { edit, ..Change::default() });
+        let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
+        let outcome = self.apply(&mut shared, StateChange { edit, ..StateChange::default() });
         if outcome.is_err() {
             tree.mark_dropped(false);
             return outcome.map(|()| false);
@@ -73,12 +76,12 @@ impl Core {
         writer.active.forget(tree.id);
         for number in numbers {
             shared.hidden.remove(&number);
-            shared.misled.remove(&number);
+            shared.misindexed.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }
         }
-        tree.view.set(shared.blank.clone());
+        tree.view.set(shared.empty_view.clone());
         Ok(true)
     }
 
@@ -106,7 +109,7 @@ impl Core {
     }
 
     /// Waits for background work, or does it if there are no threads for it.
-    pub(super) fn wait_until(&self, is_done: impl Fn(&Shared) -> bool) -> Result<()> {
+    pub(super) fn wait_until(&self, is_done: impl Fn(&SharedState) -> bool) -> Result<()> {
         let mut shared = self.shared.lock();
         loop {
             if is_done(&shared) {
@@ -145,12 +148,12 @@ impl Core {
         outcome.and_then(|()| self.flush())
     }
 
-    fn try_resume(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
+    fn try_resume(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
         // What an edit that failed has left in the old manifest is not known; the new one says all. From here on the old one takes
         // nothing more, whether the new one becomes whole or not.
         self.renew_manifest(shared)?;
         shared.failure = None;
-        shared.look_at_all();
+        shared.recheck_all();
         self.has_failed.store(false, Ordering::Release);
         if writer.log.is_none() {
             let outcome = self.restart_log(writer, shared);
@@ -163,19 +166,20 @@ impl Core {
     }
 
     /// Gives up a log that failed: what it holds is written out, and a new one begun.
-    fn restart_log(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
+    fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
         let number = self.number_within(shared)?;
-        let log = Wal::create(&self.storage, self.bond, number, None, None)?;
+        let log = WalWriter::create(&self.storage, self.bond, number, None, None)?;
         let memtables = fresh_memtables(shared);
         let last_sequence = writer.next_sequence - 1;
-        let mut next = Generation::of(memtables.clone());
-        (next.logs, next.last_sequence) = (vec![LogPart { number, bytes: 0 }], last_sequence);
+        let mut next = MemtableSet::of(memtables.clone());
+        (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
         next.held = self.hold_for_memtables(0);
         let sealed = std::mem::replace(&mut writer.active, next);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
-        let edit = Edit { logs_added: vec![number], last_sequence: Some(last_sequence), ..Edit::default() };
-        self.apply(shared, Change { edit, moved, ..Change::default() })?;
+        let edit =
+            ManifestEdit { logs_added: vec![number], last_sequence: Some(last_sequence), ..ManifestEdit::default() };
+        self.apply(shared, StateChange { edit, moved, ..StateChange::default() })?;
         writer.log = Some(log);
         Ok(())
     }
@@ -199,14 +203,14 @@ impl Core {
         writer.finish_values()?;
         let shared = self.shared.lock();
         let mut logs: Vec<(u64, u64)> = Vec::new();
-        let generations = shared.sealed.iter().map(|generation| &**generation).chain([&writer.active]);
-        for part in generations.clone().flat_map(|generation| &generation.logs) {
+        let memtable_sets = shared.sealed.iter().map(|memtable_set| &**memtable_set).chain([&writer.active]);
+        for part in memtable_sets.clone().flat_map(|memtable_set| &memtable_set.logs) {
             logs.push((part.number, part.bytes));
         }
         if let (Some(log), Some(last)) = (&writer.log, logs.last_mut()) {
             last.1 = log.len_bytes();
         }
-        let young = generations.flat_map(|generation| &generation.values);
+        let young = memtable_sets.flat_map(|memtable_set| &memtable_set.values);
         let mut value_files: Vec<(u64, u64)> = young.map(|handle| (handle.number, handle.file.len_bytes())).collect();
         value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
         value_files.sort_unstable();
@@ -221,6 +225,6 @@ impl Core {
 }
 
 /// Whether a keyspace is still there.
-pub(super) fn is_there(shared: &Shared, id: KeyspaceId) -> bool {
+pub(super) fn is_there(shared: &SharedState, id: KeyspaceId) -> bool {
     shared.trees.contains_key(&id)
 }

@@ -2,7 +2,7 @@
 
 use super::cursor::Cursor;
 use super::entry::{Entry, Sequence};
-use super::memtable::number_of;
+use super::memtable::prefix_u64;
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 #[derive(Debug)]
 pub(crate) struct MergeCursor {
     sources: Vec<Box<dyn Cursor>>,
-    heads: Vec<Head>,
+    heads: Vec<SourceHead>,
     is_backward: bool,
     /// The source that failed.
     failed: Option<usize>,
@@ -23,7 +23,7 @@ pub(crate) struct MergeCursor {
 
 /// What is known of the entry of a source, so that most comparisons do not ask for it.
 #[derive(Clone, Copy, Debug)]
-struct Head {
+struct SourceHead {
     /// The first bytes of the key.
     number: u64,
     sequence: Sequence,
@@ -133,18 +133,18 @@ impl MergeCursor {
         order == if self.is_backward { Ordering::Greater } else { Ordering::Less }
     }
 
-    fn order(&self, one: &Head, other: &Head) -> Ordering {
-        let key = |head: &Head| self.sources[head.source].entry().map_or(&[][..], |entry| entry.key);
+    fn order(&self, one: &SourceHead, other: &SourceHead) -> Ordering {
+        let key = |head: &SourceHead| self.sources[head.source].entry().map_or(&[][..], |entry| entry.key);
         key(one).cmp(key(other)).then(other.sequence.cmp(&one.sequence)).then(one.source.cmp(&other.source))
     }
 }
 
-fn head_of(source: usize, entry: &Entry<'_>) -> Head {
-    Head { number: number_of(entry.key), sequence: entry.sequence, source }
+fn head_of(source: usize, entry: &Entry<'_>) -> SourceHead {
+    SourceHead { number: prefix_u64(entry.key), sequence: entry.sequence, source }
 }
 
 /// Places a source on the other side of the entry at `top`: at its first entry behind, or its last ahead.
-fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &Head, source: usize, to_backward: bool) -> Result<()> {
+fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &SourceHead, source: usize, to_backward: bool) -> Result<()> {
     cursor.seek(key, top.sequence)?;
     let is_same = cursor.entry().is_some_and(|entry| entry.key == key && entry.sequence == top.sequence);
     // Of equal entries, that of the earlier source is ahead.

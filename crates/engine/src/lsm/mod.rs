@@ -27,6 +27,7 @@
 //! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
 //! | `ingest`, `checkpoint`, `skips` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
 
+mod background;
 mod batch;
 pub(crate) mod checkpoint;
 mod commit;
@@ -36,8 +37,8 @@ mod counters;
 pub(crate) mod cursor;
 mod db;
 pub(crate) mod entry;
+pub(crate) mod file_numbers;
 mod folder;
-mod generation;
 mod ingest;
 mod keyspace;
 #[cfg(test)]
@@ -48,17 +49,15 @@ mod level;
 mod level_tests;
 mod maintain;
 pub(crate) mod memtable;
+mod memtable_set;
 pub(crate) mod merge;
 #[cfg(test)]
 mod merge_tests;
-#[cfg(test)]
-mod model;
-pub(crate) mod numbers;
-mod obsolete;
+mod obsolete_file;
 mod options;
 mod range;
+pub(crate) mod range_tombstones;
 mod recover;
-pub(crate) mod removals;
 #[cfg(test)]
 mod schedule_tests;
 mod skips;
@@ -68,8 +67,10 @@ mod steps;
 pub(crate) mod table_file;
 mod tables;
 #[cfg(test)]
+mod test_model;
+#[cfg(test)]
 mod thread_tests;
-pub(crate) mod unnamed;
+pub(crate) mod unreferenced;
 mod values;
 pub(crate) mod version;
 mod view;
@@ -77,19 +78,18 @@ mod visible;
 #[cfg(test)]
 mod visible_tests;
 pub(crate) mod wal;
-mod work;
 
 pub use batch::Batch;
 pub use counters::Activity;
 pub use db::Db;
 pub use folder::is_store_file;
-pub use ingest::Ingested;
+pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
 pub use learn::LearningStats;
 pub use options::{DbOptions, Durability, Learning, ModelReads};
-pub use range::{Pair, Range};
+pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;
-pub use snapshot::Snapshot;
-pub use stats::{KeyspaceStats, LevelStats, Stats};
+pub use snapshot::DbSnapshot;
+pub use stats::{DbStats, KeyspaceStats, LevelStats};
 pub use steps::LookupSteps;
 pub use tables::TableStats;

@@ -158,33 +158,33 @@ impl Default for DbOptions {
 }
 
 /// Longer values go to the value log, whatever the threshold: those in tables are read, and groups held, as a whole.
-pub(crate) const MAX_INLINE_BYTES: u64 = 1 << 20;
+pub(crate) const INLINE_BYTES_MAX: u64 = 1 << 20;
 
 /// What gives a store its memory.
 pub(super) const MEMORY_OPTION: &str = "`DbOptions::memory_bytes`";
 
 /// With less memory than this a store does not work, in bytes.
-const LEAST_MEMORY_BYTES: u64 = 1 << 20;
+const MEMORY_BYTES_MIN: u64 = 1 << 20;
 
 /// The part of the memory that open tables may keep: memtables may take the other half.
-const TABLES_SHARE: u64 = 2;
+const TABLES_MEMORY_DIVISOR: u64 = 2;
 
 /// Separators are resident as long as they take no more than this on average, in bytes: those of most keys take one to three.
-const SEPARATOR_BYTES: u64 = 16;
+const SEPARATOR_BYTES_MAX: u64 = 16;
 /// The root of an index may take so much in any case, if the memory is not small, and never more, in bytes.
-const COMMON_ROOT_BYTES: u64 = 64 << 10;
-const MOST_ROOT_BYTES: u64 = 8 << 20;
+const ROOT_BYTES_DEFAULT: u64 = 64 << 10;
+const ROOT_BYTES_MAX: u64 = 8 << 20;
 /// It takes no more than this part of the memory, unless that is hardly anything, in bytes.
-const ROOT_SHARE: u64 = 64;
-const LEAST_ROOT_BYTES: u64 = 16 << 10;
+const ROOT_MEMORY_DIVISOR: u64 = 64;
+const ROOT_BYTES_MIN: u64 = 16 << 10;
 
 /// What a walk over a store states as its memory, in bytes. It holds one table at a time, and no memtable of this size.
-const WALK_MEMORY_BYTES: u64 = 1 << 40;
+const SCAN_MEMORY_BYTES: u64 = 1 << 40;
 
 /// The part of the memory that a flush or a part of a compaction takes.
-const JOB_SHARE: u64 = 16;
+const JOB_MEMORY_DIVISOR: u64 = 16;
 /// And within which bounds, in bytes: less makes separators longer, more is of no use.
-const JOB_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
+const JOB_BYTES_RANGE: std::ops::RangeInclusive<u64> = 1 << 20..=24 << 20;
 
 impl DbOptions {
     /// The folder of a store, with as many files open as the options say.
@@ -199,36 +199,36 @@ impl DbOptions {
         self.memtable_bytes.min(self.memory_bytes / 4).max(1)
     }
 
-    /// How many generations may wait to be written out, within the half of the memory that memtables may take.
+    /// How many memtable_sets may wait to be written out, within the half of the memory that memtables may take.
     pub(super) fn sealed_max(&self) -> usize {
         (self.memory_bytes / 2 / self.memtable_limit_bytes()).saturating_sub(1).clamp(1, 4) as usize
     }
 
     /// Most bytes that all tables together may keep in memory for as long as they are open: their separators, and where their blocks lie.
     pub(crate) fn tables_limit_bytes(&self) -> u64 {
-        self.memory_bytes / TABLES_SHARE
+        self.memory_bytes / TABLES_MEMORY_DIVISOR
     }
 
     /// The least memory in which open tables may keep so many bytes.
     pub(super) fn memory_for_tables(&self, reserved_bytes: u64) -> u64 {
-        reserved_bytes.saturating_mul(TABLES_SHARE).max(LEAST_MEMORY_BYTES)
+        reserved_bytes.saturating_mul(TABLES_MEMORY_DIVISOR).max(MEMORY_BYTES_MIN)
     }
 
     /// Most bytes that the root of a table's index takes; what is more goes to layers below it.
     pub(crate) fn root_limit_bytes(&self) -> u64 {
         let blocks = self.table_bytes.max(self.memtable_limit_bytes()) / u64::from(self.block_bytes.max(1));
-        let common = blocks.saturating_mul(SEPARATOR_BYTES).clamp(COMMON_ROOT_BYTES, MOST_ROOT_BYTES);
-        common.min((self.memory_bytes / ROOT_SHARE).max(LEAST_ROOT_BYTES))
+        let common = blocks.saturating_mul(SEPARATOR_BYTES_MAX).clamp(ROOT_BYTES_DEFAULT, ROOT_BYTES_MAX);
+        common.min((self.memory_bytes / ROOT_MEMORY_DIVISOR).max(ROOT_BYTES_MIN))
     }
 
     /// The options with so much memory that any table can be opened: for walks over a store that is not to be opened itself.
-    pub(crate) fn for_walks() -> Self {
-        Self { memory_bytes: WALK_MEMORY_BYTES, ..Self::default() }
+    pub(crate) fn for_verification() -> Self {
+        Self { memory_bytes: SCAN_MEMORY_BYTES, ..Self::default() }
     }
 
     /// About how much memory a flush takes, or a part of a compaction, in bytes.
     pub(crate) fn job_bytes(&self) -> u64 {
-        (self.memory_bytes / JOB_SHARE).clamp(*JOB_BYTES.start(), *JOB_BYTES.end())
+        (self.memory_bytes / JOB_MEMORY_DIVISOR).clamp(*JOB_BYTES_RANGE.start(), *JOB_BYTES_RANGE.end())
     }
 
     /// Batches join a group up to this size, in bytes: what one write call takes well, and no batch waits long for others.
@@ -249,10 +249,10 @@ impl DbOptions {
     /// Refuses what makes no sense, for a store in the folder `path`.
     pub(super) fn check(&self, path: &Path) -> Result<()> {
         let refuse = |detail: String| Err(Error::InvalidArgument(detail));
-        if self.memory_bytes < LEAST_MEMORY_BYTES {
+        if self.memory_bytes < MEMORY_BYTES_MIN {
             return Err(Error::MemoryShort {
                 path: path.to_owned(),
-                needed_bytes: LEAST_MEMORY_BYTES,
+                needed_bytes: MEMORY_BYTES_MIN,
                 given_bytes: self.memory_bytes,
                 option: MEMORY_OPTION,
             });

@@ -2,7 +2,7 @@
 //! commit order and snapshots do not change while memtables are switched, views replaced, and values moved out of files
 //! that are then removed. Method: a scheduler may switch threads at each lock and at each call to the storage.
 
-use super::{Db, DbOptions, Snapshot};
+use super::{Db, DbOptions, DbSnapshot};
 use crate::error::{Error, Result};
 use crate::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
@@ -168,7 +168,7 @@ fn write(db: &Db, writer: u8, batch: u64) {
 }
 
 /// The batch that the keys of a writer are of, which is one and the same for all of them, however they are read.
-fn read(db: &Db, snapshot: Option<&Snapshot>, writer: u8, way: u64) -> u64 {
+fn read(db: &Db, snapshot: Option<&DbSnapshot>, writer: u8, way: u64) -> u64 {
     let keys = || (0..KEYS).map(|index| key(writer, index));
     let range = || keys_of(writer);
     let found: Vec<u64> = match (snapshot, way % 4) {
@@ -184,7 +184,7 @@ fn read(db: &Db, snapshot: Option<&Snapshot>, writer: u8, way: u64) -> u64 {
         }
     };
     assert_eq!(found.len(), usize::from(KEYS), "keys are missing: {found:?}");
-    // Look-ups one by one are of different moments, the later ones not of earlier ones.
+    // Look-ups one by one are of different live_snapshots, the later ones not of earlier ones.
     assert!(
         found.is_sorted()
             && (found.iter().all(|&batch| batch == found[0]) || snapshot.is_none() && way.is_multiple_of(4))

@@ -1,4 +1,4 @@
-//! Cleanup of tombstones that iterators skip.
+//! TombstoneCleanup of tombstones that iterators skip.
 //!
 //! An iterator steps over removed entries that are not compacted away yet, and so does the next one: at the head of a
 //! queue from which 100,000 keys were taken, the first key lies 100,000 steps away. Long runs of skipped entries are
@@ -6,29 +6,29 @@
 //! that job becomes due: in total, the jobs read about as many entries as readers skipped. LevelDB charges wasted seeks
 //! to compactions in the same way.
 
-use super::core::{Core, Shared};
+use super::core::{Core, SharedState};
 use super::cursor::Cursor;
-use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
+use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
 use super::memtable::Memtable;
-use super::version::{Job, KeyBounds, Picker, RangeStep};
-use super::view::{Tree, View};
+use super::version::{CompactionJob, KeyBounds, Picker, RangeStep};
+use super::view::{KeyspaceTree, KeyspaceView};
 use crate::error::Result;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Shorter runs are not counted: they take a reader some ten microseconds.
-pub(crate) const RUN_MIN: u64 = 256;
+pub(crate) const SKIPPED_RUN_MIN: u64 = 256;
 
 /// Entries of a memtable that are looked at to see whether a run lies in it.
-const LOOKED_AT: usize = 64;
+const PROBED_ENTRIES_MAX: usize = 64;
 
 /// A flush takes files and syncs, whatever is in it: about as long as skipping so many entries.
-const FLUSH_PRICE: u64 = 1 << 16;
+const FLUSH_COST_ENTRIES: u64 = 1 << 16;
 
 /// Compactions in one cleanup. Each brings removals down by a level or drops them, so that only a keyspace that grows meanwhile takes more;
 /// its readers ask again.
-const CLEANUP_JOBS: u32 = 128;
+const CLEANUP_JOBS_MAX: u32 = 128;
 
 /// Entries that one move of an iterator has skipped, in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +41,15 @@ pub(crate) struct SkippedRun {
 
 /// What iterators over a keyspace have skipped since its last cleanup.
 #[derive(Debug)]
-pub(super) struct Skips {
+pub(super) struct SkippedEntries {
     run: SkippedRun,
     /// Entries that must be skipped for a flush or a cleanup to pay, as far as was known when that was last asked.
-    price: u64,
+    cost: u64,
 }
 
 /// Compactions that drop removed entries between two keys.
 #[derive(Debug)]
-pub(super) struct Cleanup {
+pub(super) struct TombstoneCleanup {
     keyspace: KeyspaceId,
     from: Vec<u8>,
     to: Vec<u8>,
@@ -74,7 +74,7 @@ impl SkippedRun {
 
 impl Core {
     /// Counts what an iterator has skipped, and makes a cleanup due where one pays.
-    pub(super) fn note_skipped(&self, tree: &Tree, run: SkippedRun) {
+    pub(super) fn note_skipped(&self, tree: &KeyspaceTree, run: SkippedRun) {
         self.counters.skipped_entries.add(run.entries);
         if self.read_only {
             return;
@@ -89,34 +89,34 @@ impl Core {
                 skips.run.add(run);
                 skips
             }
-            None => Skips { run, price: 0 },
+            None => SkippedEntries { run, cost: 0 },
         };
-        if skips.run.entries >= skips.price {
-            let flush = price_of_flush(&tree.view.get(), &skips.run);
+        if skips.run.entries >= skips.cost {
+            let flush = flush_cost(&tree.view.get(), &skips.run);
             let limits = self.limits(&shared);
             let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
-            let cleanup = picker.price_of_cleanup(tree.id, skips.run.bounds());
-            let is_worth = |price: Option<u64>| price.is_some_and(|price| skips.run.entries >= price);
+            let cleanup = picker.cleanup_cost(tree.id, skips.run.bounds());
+            let is_worth = |cost: Option<u64>| cost.is_some_and(|cost| skips.run.entries >= cost);
             let (is_flush_due, is_cleanup_due) = (is_worth(flush), is_worth(cleanup));
             if is_flush_due || is_cleanup_due {
                 let SkippedRun { from, to, .. } = skips.run;
                 shared.is_switch_due |= is_flush_due;
                 if is_cleanup_due {
-                    shared.cleanups.push(Cleanup { keyspace: tree.id, from, to, jobs_left: CLEANUP_JOBS });
+                    shared.cleanups.push(TombstoneCleanup { keyspace: tree.id, from, to, jobs_left: CLEANUP_JOBS_MAX });
                 }
                 drop(shared);
                 self.changed.notify_all();
                 return;
             }
             // Without either a snapshot needs what was removed, or it is gone by now.
-            let Some(price) = flush.into_iter().chain(cleanup).min() else { return };
-            skips.price = price;
+            let Some(cost) = flush.into_iter().chain(cleanup).min() else { return };
+            skips.cost = cost;
         }
         shared.skips.insert(tree.id, skips);
     }
 
     /// The next compaction of a cleanup, if there is one.
-    pub(super) fn next_of_cleanups(&self, shared: &mut Shared) -> Option<Arc<Job>> {
+    pub(super) fn next_of_cleanups(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
         if shared.cleanups.is_empty() {
             return None;
         }
@@ -154,16 +154,16 @@ impl Core {
 }
 
 /// How many entries must be skipped for a flush of the memtables to pay; `None` where no removals of a run are in them.
-fn price_of_flush(view: &View, run: &SkippedRun) -> Option<u64> {
+fn flush_cost(view: &KeyspaceView, run: &SkippedRun) -> Option<u64> {
     let has_removals = |memtable: &Arc<Memtable>| {
-        if !memtable.removals().is_empty() {
+        if !memtable.tombstones().is_empty() {
             return true;
         }
         let mut cursor = memtable.cursor();
-        let mut moved = cursor.seek(&run.from, MAX_SEQUENCE);
-        for _ in 0..LOOKED_AT {
+        let mut moved = cursor.seek(&run.from, SEQUENCE_MAX);
+        for _ in 0..PROBED_ENTRIES_MAX {
             match cursor.entry().filter(|entry| moved.is_ok() && entry.key <= &run.to[..]) {
-                Some(entry) if entry.kind == Kind::Remove => return true,
+                Some(entry) if entry.kind == ValueKind::Remove => return true,
                 Some(_) => moved = cursor.next(),
                 None => return false,
             }
@@ -171,5 +171,5 @@ fn price_of_flush(view: &View, run: &SkippedRun) -> Option<u64> {
         false
     };
     let entries: u64 = view.memtables().map(|memtable| memtable.len() as u64).sum();
-    view.memtables().any(has_removals).then_some(entries.max(FLUSH_PRICE))
+    view.memtables().any(has_removals).then_some(entries.max(FLUSH_COST_ENTRIES))
 }

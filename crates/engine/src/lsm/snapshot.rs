@@ -3,7 +3,7 @@
 use super::db::Db;
 use super::entry::Sequence;
 use super::keyspace::Keyspace;
-use super::range::Range;
+use super::range::DbRange;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Mutex;
@@ -11,40 +11,40 @@ use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// The moments that snapshots look at; what they need is kept.
+/// The live_snapshots that snapshots look at; what they need is kept.
 #[derive(Debug, Default)]
-pub(super) struct Moments(Mutex<BTreeMap<Sequence, usize>>);
+pub(super) struct LiveSnapshots(Mutex<BTreeMap<Sequence, usize>>);
 
-impl Moments {
-    /// Takes hold of the moment that `visible` tells, once nobody can miss that it is held.
-    fn hold(&self, visible: impl FnOnce() -> Sequence) -> Sequence {
-        let mut moments = self.0.lock();
+impl LiveSnapshots {
+    /// Takes hold of the moment that `visible` tells, once nobody can miss that it is pin.
+    fn acquire(&self, visible: impl FnOnce() -> Sequence) -> Sequence {
+        let mut live_snapshots = self.0.lock();
         let sequence = visible();
-        *moments.entry(sequence).or_default() += 1;
+        *live_snapshots.entry(sequence).or_default() += 1;
         sequence
     }
 
     /// Lets a moment go; whether it was the oldest one, which others waited for.
     fn release(&self, sequence: Sequence) -> bool {
-        let mut moments = self.0.lock();
-        let is_oldest = moments.keys().next() == Some(&sequence);
-        if let Some(holders) = moments.get_mut(&sequence) {
+        let mut live_snapshots = self.0.lock();
+        let is_oldest = live_snapshots.keys().next() == Some(&sequence);
+        if let Some(holders) = live_snapshots.get_mut(&sequence) {
             *holders -= 1;
             if *holders == 0 {
-                moments.remove(&sequence);
+                live_snapshots.remove(&sequence);
                 return is_oldest;
             }
         }
         false
     }
 
-    /// The oldest moment that is held.
+    /// The oldest moment that is pin.
     pub(super) fn oldest(&self) -> Option<Sequence> {
         self.0.lock().keys().next().copied()
     }
 
-    /// The moments that are held, oldest first.
-    pub(super) fn held(&self) -> Vec<Sequence> {
+    /// The live_snapshots that are pin, oldest first.
+    pub(super) fn sequences(&self) -> Vec<Sequence> {
         self.0.lock().keys().copied().collect()
     }
 }
@@ -52,20 +52,20 @@ impl Moments {
 /// The store as it was at one moment, in all its keyspaces; cheap to take and to clone. What it sees is kept on disk until
 /// its last clone is dropped.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
-    held: Arc<Held>,
+pub struct DbSnapshot {
+    pin: Arc<PinnedSequence>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct PinnedSequence {
     db: Db,
     sequence: Sequence,
 }
 
-impl Drop for Held {
+impl Drop for PinnedSequence {
     fn drop(&mut self) {
         let core = self.db.core();
-        if core.moments.release(self.sequence) {
+        if core.live_snapshots.release(self.sequence) {
             // What it kept may be dropped now: background work looks again.
             drop(core.shared.lock());
             core.changed.notify_all();
@@ -73,11 +73,11 @@ impl Drop for Held {
     }
 }
 
-impl Snapshot {
+impl DbSnapshot {
     pub(super) fn new(db: Db) -> Self {
         let core = db.core();
-        let sequence = core.moments.hold(|| core.visible());
-        Self { held: Arc::new(Held { db, sequence }) }
+        let sequence = core.live_snapshots.acquire(|| core.visible());
+        Self { pin: Arc::new(PinnedSequence { db, sequence }) }
     }
 
     /// The value that a key had.
@@ -85,8 +85,8 @@ impl Snapshot {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn get(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        keyspace.as_ref().check_store(self.held.db.open())?;
-        keyspace.as_ref().get_at(key.as_ref(), self.held.sequence)
+        keyspace.as_ref().check_store(self.pin.db.open())?;
+        keyspace.as_ref().get_at(key.as_ref(), self.pin.sequence)
     }
 
     /// Whether a key was there.
@@ -94,19 +94,19 @@ impl Snapshot {
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn contains_key(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<bool> {
-        keyspace.as_ref().check_store(self.held.db.open())?;
-        keyspace.as_ref().contains_at(key.as_ref(), self.held.sequence)
+        keyspace.as_ref().check_store(self.pin.db.open())?;
+        keyspace.as_ref().contains_at(key.as_ref(), self.pin.sequence)
     }
 
     /// The records that a range had.
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> Range {
-        keyspace.as_ref().range_at(bounds, self.held.sequence).of_store(self.held.db.open())
+    pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> DbRange {
+        keyspace.as_ref().range_at(bounds, self.pin.sequence).of_store(self.pin.db.open())
     }
 
     /// The records whose keys began with `prefix`.
     #[must_use]
-    pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> Range {
-        keyspace.as_ref().prefix_at(prefix.as_ref(), self.held.sequence).of_store(self.held.db.open())
+    pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> DbRange {
+        keyspace.as_ref().prefix_at(prefix.as_ref(), self.pin.sequence).of_store(self.pin.db.open())
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// What a store consists of at one moment, and what it has done since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct DbStats {
     /// The keyspaces, in the order in which they were made.
     pub keyspaces: Vec<KeyspaceStats>,
     /// Bytes of all tables.
@@ -102,16 +102,16 @@ impl KeyspaceStats {
 impl Db {
     /// What the store consists of, and what it has done since it was opened. Nothing is read for it.
     #[must_use]
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> DbStats {
         self.core().stats()
     }
 }
 
 impl Core {
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> DbStats {
         let (activity, learning) = (self.counters.activity(), self.learning_stats());
         let shared = self.shared.lock();
-        let mut stats = Stats { cache_bytes: self.cache.held_bytes(), activity, learning, ..Stats::default() };
+        let mut stats = DbStats { cache_bytes: self.cache.held_bytes(), activity, learning, ..DbStats::default() };
         let mut settled_bytes = 0;
         for keyspace in shared.state.keyspaces.values() {
             let mut levels = vec![LevelStats::default(); LEVELS];
@@ -133,7 +133,7 @@ impl Core {
             stats.dead_value_bytes += complete.get(number).map_or(0, |&live| bytes.saturating_sub(live));
         }
         stats.memtable_bytes = shared.active.values().map(|memtable| memtable.memory_bytes()).sum::<u64>()
-            + shared.sealed.iter().map(|generation| generation.memory_bytes()).sum::<u64>();
+            + shared.sealed.iter().map(|memtable_set| memtable_set.memory_bytes()).sum::<u64>();
         stats.resident_bytes = shared.tables.values().map(|file| file.table.resident_bytes()).sum();
         let by_model = stats.learning.model_lookups;
         stats.model_share = ratio(by_model, by_model + stats.learning.baseline_lookups);

@@ -5,7 +5,7 @@ use super::db::Db;
 use super::entry::Sequence;
 use super::keyspace::Keyspace;
 use super::table_file::TableFile;
-use super::view::{Found, Source, View};
+use super::view::{FoundValue, KeyspaceView, SourceAnswer};
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::StepClock;
@@ -73,17 +73,17 @@ impl Db {
     }
 }
 
-impl View {
-    /// As [`View::find`].
+impl KeyspaceView {
+    /// As [`KeyspaceView::find`].
     fn find_timed(
         &self,
         key: &[u8],
         at: Sequence,
         clock: &mut StepClock,
         steps: &mut LookupSteps,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<FoundValue>> {
         for memtable in self.memtables() {
-            let source = Source { hidden: memtable.covering(key, at), entry: memtable.get_slice(key, at) };
+            let source = SourceAnswer { hidden: memtable.covering(key, at), entry: memtable.get_slice(key, at) };
             if let Some(found) = source.decide() {
                 steps.other_ns += clock.lap_ns();
                 return Ok(found);
@@ -97,7 +97,7 @@ impl View {
             }
         }
         for (_, level) in &self.levels.deeper {
-            let asked = level.ask(key);
+            let asked = level.route(key);
             // A level's model finds table and place at once.
             let step = if level.model().is_some() { &mut steps.search_index_ns } else { &mut steps.find_files_ns };
             *step += clock.lap_ns();
@@ -118,11 +118,11 @@ fn ask(
     window: Option<(u64, u64)>,
     clock: &mut StepClock,
     steps: &mut LookupSteps,
-) -> Result<Option<Option<Found>>> {
+) -> Result<Option<Option<FoundValue>>> {
     let mut inner = TableSteps::default();
     let entry = table.get_timed(key, at, window, clock, &mut inner)?;
     steps.add(&inner);
-    Ok(Source { hidden: table.covering(key, at), entry }.decide())
+    Ok(SourceAnswer { hidden: table.covering(key, at), entry }.decide())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! An open table of a store, with its metadata, range tombstones and optional model.
 
 use super::cursor::Cursor;
-use super::entry::{Entry, KeyspaceId, Kind, Sequence};
+use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
-use super::obsolete::Removal;
-use super::options::{DbOptions, Learning, MAX_INLINE_BYTES, ModelReads};
-use super::removals::Removals;
+use super::obsolete_file::ObsoleteFile;
+use super::options::{DbOptions, INLINE_BYTES_MAX, Learning, ModelReads};
+use super::range_tombstones::RangeTombstones;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::{BlockCache, Held};
@@ -17,25 +17,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Name of the property that holds a table's range removals.
-pub(crate) const REMOVALS_PROPERTY: &str = "range-removals";
+/// Name of the property that holds a table's range tombstones.
+pub(crate) const RANGE_TOMBSTONES_PROPERTY: &str = "range-removals";
 /// Name of the property that holds a model that was fitted while the table was written.
 pub(crate) const MODEL_PROPERTY: &str = "plr";
 /// After so many keys learning looks whether it is to go on.
 const KEYS_PER_CHECK: u64 = 1 << 12;
 /// What walks over a table by itself reads so much at a time, in bytes.
-pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
+pub(crate) const SCAN_READ_AHEAD_BYTES: u64 = 256 << 10;
 /// An opening read of this size is made whatever the memory, in bytes, to say how much the table takes.
-pub(super) const LEAST_OPENING_BYTES: u64 = 64 << 20;
+pub(super) const OPENING_BYTES_MIN: u64 = 64 << 20;
 /// Name of the property that says which file of which store a table is: both numbers, little-endian.
-pub(crate) const PLACE_PROPERTY: &str = "store";
+pub(crate) const STORE_PROPERTY: &str = "store";
 
 /// Name of the property that says what a table was made of.
 pub(crate) const ORIGIN_PROPERTY: &str = "origin";
 
 /// What a table was made of: what only a repair asks for that has no manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Origin {
+pub(crate) struct TableOrigin {
     /// The keyspace that it was written for.
     pub(crate) keyspace: KeyspaceId,
     /// The newest operation that any entry of its inputs came from, whatever sequence numbers they have by now: logs that end before it
@@ -43,7 +43,7 @@ pub(crate) struct Origin {
     pub(crate) newest: Sequence,
 }
 
-impl Origin {
+impl TableOrigin {
     /// `keyspace: u32 | newest: u64`.
     pub(crate) fn encode(self) -> Vec<u8> {
         [&self.keyspace.to_le_bytes()[..], &self.newest.to_le_bytes()].concat()
@@ -85,22 +85,22 @@ impl Openings {
     }
 }
 
-/// The value of [`PLACE_PROPERTY`].
-pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
+/// The value of [`STORE_PROPERTY`].
+pub(crate) fn store_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
 }
 
 /// How a cursor reads: through the cache; or, for one pass over everything that nobody else will read soon, past the cache and about
 /// so many bytes at a time.
-pub(crate) type Ahead = Option<u64>;
+pub(crate) type ReadAheadBytes = Option<u64>;
 
 /// An open table of the store. Its file is removed when the last handle goes, once it is obsolete.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub(crate) meta: Arc<TableMeta>,
     pub(crate) table: Table,
-    pub(crate) removals: Arc<Removals>,
-    pub(crate) origin: Origin,
+    pub(crate) tombstones: Arc<RangeTombstones>,
+    pub(crate) origin: TableOrigin,
     /// Which openings it comes from; `None` for a table that was taken in, and those that earlier versions wrote.
     pub(crate) openings: Option<Openings>,
     /// What its look-ups cost, from a sample.
@@ -114,24 +114,24 @@ pub(crate) struct TableFile {
     pub(crate) model_error: u64,
     /// Whether there is a model, so that look-ups without one need not look.
     has_model: AtomicBool,
-    model: Published<Option<Kept>>,
+    model: Published<Option<ResidentModel>>,
     cache: Arc<BlockCache>,
     /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
     reserved_bytes: u64,
-    /// The part of that for its range removals.
+    /// The part of that for its range tombstones.
     _held: Held,
     // Dropped last.
-    removal: Removal,
+    obsolete_file: ObsoleteFile,
 }
 
 /// A model, and the part of the store's memory that is kept for it.
 #[derive(Debug)]
-struct Kept {
+struct ResidentModel {
     model: PositionModel,
     _held: Held,
 }
 
-impl Kept {
+impl ResidentModel {
     fn new(model: PositionModel, cache: &Arc<BlockCache>) -> Self {
         Self { _held: cache.hold(model.memory_bytes()), model }
     }
@@ -152,32 +152,32 @@ impl TableFile {
         let name = file_name(meta.number, FileKind::Table);
         let shared = SharedOptions {
             profile: options.profile.clone(),
-            value_bytes: MAX_INLINE_BYTES,
-            opening_bytes: options.memory_bytes.max(LEAST_OPENING_BYTES),
-            untagged: (Kind::Value as u8, meta.global_sequence.unwrap_or(0)),
+            value_bytes: INLINE_BYTES_MAX,
+            opening_bytes: options.memory_bytes.max(OPENING_BYTES_MIN),
+            untagged: (ValueKind::Value as u8, meta.global_sequence.unwrap_or(0)),
             fast_paths: options.fast_paths,
         };
         let mut table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
         // Both may be long, and are needed but once.
-        let (removals, model) = (table.take_property(REMOVALS_PROPERTY), table.take_property(MODEL_PROPERTY));
-        let removals = removals.as_deref().map_or(Some(Removals::default()), Removals::decode);
-        let removals = removals.filter(|removals| removals.is_empty() != meta.has_range_removals);
-        let place = place_property(owner, meta.number);
+        let (tombstones, model) = (table.take_property(RANGE_TOMBSTONES_PROPERTY), table.take_property(MODEL_PROPERTY));
+        let tombstones = tombstones.as_deref().map_or(Some(RangeTombstones::default()), RangeTombstones::decode);
+        let tombstones = tombstones.filter(|tombstones| tombstones.is_empty() != meta.has_range_tombstones);
+        let place = store_property(owner, meta.number);
         let is_ours = match meta.global_sequence {
             Some(_) => !table.is_tagged(),
-            None => table.is_tagged() && table.property(PLACE_PROPERTY) == Some(&place),
+            None => table.is_tagged() && table.property(STORE_PROPERTY) == Some(&place),
         };
         let is_inline = options.learning == Learning::Inline && options.fast_paths.models;
         // A model that is missing, damaged or another table's means the plain path.
         let model = model.filter(|_| is_inline).as_deref().and_then(PositionModel::decode);
         let model = model.filter(|model| model.records() == meta.records);
         let is_this = meta.file_id.is_none_or(|file_id| file_id == table.file_id());
-        match removals {
-            Some(removals) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
-                _held: cache.hold(removals.memory_bytes()),
-                reserved_bytes: table.needed_bytes() + removals.memory_bytes(),
-                removals: Arc::new(removals),
-                origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
+        match tombstones {
+            Some(tombstones) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
+                _held: cache.hold(tombstones.memory_bytes()),
+                reserved_bytes: table.needed_bytes() + tombstones.memory_bytes(),
+                tombstones: Arc::new(tombstones),
+                origin: table.property(ORIGIN_PROPERTY).and_then(TableOrigin::decode).unwrap_or_default(),
                 openings: table.take_property(OPENINGS_PROPERTY).as_deref().and_then(Openings::decode),
                 times: Times::default(),
                 born: Timer::start(),
@@ -188,9 +188,9 @@ impl TableFile {
                 model_reads: options.model_reads,
                 model_error: options.model_error,
                 has_model: AtomicBool::new(model.is_some()),
-                model: Published::new(model.map(|model| Kept::new(model, cache))),
+                model: Published::new(model.map(|model| ResidentModel::new(model, cache))),
                 cache: Arc::clone(cache),
-                removal: Removal::new(storage, name),
+                obsolete_file: ObsoleteFile::new(storage, name),
                 table,
                 meta,
             })),
@@ -211,7 +211,7 @@ impl TableFile {
 
     /// The newest entry of a key that is not newer than `at`.
     #[inline]
-    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(Kind, Sequence, Slice)>> {
+    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(ValueKind, Sequence, Slice)>> {
         self.get_in(key, at, self.window(key))
     }
 
@@ -240,12 +240,12 @@ impl TableFile {
         key: &[u8],
         at: Sequence,
         window: Option<(u64, u64)>,
-    ) -> Result<Option<(Kind, Sequence, Slice)>> {
+    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
         let sample = Sample::begin();
         let found = self.table.find_version(key, at, self.path_of(window))?;
         self.times.end(sample, window.is_some(), found.is_some());
         let Some((tag, sequence, value)) = found else { return Ok(None) };
-        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
     }
 
@@ -257,7 +257,7 @@ impl TableFile {
         at: Sequence,
         window: Option<(u64, u64)>,
         value: &mut Vec<u8>,
-    ) -> Result<Option<(Kind, Sequence, ())>> {
+    ) -> Result<Option<(ValueKind, Sequence, ())>> {
         let window = window.or_else(|| self.window(key));
         let sample = Sample::begin();
         let found = self.table.visit_version(key, at, self.path_of(window), |tag, sequence, found| {
@@ -267,7 +267,7 @@ impl TableFile {
         })?;
         self.times.end(sample, window.is_some(), found.is_some());
         let Some((tag, sequence)) = found else { return Ok(None) };
-        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, ())))
     }
 
@@ -279,11 +279,11 @@ impl TableFile {
         window: Option<(u64, u64)>,
         clock: &mut StepClock,
         steps: &mut TableSteps,
-    ) -> Result<Option<(Kind, Sequence, Slice)>> {
+    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
         let window = window.or_else(|| self.window(key));
         let found = self.table.find_version_timed(key, at, self.path_of(window), clock, steps)?;
         let Some((tag, sequence, value)) = found else { return Ok(None) };
-        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
     }
 
@@ -293,15 +293,15 @@ impl TableFile {
     /// What the storage reports, and damage.
     pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
         let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest, self.model_error);
-        let is_whole = self.teach(&mut builder, go_on)?;
+        let is_whole = self.feed_model(&mut builder, go_on)?;
         // What look-ups by positions need is better read now than by the first of them.
         self.table.prepare_windows()?;
         Ok(builder.finish().filter(|_| is_whole))
     }
 
     /// Shows all its keys to a builder; `false` where `go_on` said to stop.
-    pub(crate) fn teach(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
-        let mut cursor = TableFileCursor::new(self, Some(WALK_AHEAD_BYTES));
+    pub(crate) fn feed_model(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
+        let mut cursor = TableFileCursor::new(self, Some(SCAN_READ_AHEAD_BYTES));
         let mut count = 0_u64;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
@@ -318,7 +318,7 @@ impl TableFile {
     /// Gives it a model, or takes the one it has.
     pub(crate) fn set_model(&self, model: Option<PositionModel>) {
         let is_some = model.is_some();
-        self.model.set(model.map(|model| Kept::new(model, &self.cache)));
+        self.model.set(model.map(|model| ResidentModel::new(model, &self.cache)));
         self.has_model.store(is_some, Ordering::Relaxed);
     }
 
@@ -334,30 +334,30 @@ impl TableFile {
 
     /// What an entry of no known kind is.
     #[cold]
-    pub(super) fn nonsense(&self) -> Error {
+    pub(super) fn corrupt_entry(&self) -> Error {
         let path = self.table.path();
         Error::damaged(path, 0, "an entry of a kind that there is not")
     }
 
-    /// The newest range removal that is not newer than `at` and covers `key`; 0 if there is none.
+    /// The newest range tombstone that is not newer than `at` and covers `key`; 0 if there is none.
     #[inline]
     pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
-        if self.meta.has_range_removals { self.removals.covering(key, at) } else { 0 }
+        if self.meta.has_range_tombstones { self.tombstones.covering(key, at) } else { 0 }
     }
 
     /// A position among its entries.
-    pub(crate) fn cursor(self: &Arc<Self>, ahead: Ahead) -> Box<dyn Cursor> {
+    pub(crate) fn cursor(self: &Arc<Self>, ahead: ReadAheadBytes) -> Box<dyn Cursor> {
         Box::new(TableFileCursor::new(self, ahead))
     }
 
     /// Takes [`Self::mark_obsolete`] back.
     pub(crate) fn keep(&self) {
-        self.removal.keep();
+        self.obsolete_file.keep();
     }
 
     /// Lets the file be removed when the last reader has gone.
     pub(crate) fn mark_obsolete(&self) {
-        self.removal.mark_obsolete();
+        self.obsolete_file.mark_obsolete();
     }
 }
 
@@ -367,11 +367,11 @@ pub(crate) struct TableFileCursor {
     cursor: TableCursor,
     file: Arc<TableFile>,
     /// The kind of the entry here; `None` where there is none.
-    kind: Option<Kind>,
+    kind: Option<ValueKind>,
 }
 
 impl TableFileCursor {
-    pub(crate) fn new(file: &Arc<TableFile>, ahead: Ahead) -> Self {
+    pub(crate) fn new(file: &Arc<TableFile>, ahead: ReadAheadBytes) -> Self {
         let cursor = match ahead {
             Some(bytes) => file.table.compaction_cursor(bytes),
             None => file.table.cursor(),
@@ -381,9 +381,9 @@ impl TableFileCursor {
 
     /// Takes the entry's kind, which a damaged table may not have.
     #[inline]
-    fn settle(&mut self) -> Result<()> {
-        self.kind = self.cursor.tag().and_then(Kind::from_tag);
-        if self.kind.is_none() && self.cursor.tag().is_some() { Err(self.file.nonsense()) } else { Ok(()) }
+    fn read_kind(&mut self) -> Result<()> {
+        self.kind = self.cursor.tag().and_then(ValueKind::from_code);
+        if self.kind.is_none() && self.cursor.tag().is_some() { Err(self.file.corrupt_entry()) } else { Ok(()) }
     }
 }
 
@@ -392,7 +392,7 @@ impl TableFileCursor {
     pub(crate) fn seek_position(&mut self, position: u64) -> Result<()> {
         self.kind = None;
         self.cursor.seek_position(position)?;
-        self.settle()
+        self.read_kind()
     }
 
     #[inline]
@@ -416,37 +416,37 @@ impl Cursor for TableFileCursor {
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
         self.kind = None;
         self.cursor.seek(key, sequence)?;
-        self.settle()
+        self.read_kind()
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.kind = None;
         self.cursor.seek_before(key)?;
-        self.settle()
+        self.read_kind()
     }
 
     fn first(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.first()?;
-        self.settle()
+        self.read_kind()
     }
 
     fn last(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.last()?;
-        self.settle()
+        self.read_kind()
     }
 
     #[inline]
     fn next(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.next()?;
-        self.settle()
+        self.read_kind()
     }
 
     fn prev(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.prev()?;
-        self.settle()
+        self.read_kind()
     }
 }

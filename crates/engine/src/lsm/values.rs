@@ -1,11 +1,11 @@
 //! The open value files of a store, and reading values from them.
 
-use super::obsolete::Removal;
+use super::obsolete_file::ObsoleteFile;
 use super::version::{FileKind, file_name};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::vlog::{ValueFile, ValuePlace, ValueStream};
+use crate::vlog::{ValueFile, ValuePointer, ValueStream};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ pub(crate) struct ValueHandle {
     pub(crate) file: Arc<ValueFile>,
     pub(crate) number: u64,
     // Dropped last.
-    removal: Removal,
+    obsolete_file: ObsoleteFile,
 }
 
 impl ValueHandle {
     pub(crate) fn new(storage: &Arc<dyn Storage>, number: u64, file: Arc<ValueFile>) -> Arc<Self> {
-        Arc::new(Self { file, number, removal: Removal::new(storage, file_name(number, FileKind::Values)) })
+        Arc::new(Self { file, number, obsolete_file: ObsoleteFile::new(storage, file_name(number, FileKind::Values)) })
     }
 
     /// Takes [`Self::mark_obsolete`] back.
     pub(crate) fn keep(&self) {
-        self.removal.keep();
+        self.obsolete_file.keep();
     }
 
     /// Lets the file be removed when the last reader has gone.
     pub(crate) fn mark_obsolete(&self) {
-        self.removal.mark_obsolete();
+        self.obsolete_file.mark_obsolete();
     }
 }
 
@@ -41,8 +41,8 @@ pub(crate) struct ValueFiles(pub(crate) BTreeMap<u64, Arc<ValueHandle>>);
 
 impl ValueFiles {
     /// The file that an encoded place leads to, and the place.
-    fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValuePlace)> {
-        let place = ValuePlace::decode(pointer)
+    fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValuePointer)> {
+        let place = ValuePointer::decode(pointer)
             .ok_or_else(|| Error::damaged(path(), 0, "a pointer to a value that makes no sense"))?;
         match self.0.get(&place.file) {
             Some(handle) => Ok((&handle.file, place)),

@@ -1,39 +1,39 @@
-//! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a removal.
+//! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a tombstone.
 
 use super::cursor::Cursor;
-use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};
+use super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::LevelCursor;
-use super::removals::Removals;
-use super::skips::{RUN_MIN, SkippedRun};
+use super::range_tombstones::RangeTombstones;
+use super::skips::{SKIPPED_RUN_MIN, SkippedRun};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// Versions of one key that are stepped over before the rest of them is skipped by a search.
-const STEPS: usize = 8;
+const STEPS_BEFORE_SEEK: usize = 8;
 
 /// The visible entries of a cursor, in key order; it moves both ways.
 ///
 /// ```text
-/// entries   a@9  a@4  b@7(remove)  b@3  c@6  d@2        range removals   [c, e)@5
+/// entries   a@9  a@4  b@7(remove)  b@3  c@6  d@2        range tombstones   [c, e)@5
 /// at 8           a@4                    c@6
 /// at 4           a@4               b@3       d@2
 /// ```
 ///
-/// Of each key it shows the newest entry that is not newer than the reader, unless that is a removal, or a range removal hides it that
+/// Of each key it shows the newest entry that is not newer than the reader, unless that is a tombstone, or a range tombstone hides it that
 /// is newer than the entry and not newer than the reader. After an error it stays failed.
 #[derive(Debug)]
-pub(crate) struct Visible {
-    cursor: Source,
+pub(crate) struct VisibleCursor {
+    cursor: EntrySource,
     /// Whether the entry here is the last of its key.
-    is_settled: bool,
-    removals: Vec<Arc<Removals>>,
+    is_oldest_version: bool,
+    tombstones: Vec<Arc<RangeTombstones>>,
     at: Sequence,
-    place: Place,
+    place: CursorPosition,
     /// The key that is shown, where the cursor is not at it, and that of versions being skipped.
     key: Vec<u8>,
     /// With `key`, what is shown where the cursor is not at it.
-    found: Found,
+    stashed: StashedEntry,
     /// What the last long run was that a move has skipped.
     skipped: Option<SkippedRun>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Visible {
 /// What is looked through. A store that was compacted is one level, which is worth a way without virtual calls.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one in each range, and a box would cost each step")]
-pub(crate) enum Source {
+pub(crate) enum EntrySource {
     Level(LevelCursor),
     Any(Box<dyn Cursor>),
 }
@@ -50,13 +50,13 @@ pub(crate) enum Source {
 macro_rules! of_source {
     ($source:expr, $cursor:ident => $call:expr) => {
         match $source {
-            Source::Level($cursor) => $call,
-            Source::Any($cursor) => $call,
+            EntrySource::Level($cursor) => $call,
+            EntrySource::Any($cursor) => $call,
         }
     };
 }
 
-impl Source {
+impl EntrySource {
     #[inline]
     fn entry(&self) -> Option<Entry<'_>> {
         of_source!(self, cursor => cursor.entry())
@@ -95,7 +95,7 @@ impl Source {
 
 /// Where the cursor stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum CursorPosition {
     /// Nothing is shown.
     Nowhere,
     /// At the entry that is shown.
@@ -107,30 +107,30 @@ enum Place {
 }
 
 #[derive(Debug)]
-struct Found {
-    kind: Kind,
+struct StashedEntry {
+    kind: ValueKind,
     sequence: Sequence,
     value: Slice,
 }
 
-impl Found {
+impl StashedEntry {
     fn new() -> Self {
-        Self { kind: Kind::Remove, sequence: 0, value: Slice::from(&[][..]) }
+        Self { kind: ValueKind::Remove, sequence: 0, value: Slice::from(&[][..]) }
     }
 }
 
-impl Visible {
-    /// What a reader at `at` sees; `removals` are those of all sources of the cursor.
-    pub(crate) fn new(cursor: Source, mut removals: Vec<Arc<Removals>>, at: Sequence) -> Self {
-        removals.retain(|removals| !removals.is_empty());
+impl VisibleCursor {
+    /// What a reader at `at` sees; `tombstones` are those of all sources of the cursor.
+    pub(crate) fn new(cursor: EntrySource, mut tombstones: Vec<Arc<RangeTombstones>>, at: Sequence) -> Self {
+        tombstones.retain(|tombstones| !tombstones.is_empty());
         Self {
             cursor,
-            is_settled: false,
-            removals,
+            is_oldest_version: false,
+            tombstones,
             at,
-            place: Place::Nowhere,
+            place: CursorPosition::Nowhere,
             key: Vec::new(),
-            found: Found::new(),
+            stashed: StashedEntry::new(),
             skipped: None,
         }
     }
@@ -145,14 +145,14 @@ impl Visible {
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'_>> {
         match self.place {
-            Place::Here => self.cursor.entry(),
-            Place::Before => Some(Entry {
+            CursorPosition::Here => self.cursor.entry(),
+            CursorPosition::Before => Some(Entry {
                 key: &self.key,
-                sequence: self.found.sequence,
-                kind: self.found.kind,
-                value: &self.found.value,
+                sequence: self.stashed.sequence,
+                kind: self.stashed.kind,
+                value: &self.stashed.value,
             }),
-            Place::Nowhere | Place::Failed => None,
+            CursorPosition::Nowhere | CursorPosition::Failed => None,
         }
     }
 
@@ -165,9 +165,9 @@ impl Visible {
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         match self.place {
-            Place::Here => self.cursor.value_slice(),
-            Place::Before => Some(self.found.value.clone()),
-            Place::Nowhere | Place::Failed => None,
+            CursorPosition::Here => self.cursor.value_slice(),
+            CursorPosition::Before => Some(self.stashed.value.clone()),
+            CursorPosition::Nowhere | CursorPosition::Failed => None,
         }
     }
 
@@ -175,7 +175,7 @@ impl Visible {
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.moves(|this| {
             this.cursor.seek(key, this.at)?;
-            this.settle_forward()
+            this.find_visible_forward()
         })
     }
 
@@ -183,7 +183,7 @@ impl Visible {
     pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.moves(|this| {
             this.cursor.seek_before(key)?;
-            this.settle_backward()
+            this.find_visible_backward()
         })
     }
 
@@ -191,7 +191,7 @@ impl Visible {
     pub(crate) fn first(&mut self) -> Result<()> {
         self.moves(|this| {
             this.cursor.first()?;
-            this.settle_forward()
+            this.find_visible_forward()
         })
     }
 
@@ -199,7 +199,7 @@ impl Visible {
     pub(crate) fn last(&mut self) -> Result<()> {
         self.moves(|this| {
             this.cursor.last()?;
-            this.settle_backward()
+            this.find_visible_backward()
         })
     }
 
@@ -209,15 +209,15 @@ impl Visible {
         self.moves(|this| {
             match this.place {
                 // What is settled at the bottom is the last of its key.
-                Place::Here if this.is_settled => this.cursor.next()?,
-                Place::Here => this.skip_key()?,
-                Place::Before => {
+                CursorPosition::Here if this.is_oldest_version => this.cursor.next()?,
+                CursorPosition::Here => this.skip_key()?,
+                CursorPosition::Before => {
                     this.key.push(0);
-                    this.cursor.seek(&this.key, MAX_SEQUENCE)?;
+                    this.cursor.seek(&this.key, SEQUENCE_MAX)?;
                 }
-                Place::Nowhere | Place::Failed => return Ok(()),
+                CursorPosition::Nowhere | CursorPosition::Failed => return Ok(()),
             }
-            this.settle_forward()
+            this.find_visible_forward()
         })
     }
 
@@ -225,25 +225,25 @@ impl Visible {
     pub(crate) fn prev(&mut self) -> Result<()> {
         self.moves(|this| {
             match this.place {
-                Place::Here => {
+                CursorPosition::Here => {
                     this.keep_key();
                     this.cursor.seek_before(&this.key)?;
                 }
-                Place::Before => {}
-                Place::Nowhere | Place::Failed => return Ok(()),
+                CursorPosition::Before => {}
+                CursorPosition::Nowhere | CursorPosition::Failed => return Ok(()),
             }
-            this.settle_backward()
+            this.find_visible_backward()
         })
     }
 
     #[inline]
     fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        if self.place == Place::Failed {
+        if self.place == CursorPosition::Failed {
             return Err(Error::InvalidArgument("this iterator has failed before; begin another one".into()));
         }
         let moved = step(self);
         if moved.is_err() {
-            self.place = Place::Failed;
+            self.place = CursorPosition::Failed;
         }
         moved
     }
@@ -255,28 +255,28 @@ impl Visible {
     }
 
     fn is_hidden(&self, key: &[u8], sequence: Sequence) -> bool {
-        self.removals.iter().any(|removals| removals.covering(key, self.at) > sequence)
+        self.tombstones.iter().any(|tombstones| tombstones.covering(key, self.at) > sequence)
     }
 
     /// From an entry on to the first that is visible.
     #[inline]
-    fn settle_forward(&mut self) -> Result<()> {
+    fn find_visible_forward(&mut self) -> Result<()> {
         let (mut too_new, mut skipped) = (0, 0);
         loop {
             let Some(entry) = self.cursor.entry() else {
-                self.place = Place::Nowhere;
+                self.place = CursorPosition::Nowhere;
                 return Ok(());
             };
             if entry.sequence > self.at {
                 too_new = self.pass_too_new(too_new)?;
-            } else if entry.kind != Kind::Remove && !self.is_hidden(entry.key, entry.sequence) {
-                self.is_settled = entry.sequence == 0;
-                self.place = Place::Here;
+            } else if entry.kind != ValueKind::Remove && !self.is_hidden(entry.key, entry.sequence) {
+                self.is_oldest_version = entry.sequence == 0;
+                self.place = CursorPosition::Here;
                 return Ok(());
             } else {
                 too_new = 0;
                 skipped += 1;
-                if skipped % RUN_MIN == 0 {
+                if skipped % SKIPPED_RUN_MIN == 0 {
                     self.keep_key();
                     self.note_skipped(skipped);
                 }
@@ -287,10 +287,10 @@ impl Visible {
 
     /// Passes an entry that is too new, behind `before` others that were; returns how many there were now.
     fn pass_too_new(&mut self, before: usize) -> Result<usize> {
-        if before == STEPS {
+        if before == STEPS_BEFORE_SEEK {
             self.keep_key();
         }
-        if before >= 2 * STEPS {
+        if before >= 2 * STEPS_BEFORE_SEEK {
             if self.cursor.entry().is_some_and(|entry| entry.key == self.key) {
                 self.cursor.seek(&self.key, self.at)?;
             } else {
@@ -318,32 +318,34 @@ impl Visible {
             return self.cursor.next();
         }
         self.keep_key();
-        for _ in 0..STEPS {
+        for _ in 0..STEPS_BEFORE_SEEK {
             self.cursor.next()?;
             if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
                 return Ok(());
             }
         }
         self.key.push(0);
-        self.cursor.seek(&self.key, MAX_SEQUENCE)
+        self.cursor.seek(&self.key, SEQUENCE_MAX)
     }
 
     /// From the oldest entry of a key back to the first key of which something is visible; the cursor then stands before it.
-    fn settle_backward(&mut self) -> Result<()> {
+    fn find_visible_backward(&mut self) -> Result<()> {
         let mut skipped = 0;
         while self.cursor.entry().is_some() {
             self.keep_key();
-            if self.find_newest()? && self.found.kind != Kind::Remove && !self.is_hidden(&self.key, self.found.sequence)
+            if self.find_newest()?
+                && self.stashed.kind != ValueKind::Remove
+                && !self.is_hidden(&self.key, self.stashed.sequence)
             {
-                self.place = Place::Before;
+                self.place = CursorPosition::Before;
                 return Ok(());
             }
             skipped += 1;
-            if skipped % RUN_MIN == 0 {
+            if skipped % SKIPPED_RUN_MIN == 0 {
                 self.note_skipped(skipped);
             }
         }
-        self.place = Place::Nowhere;
+        self.place = CursorPosition::Nowhere;
         Ok(())
     }
 
@@ -353,12 +355,15 @@ impl Visible {
         let mut has_found = false;
         for step in 0.. {
             let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) else { break };
-            if step == STEPS || entry.sequence > self.at {
+            if step == STEPS_BEFORE_SEEK || entry.sequence > self.at {
                 return self.find_newest_by_search(has_found);
             }
             let (kind, sequence) = (entry.kind, entry.sequence);
-            self.found =
-                Found { kind, sequence, value: self.cursor.value_slice().unwrap_or_else(|| Found::new().value) };
+            self.stashed = StashedEntry {
+                kind,
+                sequence,
+                value: self.cursor.value_slice().unwrap_or_else(|| StashedEntry::new().value),
+            };
             has_found = true;
             self.cursor.prev()?;
         }
@@ -372,11 +377,11 @@ impl Visible {
             self.cursor.seek(&self.key, self.at)?;
             if let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) {
                 let (kind, sequence) = (entry.kind, entry.sequence);
-                let value = self.cursor.value_slice().unwrap_or_else(|| Found::new().value);
-                self.found = Found { kind, sequence, value };
+                let value = self.cursor.value_slice().unwrap_or_else(|| StashedEntry::new().value);
+                self.stashed = StashedEntry { kind, sequence, value };
             }
         } else {
-            for _ in 0..STEPS {
+            for _ in 0..STEPS_BEFORE_SEEK {
                 self.cursor.prev()?;
                 if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
                     return Ok(has_found);

@@ -1,9 +1,9 @@
 //! Tests of the visibility cursor against a model, under random moves.
 
-use super::entry::Kind;
-use super::entry::{MAX_SEQUENCE, Sequence};
-use super::model::{History, Step, keys, steps};
-use super::visible::{Source, Visible};
+use super::entry::ValueKind;
+use super::entry::{SEQUENCE_MAX, Sequence};
+use super::test_model::{History, TestOperation, keys, steps};
+use super::visible::{EntrySource, VisibleCursor};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     proptest::collection::vec(one, 0..60)
 }
 
-fn visible(history: &History, at: Sequence) -> Visible {
-    Visible::new(Source::Any(history.cursor()), vec![Arc::new(history.removals.clone())], at)
+fn visible(history: &History, at: Sequence) -> VisibleCursor {
+    VisibleCursor::new(EntrySource::Any(history.cursor()), vec![Arc::new(history.tombstones.clone())], at)
 }
 
 proptest! {
@@ -80,7 +80,7 @@ proptest! {
     #[test]
     fn after_an_error_every_move_fails_and_nothing_is_shown(operations in steps(60), good in 0..40_usize, forward: bool) {
         let history = History::of(&operations, 1);
-        let mut visible = Visible::new(Source::Any(history.failing_cursor(good)), Vec::new(), MAX_SEQUENCE);
+        let mut visible = VisibleCursor::new(EntrySource::Any(history.failing_cursor(good)), Vec::new(), SEQUENCE_MAX);
         let mut moved = if forward { visible.first() } else { visible.last() };
         while moved.is_ok() && visible.entry().is_some() {
             moved = if forward { visible.next() } else { visible.prev() };
@@ -98,7 +98,7 @@ proptest! {
 /// A thousand versions of a key, each reader between them: long runs are skipped on both sides.
 #[test]
 fn long_runs_of_versions_are_passed_in_both_directions() {
-    let put = |key: &[u8], value: u32| Step::Put(key.to_vec(), Kind::Value, value.to_be_bytes().to_vec());
+    let put = |key: &[u8], value: u32| TestOperation::Put(key.to_vec(), ValueKind::Value, value.to_be_bytes().to_vec());
     let mut operations = vec![put(b"a", 0), put(b"c", 0)];
     operations.extend((0..1000).map(|i| put(b"b", i)));
     operations.extend([put(b"a", 1), put(b"c", 1)]);

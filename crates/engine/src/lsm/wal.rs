@@ -17,13 +17,13 @@ use super::version::{FileKind, file_name};
 use crate::block::header::{Bond, Header, HeaderKind};
 use crate::error::{Error, Result};
 use crate::io::{ReadableFile, Storage};
-use crate::log::{BODY_BYTES_MAX, Commit, Entry, RecordWriter, Records, Visit, replay_records};
+use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, RecordSource, RecordWriter, ReplayStep, replay_records};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
 const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEWAL", version: 2 };
 
-/// Kind of the records that a group consists of.
+/// ValueKind of the records that a group consists of.
 const GROUP_KIND: u8 = 1;
 
 /// Longest group: what is read back at once stays within memory, and places in a group fit 32 bits.
@@ -44,12 +44,12 @@ pub(crate) struct ClosedLog {
 
 /// A log that grows. After a failed call it takes nothing more.
 #[derive(Debug)]
-pub(crate) struct Wal {
+pub(crate) struct WalWriter {
     number: u64,
     records: RecordWriter,
 }
 
-impl Wal {
+impl WalWriter {
     /// Begins log `number`: when this returns its header is durable, and its name.
     ///
     /// It takes over the file of the log `recycled`. That one must not be needed any more, durably: after a crash the new header
@@ -172,8 +172,8 @@ pub(crate) fn replay(
         return Err(lost(storage, number, "a log that is needed does not begin with its header"));
     };
     let start = header.length as u64;
-    let records = Records { file: &*file, identity: bond.identity(number), start };
-    let (end, mut durable) = survey(records, true)?;
+    let records = RecordSource { file: &*file, identity: bond.identity(number), start };
+    let (end, mut durable) = scan_commits(records, true)?;
     if let Some(bytes) = closed_at {
         if end != bytes {
             let detail = format!("the log ended at byte {bytes}, and valid groups end here");
@@ -181,7 +181,7 @@ pub(crate) fn replay(
         }
         durable = bytes;
     }
-    let mut groups = Groups::new(&*file, start);
+    let mut groups = GroupReader::new(&*file, start);
     if end > start {
         replay_records(records, true, &mut |entry| groups.take(entry, end, durable, visit))?;
     }
@@ -198,8 +198,8 @@ fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
 
 /// A log of the first version that a crash left before it was begun, unless later groups say otherwise.
 fn replay_without_header(file: &dyn ReadableFile, bond: Bond, number: u64) -> Result<u64> {
-    let records = Records { file, identity: bond.identity(number), start: 0 };
-    survey(records, false)?;
+    let records = RecordSource { file, identity: bond.identity(number), start: 0 };
+    scan_commits(records, false)?;
     Ok(0)
 }
 
@@ -208,7 +208,7 @@ fn replay_without_header(file: &dyn ReadableFile, bond: Bond, number: u64) -> Re
 ///
 /// # Errors
 /// What the storage reports, and those of `visit`; damage is none.
-pub(crate) fn salvage(
+pub(crate) fn recover_groups(
     storage: &dyn Storage,
     bond: Bond,
     number: u64,
@@ -216,8 +216,8 @@ pub(crate) fn salvage(
 ) -> Result<()> {
     let Some(file) = open(storage, number)? else { return Ok(()) };
     let start = HEADER.encode(bond, number, [0, 0]).len() as u64;
-    let records = Records { file: &*file, identity: bond.identity(number), start };
-    let mut groups = Groups::new(&*file, start);
+    let records = RecordSource { file: &*file, identity: bond.identity(number), start };
+    let mut groups = GroupReader::new(&*file, start);
     let shown = replay_records(records, true, &mut |entry| groups.take(entry, u64::MAX, 0, visit));
     match shown {
         Err(error) if !matches!(error, Error::Damaged { .. }) => Err(error),
@@ -229,11 +229,11 @@ pub(crate) fn salvage(
 pub(crate) fn has_groups(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
     let Some(file) = open(storage, number)? else { return Ok(false) };
     let Some(header) = HEADER.read_bound(&*file, bond, number)? else { return Ok(false) };
-    let records = Records { file: &*file, identity: bond.identity(number), start: header.length as u64 };
+    let records = RecordSource { file: &*file, identity: bond.identity(number), start: header.length as u64 };
     let mut found = false;
     let walked = replay_records(records, true, &mut |entry| {
-        found = matches!(entry, Entry::Commit(_));
-        Ok(if found { Visit::Stop } else { Visit::Continue })
+        found = matches!(entry, LogEntry::Commit(_));
+        Ok(if found { ReplayStep::Stop } else { ReplayStep::Continue })
     });
     match walked {
         // Later groups say that the first one was there.
@@ -243,19 +243,19 @@ pub(crate) fn has_groups(storage: &dyn Storage, bond: Bond, number: u64) -> Resu
 }
 
 /// Where the last whole group ends, and up to where the log is known to have been durable.
-fn survey(records: Records<'_>, header_is_valid: bool) -> Result<(u64, u64)> {
+fn scan_commits(records: RecordSource<'_>, header_is_valid: bool) -> Result<(u64, u64)> {
     let mut end = records.start;
     let extent = replay_records(records, header_is_valid, &mut |entry| {
-        if let Entry::Commit(commit) = entry {
+        if let LogEntry::Commit(commit) = entry {
             end = commit.end;
         }
-        Ok(Visit::Continue)
+        Ok(ReplayStep::Continue)
     })?;
     Ok((end, extent.durable))
 }
 
 /// Puts groups together.
-struct Groups<'a> {
+struct GroupReader<'a> {
     file: &'a dyn ReadableFile,
     /// The parts of the group at hand.
     group: Vec<u8>,
@@ -269,41 +269,41 @@ struct Groups<'a> {
     taken: u64,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> GroupReader<'a> {
     fn new(file: &'a dyn ReadableFile, start: u64) -> Self {
         Self { file, group: Vec::new(), begins: start, start, sequence: 0, taken: start }
     }
 
     fn take(
         &mut self,
-        entry: Entry<'_>,
+        entry: LogEntry<'_>,
         end: u64,
         durable: u64,
         visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
-    ) -> Result<Visit> {
+    ) -> Result<ReplayStep> {
         let commit = match entry {
-            Entry::Record { kind: GROUP_KIND, body, .. } if self.group.len() + body.len() <= GROUP_BYTES_MAX => {
+            LogEntry::Record { kind: GROUP_KIND, body, .. } if self.group.len() + body.len() <= GROUP_BYTES_MAX => {
                 self.group.extend_from_slice(body);
-                return Ok(Visit::Continue);
+                return Ok(ReplayStep::Continue);
             }
-            Entry::Record { place, .. } => return Err(self.nonsense(place.position)),
-            Entry::Commit(commit) => commit,
+            LogEntry::Record { place, .. } => return Err(self.corrupt(place.position)),
+            LogEntry::Commit(commit) => commit,
         };
         self.check(commit)?;
         if !visit(&self.group, commit.end <= durable)? {
-            return Ok(Visit::Stop);
+            return Ok(ReplayStep::Stop);
         }
         self.group.clear();
         (self.begins, self.sequence, self.taken) = (commit.end, commit.sequence, commit.end);
-        Ok(if commit.end == end { Visit::Stop } else { Visit::Continue })
+        Ok(if commit.end == end { ReplayStep::Stop } else { ReplayStep::Continue })
     }
 
     fn check(&self, commit: Commit) -> Result<()> {
         let in_order = commit.sequence > self.sequence || self.begins == self.start;
-        if commit.first == self.begins && in_order { Ok(()) } else { Err(self.nonsense(self.begins)) }
+        if commit.first == self.begins && in_order { Ok(()) } else { Err(self.corrupt(self.begins)) }
     }
 
-    fn nonsense(&self, position: u64) -> Error {
+    fn corrupt(&self, position: u64) -> Error {
         Error::damaged(self.file.path(), position, "a record of the log makes no sense")
     }
 }

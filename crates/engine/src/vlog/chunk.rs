@@ -34,7 +34,7 @@ pub(super) const STORED_BYTES_MIN: usize = 1 + 2 + CHECKSUM_BYTES;
 /// Which chunk of its record one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Part {
+pub(super) enum ChunkPart {
     /// The only one.
     Whole = 1,
     /// The first of several.
@@ -45,7 +45,7 @@ pub(super) enum Part {
     Last = 4,
 }
 
-impl Part {
+impl ChunkPart {
     fn from_low_half(tag: u8) -> Option<Self> {
         [Self::Whole, Self::First, Self::Middle, Self::Last].into_iter().find(|&part| part as u8 == tag & 0xf)
     }
@@ -63,8 +63,8 @@ impl Part {
 
 /// What the head of a chunk says, and where its parts lie, from the start of the chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Head {
-    pub(super) part: Part,
+pub(super) struct ChunkHead {
+    pub(super) part: ChunkPart,
     pub(super) codec: u8,
     /// Bytes of the value in it.
     pub(super) length: usize,
@@ -73,7 +73,7 @@ pub(super) struct Head {
     pub(super) value: Range<usize>,
 }
 
-impl Head {
+impl ChunkHead {
     /// Length of the chunk.
     pub(super) fn chunk_bytes(&self) -> usize {
         self.value.end + CHECKSUM_BYTES
@@ -82,15 +82,15 @@ impl Head {
     /// Takes the head at the start of `bytes` apart; `None` where no chunk begins, or too few bytes are there.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let tag = *bytes.first()?;
-        let (part, codec) = (Part::from_low_half(tag)?, tag >> 4);
+        let (part, codec) = (ChunkPart::from_low_half(tag)?, tag >> 4);
         let mut at = 1;
         let length = number(bytes, &mut at, CHUNK_BYTES)?;
         let stored = if codec == CODEC_STORED { length } else { number(bytes, &mut at, CHUNK_BYTES)? };
         let key_bytes = if part.begins() { number(bytes, &mut at, KEY_BYTES_MAX)? } else { 0 };
         let fits = match part {
-            Part::Whole => true,
-            Part::First | Part::Middle => length == CHUNK_BYTES,
-            Part::Last => length > 0,
+            ChunkPart::Whole => true,
+            ChunkPart::First | ChunkPart::Middle => length == CHUNK_BYTES,
+            ChunkPart::Last => length > 0,
         };
         let key = at..at + key_bytes;
         let value = key.end..key.end + stored;
@@ -117,16 +117,16 @@ fn number(bytes: &[u8], at: &mut usize, most: usize) -> Option<usize> {
 
 /// Where a chunk goes and what it is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame<'a> {
+pub(super) struct ChunkEncoder<'a> {
     pub(super) identity: u64,
     /// Where it begins in the file.
     pub(super) offset: u64,
-    pub(super) part: Part,
+    pub(super) part: ChunkPart,
     /// Empty unless a record begins with it.
     pub(super) key: &'a [u8],
 }
 
-impl Frame<'_> {
+impl ChunkEncoder<'_> {
     /// Appends the chunk of `length` bytes of value, stored by `codec` as `stored`.
     pub(super) fn encode(&self, out: &mut Vec<u8>, codec: u8, length: usize, stored: &[u8]) {
         let start = out.len();

@@ -1,7 +1,7 @@
 //! Value files: opening them, and reading values by pointer.
 
-use super::chunk::{CHUNK_BYTES, Head, Part, STORED_BYTES_MAX, STORED_BYTES_MIN};
-use super::place::ValuePlace;
+use super::chunk::{CHUNK_BYTES, ChunkHead, ChunkPart, STORED_BYTES_MAX, STORED_BYTES_MIN};
+use super::pointer::ValuePointer;
 use super::stream::ValueStream;
 use crate::block::Slice;
 use crate::block::checksum;
@@ -146,7 +146,7 @@ impl ValueFile {
     /// # Errors
     /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] where the value is not
     /// there or not what it was.
-    pub(crate) fn get(&self, place: &ValuePlace, limit_bytes: u64) -> Result<Slice> {
+    pub(crate) fn get(&self, place: &ValuePointer, limit_bytes: u64) -> Result<Slice> {
         self.check_place(place)?;
         self.check_limit(place, limit_bytes)?;
         if place.length > CHUNK_BYTES as u64 {
@@ -163,7 +163,7 @@ impl ValueFile {
     }
 
     /// As [`Self::get`], into a buffer, which is cleared first; after an error it holds nothing of use.
-    pub(crate) fn get_into(&self, place: &ValuePlace, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn get_into(&self, place: &ValuePointer, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
         value.clear();
         self.check_place(place)?;
         self.check_limit(place, limit_bytes)?;
@@ -188,7 +188,7 @@ impl ValueFile {
     ///
     /// # Errors
     /// [`Error::Damaged`] where the file ends before the place does, or the place makes no sense.
-    pub(crate) fn stream(&self, place: &ValuePlace) -> Result<ValueStream> {
+    pub(crate) fn stream(&self, place: &ValuePointer) -> Result<ValueStream> {
         self.check_place(place)?;
         if place.length == 0 {
             // No chunk of it will be asked for.
@@ -198,7 +198,7 @@ impl ValueFile {
     }
 
     /// Whether the value at a place is there and is what was written. An error says that it cannot be read.
-    pub(crate) fn is_whole(&self, place: &ValuePlace) -> Result<bool> {
+    pub(crate) fn is_whole(&self, place: &ValuePointer) -> Result<bool> {
         let read = || {
             let mut stream = self.stream(place)?;
             while stream.next_chunk()?.is_some() {}
@@ -212,17 +212,17 @@ impl ValueFile {
     }
 
     /// Reads a record of one chunk and checks it.
-    fn read_whole(&self, place: &ValuePlace, record: &mut Vec<u8>) -> Result<Head> {
+    fn read_whole(&self, place: &ValuePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
         record.resize(place.stored_bytes as usize, 0);
         self.file.read(ReadRequest { offset: place.offset, buffer: record, purpose: Purpose::Value })?;
-        Head::checked(self.identity, place.offset, record)
-            .filter(|head| head.part == Part::Whole && head.chunk_bytes() == record.len())
+        ChunkHead::checked(self.identity, place.offset, record)
+            .filter(|head| head.part == ChunkPart::Whole && head.chunk_bytes() == record.len())
             .filter(|head| head.length as u64 == place.length)
             .ok_or_else(|| self.not_whole(place.offset))
     }
 
     /// Holds what a place says against the file and the format.
-    fn check_place(&self, place: &ValuePlace) -> Result<()> {
+    fn check_place(&self, place: &ValuePointer) -> Result<()> {
         let chunks = place.length.div_ceil(CHUNK_BYTES as u64).max(1);
         let most = chunks.saturating_mul(STORED_BYTES_MAX as u64);
         let least = chunks.saturating_mul(STORED_BYTES_MIN as u64);
@@ -244,7 +244,7 @@ impl ValueFile {
         Err(Error::damaged(self.file.path(), place.offset, detail))
     }
 
-    fn check_limit(&self, place: &ValuePlace, limit: u64) -> Result<()> {
+    fn check_limit(&self, place: &ValuePointer, limit: u64) -> Result<()> {
         if place.length <= limit {
             return Ok(());
         }

@@ -6,15 +6,15 @@
 
 mod chunk;
 mod file;
-mod place;
+mod pointer;
+mod scan;
 mod stream;
-mod walk;
 mod write;
 
 pub(crate) use file::{ValueFile, values_name};
-pub(crate) use place::ValuePlace;
+pub(crate) use pointer::ValuePointer;
+pub(crate) use scan::ScannedItem;
 pub(crate) use stream::ValueStream;
-pub(crate) use walk::Found;
 pub(crate) use write::ValueWriter;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Value streams: reading a value chunk by chunk.
 
-use super::chunk::{CHUNK_BYTES, Head, LATER_BYTES_MAX, Part, STORED_BYTES_MAX};
-use super::place::ValuePlace;
+use super::chunk::{CHUNK_BYTES, ChunkHead, ChunkPart, LATER_BYTES_MAX, STORED_BYTES_MAX};
+use super::pointer::ValuePointer;
 use crate::block::compress::CODEC_STORED;
 use crate::block::stream::{ChunkReader, ChunkSource};
 use crate::block::window::Window;
@@ -23,7 +23,7 @@ pub(crate) struct ValueStream {
 }
 
 impl ValueStream {
-    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, place: ValuePlace) -> Self {
+    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, place: ValuePointer) -> Self {
         let end = place.end().unwrap_or(u64::MAX);
         let window = Window::new(end, READ_BYTES, Purpose::Value);
         let chunks = Chunks { file, identity, place, end, window, position: place.offset };
@@ -58,7 +58,7 @@ impl Read for ValueStream {
 struct Chunks {
     file: Arc<dyn ReadableFile>,
     identity: u64,
-    place: ValuePlace,
+    place: ValuePointer,
     end: u64,
     window: Window,
     /// Where the next chunk begins.
@@ -67,13 +67,13 @@ struct Chunks {
 
 impl Chunks {
     /// Which chunk comes behind the first `read_bytes` of the value, and its length.
-    fn expected(&self, read_bytes: u64) -> (Part, usize) {
+    fn expected(&self, read_bytes: u64) -> (ChunkPart, usize) {
         let left = self.place.length - read_bytes;
         let part = match (read_bytes == 0, left <= CHUNK_BYTES as u64) {
-            (true, true) => Part::Whole,
-            (true, false) => Part::First,
-            (false, false) => Part::Middle,
-            (false, true) => Part::Last,
+            (true, true) => ChunkPart::Whole,
+            (true, false) => ChunkPart::First,
+            (false, false) => ChunkPart::Middle,
+            (false, true) => ChunkPart::Last,
         };
         (part, left.min(CHUNK_BYTES as u64) as usize)
     }
@@ -90,7 +90,7 @@ impl ChunkSource for Chunks {
         let damaged = |detail: String| Error::damaged(self.file.path(), position, detail);
         let wanted = if expected.0.begins() { STORED_BYTES_MAX } else { LATER_BYTES_MAX };
         let bytes = self.window.at(&*self.file, position, wanted)?;
-        let head = Head::checked(self.identity, position, bytes)
+        let head = ChunkHead::checked(self.identity, position, bytes)
             .filter(|head| (head.part, head.length) == expected)
             .filter(|head| !head.part.ends() || position + head.chunk_bytes() as u64 == end)
             .ok_or_else(|| damaged("the value that was written here is not whole".into()))?;

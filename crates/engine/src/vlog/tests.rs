@@ -2,9 +2,9 @@
 //! the pointer contains. Method: files in memory are compared with a list of the values written; bits are flipped,
 //! files truncated, torn and mixed; pointers are hostile.
 
-use super::chunk::{CHUNK_BYTES, Frame, Head, KEY_BYTES_MAX, Part, STORED_BYTES_MAX};
+use super::chunk::{CHUNK_BYTES, ChunkEncoder, ChunkHead, ChunkPart, KEY_BYTES_MAX, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, HEADER};
-use super::walk::Walked;
+use super::scan::ScanSummary;
 use super::*;
 use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
 use crate::block::documents::example;
@@ -75,7 +75,7 @@ fn is_damage<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::Damaged { .. }))
 }
 
-fn check(file: &ValueFile, place: &ValuePlace, expected: &[u8]) {
+fn check(file: &ValueFile, place: &ValuePointer, expected: &[u8]) {
     assert_eq!(place.length, expected.len() as u64);
     assert!(file.get(place, place.length).unwrap() == *expected);
     let mut into = vec![9; 10];
@@ -111,8 +111,8 @@ fn values_of_every_length_come_back_while_the_file_grows_and_after() {
             assert!(file.is_finished().unwrap());
             written.iter().for_each(|(_, value, place)| check(file, place, value));
             let mut found = Vec::new();
-            let walked = file.walk(&mut |record| {
-                let Found::Record { key, place } = record else { panic!("{record:?}") };
+            let scanned = file.scan(&mut |record| {
+                let ScannedItem::Record { key, place } = record else { panic!("{record:?}") };
                 found.push((key.to_vec(), place));
                 Ok(())
             });
@@ -120,8 +120,8 @@ fn values_of_every_length_come_back_while_the_file_grows_and_after() {
                 found.iter().eq(written.iter().map(|(key, _, place)| (key.clone(), *place)).collect::<Vec<_>>().iter())
             );
             let value_bytes = written.iter().map(|(_, value, _)| value.len() as u64).sum();
-            let expected = Walked { records: written.len() as u64, value_bytes, is_proved: true, end };
-            assert_eq!(walked.unwrap(), expected);
+            let expected = ScanSummary { records: written.len() as u64, value_bytes, is_proved: true, end };
+            assert_eq!(scanned.unwrap(), expected);
         }
     }
 }
@@ -238,16 +238,16 @@ fn a_source_longer_than_the_format_takes_is_refused_and_the_file_goes_on() {
     let file = writer.finish().unwrap();
     assert!(file.is_whole(&longest).unwrap());
     let mut found = Vec::new();
-    let walked = file.walk(&mut |part| {
+    let scanned = file.scan(&mut |part| {
         found.push(match part {
-            Found::Record { place, .. } => (place.offset, true),
-            Found::Part { offset, .. } => (offset, false),
-            Found::Unknown { .. } => panic!("{part:?}"),
+            ScannedItem::Record { place, .. } => (place.offset, true),
+            ScannedItem::Part { offset, .. } => (offset, false),
+            ScannedItem::Unknown { .. } => panic!("{part:?}"),
         });
         Ok(())
     });
     assert_eq!(found, [(HEADER_BYTES as u64, false), (given_up, true)]);
-    assert!(walked.unwrap().is_proved);
+    assert!(scanned.unwrap().is_proved);
 }
 
 #[test]
@@ -265,11 +265,11 @@ fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
     let place = writer.append(b"key", b"value").unwrap();
     let file = writer.finish().unwrap();
     check(&file, &place, b"value");
-    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+    assert!(file.scan(&mut |_| Ok(())).unwrap().is_proved);
 }
 
 /// A finished file of a few values: its bytes, and the values with their places.
-fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValuePlace, Vec<u8>)>) {
+fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValuePointer, Vec<u8>)>) {
     let (memory, storage) = storage();
     let mut writer = create(&storage, 1, compression);
     let values: Vec<_> = [3, 90, 0, 300]
@@ -308,13 +308,13 @@ fn every_flipped_bit_is_told_by_the_value_and_by_the_walk() {
                 }
             }
             let mut whole = Vec::new();
-            let walked = file.walk(&mut |found| {
-                if let Found::Record { place, .. } = found {
+            let scanned = file.scan(&mut |found| {
+                if let ScannedItem::Record { place, .. } = found {
                     whole.push(place);
                 }
                 Ok(())
             });
-            assert!(!walked.unwrap().is_proved, "bit {bit}");
+            assert!(!scanned.unwrap().is_proved, "bit {bit}");
             let expected: Vec<_> =
                 values.iter().map(|(place, _)| *place).filter(|place| file.is_whole(place).unwrap()).collect();
             assert_eq!(whole, expected, "bit {bit}: what is whole is salvaged");
@@ -334,7 +334,7 @@ fn every_truncation_and_every_other_end_is_told() {
         }
         let file = open(&storage);
         assert!(!file.is_finished().unwrap());
-        assert!(!file.walk(&mut |_| Ok(())).unwrap().is_proved);
+        assert!(!file.scan(&mut |_| Ok(())).unwrap().is_proved);
         for (place, value) in &values {
             if place.end().unwrap() <= length as u64 {
                 check(&file, place, value);
@@ -378,7 +378,7 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
     let content = memory.content(&values_name(1)).unwrap();
     let first = place.offset as usize + CHUNK_BYTES + 9;
     let middle = CHUNK_BYTES + 8;
-    assert!(Head::checked(OWNER.identity(1), first as u64, &content[first..]).is_some());
+    assert!(ChunkHead::checked(OWNER.identity(1), first as u64, &content[first..]).is_some());
     let (left, right) = (first..first + middle, first + middle..first + 2 * middle);
     let mut swapped = content.clone();
     swapped[left.clone()].copy_from_slice(&content[right.clone()]);
@@ -400,8 +400,8 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
 }
 
 /// The places that a value of a sample must not be found at.
-fn hostile(good: &ValuePlace, file_bytes: u64) -> Vec<ValuePlace> {
-    let place = |file, offset, stored_bytes, length| ValuePlace { file, offset, stored_bytes, length };
+fn hostile(good: &ValuePointer, file_bytes: u64) -> Vec<ValuePointer> {
+    let place = |file, offset, stored_bytes, length| ValuePointer { file, offset, stored_bytes, length };
     let mut places = vec![
         place(2, good.offset, good.stored_bytes, good.length),
         place(0, 0, 0, 0),
@@ -418,12 +418,12 @@ fn hostile(good: &ValuePlace, file_bytes: u64) -> Vec<ValuePlace> {
         place(1, good.offset, good.stored_bytes, 1 << 32),
     ];
     for by in [1_u64, 2, 100, 1 << 16, 1 << 31, 1 << 32, 1 << 33] {
-        places.push(ValuePlace { offset: good.offset.wrapping_add(by), ..*good });
-        places.push(ValuePlace { offset: good.offset.wrapping_sub(by), ..*good });
-        places.push(ValuePlace { stored_bytes: good.stored_bytes.wrapping_add(by), ..*good });
-        places.push(ValuePlace { stored_bytes: good.stored_bytes.wrapping_sub(by), ..*good });
-        places.push(ValuePlace { length: good.length.wrapping_add(by), ..*good });
-        places.push(ValuePlace { length: good.length.wrapping_sub(by), ..*good });
+        places.push(ValuePointer { offset: good.offset.wrapping_add(by), ..*good });
+        places.push(ValuePointer { offset: good.offset.wrapping_sub(by), ..*good });
+        places.push(ValuePointer { stored_bytes: good.stored_bytes.wrapping_add(by), ..*good });
+        places.push(ValuePointer { stored_bytes: good.stored_bytes.wrapping_sub(by), ..*good });
+        places.push(ValuePointer { length: good.length.wrapping_add(by), ..*good });
+        places.push(ValuePointer { length: good.length.wrapping_sub(by), ..*good });
     }
     places
 }
@@ -451,33 +451,33 @@ fn hostile_places_are_damage_and_allocate_nothing_on_their_word() {
 }
 
 /// A file as no writer makes it: these chunks, one behind the other.
-fn forge(chunks: &[(Part, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePlace) {
+fn forge(chunks: &[(ChunkPart, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePointer) {
     let (memory, storage) = storage();
     let mut content = HEADER.encode(OWNER, 1, [0, 0]).to_vec();
     let mut length = 0;
     for &(part, codec, raw, stored) in chunks {
-        let frame = Frame { identity: OWNER.identity(1), offset: content.len() as u64, part, key: &[] };
+        let frame = ChunkEncoder { identity: OWNER.identity(1), offset: content.len() as u64, part, key: &[] };
         frame.encode(&mut content, codec, raw, stored);
         length += raw as u64;
     }
     let stored_bytes = (content.len() - HEADER_BYTES) as u64;
     memory.put(&values_name(1), content).unwrap();
-    (storage, ValuePlace { file: 1, offset: HEADER_BYTES as u64, stored_bytes, length })
+    (storage, ValuePointer { file: 1, offset: HEADER_BYTES as u64, stored_bytes, length })
 }
 
 #[test]
 fn chunks_that_no_writer_makes_are_damage_though_their_checksums_hold() {
     let full = vec![3; CHUNK_BYTES];
-    let whole = (Part::Whole, CODEC_STORED, 5, &b"value"[..]);
-    let first = (Part::First, CODEC_STORED, CHUNK_BYTES, &full[..]);
-    let middle = (Part::Middle, CODEC_STORED, CHUNK_BYTES, &full[..]);
-    let last = (Part::Last, CODEC_STORED, 5, &b"value"[..]);
+    let whole = (ChunkPart::Whole, CODEC_STORED, 5, &b"value"[..]);
+    let first = (ChunkPart::First, CODEC_STORED, CHUNK_BYTES, &full[..]);
+    let middle = (ChunkPart::Middle, CODEC_STORED, CHUNK_BYTES, &full[..]);
+    let last = (ChunkPart::Last, CODEC_STORED, 5, &b"value"[..]);
     let good: [&[_]; 3] = [&[whole], &[first, last], &[first, middle, last]];
     for chunks in good {
         let (storage, place) = forge(chunks);
         assert!(open(&storage).is_whole(&place).unwrap());
     }
-    let packed = |codec, stored: &'static [u8]| (Part::Whole, codec, 100, stored);
+    let packed = |codec, stored: &'static [u8]| (ChunkPart::Whole, codec, 100, stored);
     let bad: [&[_]; 12] = [
         &[last],
         &[middle, last],
@@ -490,7 +490,7 @@ fn chunks_that_no_writer_makes_are_damage_though_their_checksums_hold() {
         &[packed(CODEC_LZ4, b"no such thing")],
         &[packed(7, b"an unknown codec")],
         &[packed(15, b"")],
-        &[first, (Part::Last, CODEC_LZ4, 9, b"")],
+        &[first, (ChunkPart::Last, CODEC_LZ4, 9, b"")],
     ];
     for (i, chunks) in bad.into_iter().enumerate() {
         let (storage, place) = forge(chunks);
@@ -498,7 +498,7 @@ fn chunks_that_no_writer_makes_are_damage_though_their_checksums_hold() {
         assert!(is_damage(&file.get(&place, u64::MAX)), "case {i}");
         assert!(is_damage(&file.get_into(&place, u64::MAX, &mut Vec::new())), "case {i}");
         assert!(!file.is_whole(&place).unwrap(), "case {i}");
-        file.walk(&mut |_| Ok(())).unwrap();
+        file.scan(&mut |_| Ok(())).unwrap();
     }
 }
 
@@ -551,10 +551,10 @@ fn a_file_that_was_not_finished_is_gone_on_with() {
         check(&file, &first, &value(0, 100_000));
         check(&file, &second, &value(1, 70));
         check(&file, &third, b"3");
-        let walked = file.walk(&mut |_| Ok(())).unwrap();
-        assert_eq!((walked.records, walked.is_proved), (3, true));
+        let scanned = file.scan(&mut |_| Ok(())).unwrap();
+        assert_eq!((scanned.records, scanned.is_proved), (3, true));
         let writer = ValueWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
-        assert_eq!(writer.finish().unwrap().walk(&mut |_| Ok(())).unwrap().records, 2);
+        assert_eq!(writer.finish().unwrap().scan(&mut |_| Ok(())).unwrap().records, 2);
     }
 }
 
@@ -570,14 +570,14 @@ fn a_salvaging_walk_finds_what_is_whole_between_damage() {
     content[places[4].offset as usize + CHUNK_BYTES + 500] ^= 1;
     memory.put(&values_name(1), content).unwrap();
     let (mut keys, mut others) = (Vec::new(), 0);
-    let walked = open(&storage).walk(&mut |found| {
+    let scanned = open(&storage).scan(&mut |found| {
         match found {
-            Found::Record { key, place } => keys.push((key[0], place)),
-            Found::Part { bytes, .. } | Found::Unknown { bytes, .. } => others += bytes,
+            ScannedItem::Record { key, place } => keys.push((key[0], place)),
+            ScannedItem::Part { bytes, .. } | ScannedItem::Unknown { bytes, .. } => others += bytes,
         }
         Ok(())
     });
-    assert!(!walked.unwrap().is_proved);
+    assert!(!scanned.unwrap().is_proved);
     assert_eq!(keys, [0, 2, 3, 5].map(|i| (i, places[usize::from(i)])));
     assert_eq!(others, places[1].stored_bytes + places[4].stored_bytes);
 }
@@ -606,7 +606,7 @@ fn files_past_the_page_cache_hold_the_same() {
     copy.finish().unwrap();
     check(&finished, &place, &value);
     let file = open(&storage);
-    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+    assert!(file.scan(&mut |_| Ok(())).unwrap().is_proved);
     assert_eq!(file.len_bytes(), memory.content(&values_name(1)).unwrap().len() as u64);
     for (place, value) in written {
         check(&file, &place, &value);
@@ -642,7 +642,7 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     assert_eq!(encoded, [vec![0x09, 0x40, 0x0e, 0x04], vec![0x09, 0x4e, 0x0a, 0x00]]);
     memory.put(&values_name(9), example(DOCUMENT, "file")).unwrap();
     let file = ValueFile::open(&*storage, DOCUMENT_OWNER, 9).unwrap();
-    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+    assert!(file.scan(&mut |_| Ok(())).unwrap().is_proved);
     check(&file, &places[0], b"meow");
     check(&file, &places[1], b"");
 }
@@ -651,8 +651,8 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
 #[cfg(feature = "lz4")]
 fn the_packed_example_of_the_document_is_unpacked_as_it_says() {
     let chunk = example(DOCUMENT, "packed");
-    let head = Head::checked(DOCUMENT_OWNER.identity(9), 64, &chunk).unwrap();
-    assert_eq!((head.part, head.codec, head.chunk_bytes()), (Part::Whole, CODEC_LZ4, chunk.len()));
+    let head = ChunkHead::checked(DOCUMENT_OWNER.identity(9), 64, &chunk).unwrap();
+    assert_eq!((head.part, head.codec, head.chunk_bytes()), (ChunkPart::Whole, CODEC_LZ4, chunk.len()));
     assert_eq!(chunk[head.key.clone()], *b"dog");
     let mut value = Vec::new();
     head.unpack(&chunk, &mut value).unwrap();
@@ -662,17 +662,17 @@ fn the_packed_example_of_the_document_is_unpacked_as_it_says() {
 proptest! {
     #[test]
     fn places_come_back(file: u64, offset: u64, stored_bytes: u64, length: u64, bytes: Vec<u8>) {
-        let place = ValuePlace { file, offset, stored_bytes, length };
+        let place = ValuePointer { file, offset, stored_bytes, length };
         let mut encoded = Vec::new();
         place.encode(&mut encoded);
         prop_assert!(encoded.len() <= 40);
-        prop_assert_eq!(ValuePlace::decode(&encoded), Some(place));
+        prop_assert_eq!(ValuePointer::decode(&encoded), Some(place));
         for cut in 0..encoded.len() {
-            prop_assert_eq!(ValuePlace::decode(&encoded[..cut]), None);
+            prop_assert_eq!(ValuePointer::decode(&encoded[..cut]), None);
         }
         encoded.push(0);
-        prop_assert_eq!(ValuePlace::decode(&encoded), None);
-        let _ = ValuePlace::decode(&bytes);
+        prop_assert_eq!(ValuePointer::decode(&encoded), None);
+        let _ = ValuePointer::decode(&bytes);
     }
 
     #[test]
@@ -691,7 +691,7 @@ proptest! {
                     flushed = model.len();
                 }
                 1 if flushed > 0 => {
-                    let (place, seed, length): &(ValuePlace, usize, usize) = &model[index.index(flushed)];
+                    let (place, seed, length): &(ValuePointer, usize, usize) = &model[index.index(flushed)];
                     check(&writer.file(), place, &value(*seed, *length));
                 }
                 2 => model.push((writer.append_stream(b"k", &mut &value(length, length)[..]).unwrap(), length, length)),
@@ -714,16 +714,16 @@ proptest! {
         file.extend_from_slice(&content);
         memory.put(&values_name(1), file).unwrap();
         let mut seen = HEADER_BYTES as u64;
-        let walked = open(&storage).walk(&mut |found| {
+        let scanned = open(&storage).scan(&mut |found| {
             let (offset, bytes) = match found {
-                Found::Record { place, .. } => (place.offset, place.stored_bytes),
-                Found::Part { offset, bytes } | Found::Unknown { offset, bytes } => (offset, bytes),
+                ScannedItem::Record { place, .. } => (place.offset, place.stored_bytes),
+                ScannedItem::Part { offset, bytes } | ScannedItem::Unknown { offset, bytes } => (offset, bytes),
             };
             assert_eq!(offset, seen);
             seen += bytes;
             Ok(())
         });
-        prop_assert!(!walked.unwrap().is_proved);
+        prop_assert!(!scanned.unwrap().is_proved);
         prop_assert_eq!(seen, (HEADER_BYTES + content.len()) as u64);
     }
 }

@@ -1,8 +1,8 @@
 //! The writer of a value file.
 
-use super::chunk::{CHUNK_BYTES, Frame, KEY_BYTES_MAX, Part};
+use super::chunk::{CHUNK_BYTES, ChunkEncoder, ChunkPart, KEY_BYTES_MAX};
 use super::file::{Footer, HEADER, ValueFile, values_name};
-use super::place::ValuePlace;
+use super::pointer::ValuePointer;
 use crate::block::appender::{Appender, FLUSH_BYTES};
 use crate::block::compress::{CODEC_STORED, Compression};
 use crate::block::header::Bond;
@@ -60,13 +60,13 @@ impl ValueWriter {
         compression: Compression,
     ) -> Result<Self> {
         let found = ValueFile::open(&**storage, bond, number)?;
-        let walked = found.walk_to(end)?;
+        let scanned = found.scan_to(end)?;
         let file = storage.open_update(&values_name(number))?;
         file.set_len(end)?;
         let appender = Appender::resume(Arc::clone(&file), Purpose::Value, end)?;
         let reader = ValueFile::of(file, bond, number, found.start);
         let mut writer = Self::new(storage, reader, appender, compression);
-        (writer.records, writer.value_bytes) = (walked.records, walked.value_bytes);
+        (writer.records, writer.value_bytes) = (scanned.records, scanned.value_bytes);
         Ok(writer)
     }
 
@@ -103,20 +103,20 @@ impl ValueWriter {
     ///
     /// # Errors
     /// [`Error::ValueTooLarge`] and [`Error::KeyLength`], which leave the file as it was; whatever the storage reports.
-    pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValuePlace> {
+    pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValuePointer> {
         self.check(key, value.len() as u64)?;
         let offset = self.len_bytes();
         if value.len() <= CHUNK_BYTES {
-            self.push(Part::Whole, key, value)?;
+            self.push(ChunkPart::Whole, key, value)?;
         } else {
             let last = (value.len() - 1) / CHUNK_BYTES;
             for (i, chunk) in value.chunks(CHUNK_BYTES).enumerate() {
                 let part = if i == 0 {
-                    Part::First
+                    ChunkPart::First
                 } else if i < last {
-                    Part::Middle
+                    ChunkPart::Middle
                 } else {
-                    Part::Last
+                    ChunkPart::Last
                 };
                 self.push(part, key, chunk)?;
             }
@@ -129,11 +129,11 @@ impl ValueWriter {
     /// # Errors
     /// [`Error::KeyLength`]; [`Error::Io`] when the source fails, and [`Error::ValueTooLarge`] when it gives too much: then the file
     /// holds chunks that no place leads to, and takes other values. Whatever the storage reports.
-    pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValuePlace> {
+    pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValuePointer> {
         self.check(key, 0)?;
         let (offset, path) = (self.len_bytes(), self.path());
         let (mut chunk, mut next) = (Vec::new(), Vec::new());
-        let (mut part, mut length) = (Part::First, 0);
+        let (mut part, mut length) = (ChunkPart::First, 0);
         fill_chunk(source, &mut chunk, CHUNK_BYTES, &path)?;
         loop {
             length += chunk.len() as u64;
@@ -142,12 +142,12 @@ impl ValueWriter {
             }
             fill_chunk(source, &mut next, CHUNK_BYTES, &path)?;
             if next.is_empty() {
-                let last = if part == Part::First { Part::Whole } else { Part::Last };
+                let last = if part == ChunkPart::First { ChunkPart::Whole } else { ChunkPart::Last };
                 self.push(last, key, &chunk)?;
                 return Ok(self.appended(offset, length));
             }
             self.push(part, key, &chunk)?;
-            part = Part::Middle;
+            part = ChunkPart::Middle;
             std::mem::swap(&mut chunk, &mut next);
         }
     }
@@ -187,9 +187,9 @@ impl ValueWriter {
         Ok(())
     }
 
-    fn push(&mut self, part: Part, key: &[u8], value: &[u8]) -> Result<()> {
+    fn push(&mut self, part: ChunkPart, key: &[u8], value: &[u8]) -> Result<()> {
         let key = if part.begins() { key } else { &[] };
-        let frame = Frame { identity: self.identity, offset: self.len_bytes(), part, key };
+        let frame = ChunkEncoder { identity: self.identity, offset: self.len_bytes(), part, key };
         match self.compression.compress(value, &mut self.packed) {
             Some(codec) => frame.encode(self.appender.buffer(), codec, value.len(), &self.packed),
             None => frame.encode(self.appender.buffer(), CODEC_STORED, value.len(), value),
@@ -197,10 +197,10 @@ impl ValueWriter {
         if self.appender.waiting_bytes() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
 
-    fn appended(&mut self, offset: u64, length: u64) -> ValuePlace {
+    fn appended(&mut self, offset: u64, length: u64) -> ValuePointer {
         self.records += 1;
         self.value_bytes += length;
-        ValuePlace { file: self.number(), offset, stored_bytes: self.len_bytes() - offset, length }
+        ValuePointer { file: self.number(), offset, stored_bytes: self.len_bytes() - offset, length }
     }
 
     fn check(&self, key: &[u8], length: u64) -> Result<()> {

@@ -165,7 +165,7 @@ pub(crate) struct World {
     draws: Draws,
     options: DbOptions,
     keyspaces: BTreeMap<usize, Keyspace>,
-    snapshots: Vec<(ogive::lsm::Snapshot, Contents, Names)>,
+    snapshots: Vec<(ogive::lsm::DbSnapshot, Contents, Names)>,
     next_instance: usize,
 }
 

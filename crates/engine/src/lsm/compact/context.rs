@@ -1,8 +1,8 @@
 //! The context of a job: storage, options, memory, and the stop flag.
 
-use super::super::numbers::NumberSource;
+use super::super::file_numbers::FileNumberSource;
 use super::super::options::DbOptions;
-use super::super::table_file::{Openings, Origin};
+use super::super::table_file::{Openings, TableOrigin};
 use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::Storage;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An input reads at least so much at a time, in bytes: less, and it would be the number of reads that costs.
-const AHEAD_BYTES_MIN: u64 = 32 << 10;
+const READ_AHEAD_BYTES_MIN: u64 = 32 << 10;
 /// And at most so much: more would save nothing.
-const AHEAD_BYTES_MAX: u64 = 512 << 10;
+const READ_AHEAD_BYTES_MAX: u64 = 512 << 10;
 
 /// What a job of the store needs around it.
 #[derive(Clone, Copy, Debug)]
@@ -22,20 +22,20 @@ pub(crate) struct JobContext<'a> {
     pub(crate) bond: Bond,
     pub(crate) options: &'a DbOptions,
     /// Where the numbers of new files come from.
-    pub(crate) numbers: &'a dyn NumberSource,
+    pub(crate) numbers: &'a dyn FileNumberSource,
     /// About how much memory the job may take, in bytes.
     pub(crate) memory_bytes: u64,
     /// What the inputs are made of.
-    pub(crate) origin: Origin,
+    pub(crate) origin: TableOrigin,
     /// When it is set, the job ends.
     pub(crate) stop: &'a AtomicBool,
 }
 
 impl JobContext<'_> {
     /// How much each of `sources` inputs is to read at a time, within half of the memory.
-    pub(crate) fn ahead_bytes(&self, sources: usize) -> u64 {
+    pub(crate) fn read_ahead_bytes(&self, sources: usize) -> u64 {
         // What is read is there twice for a moment, as it came and as blocks.
-        (self.memory_bytes / 2 / (sources as u64 + 1)).clamp(AHEAD_BYTES_MIN, AHEAD_BYTES_MAX)
+        (self.memory_bytes / 2 / (sources as u64 + 1)).clamp(READ_AHEAD_BYTES_MIN, READ_AHEAD_BYTES_MAX)
     }
 
     /// A number that no file has had.

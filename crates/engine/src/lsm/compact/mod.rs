@@ -4,20 +4,20 @@
 //! `run_job` takes merged inputs, keeps what some reader may still see (`retain`), moves live values out of value files
 //! that are being collected (`relocate`), and writes tables (`output`). The choice of jobs is made in `version`.
 
-mod below;
 mod context;
+mod levels_below;
 mod output;
 mod relocate;
 mod retain;
 mod run;
-mod split;
+mod subcompactions;
+#[cfg(test)]
+pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) mod world;
 
-pub(crate) use below::Below;
 pub(crate) use context::JobContext;
-pub(crate) use relocate::{Collected, VALUE_FILE_BYTES};
-pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};
-pub(crate) use split::run_split;
+pub(crate) use levels_below::LevelsBelow;
+pub(crate) use relocate::{CollectedFiles, VALUE_FILE_BYTES};
+pub(crate) use run::{JobOutput, JobRange, MergeJob, flush, run_job};
+pub(crate) use subcompactions::run_subcompactions;

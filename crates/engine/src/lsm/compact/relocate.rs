@@ -3,17 +3,17 @@
 use super::super::version::{FileKind, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
-use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
+use crate::vlog::{ValueFile, ValuePointer, ValueWriter};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A longer value is moved piece by piece, in bytes.
-const STREAMED_BYTES: u64 = 1 << 20;
+const STREAMED_VALUE_BYTES_MIN: u64 = 1 << 20;
 /// A value file is followed by another when it has this size, in bytes.
 pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
 
 /// Value files that are to be emptied, by number.
-pub(crate) type Collected = BTreeMap<u64, Arc<ValueFile>>;
+pub(crate) type CollectedFiles = BTreeMap<u64, Arc<ValueFile>>;
 
 /// Copies values to new value files.
 ///
@@ -22,7 +22,7 @@ pub(crate) type Collected = BTreeMap<u64, Arc<ValueFile>>;
 #[derive(Debug)]
 pub(crate) struct Relocator<'a> {
     context: &'a JobContext<'a>,
-    collected: &'a Collected,
+    collected: &'a CollectedFiles,
     growing: Option<ValueWriter>,
     finished: Vec<Arc<ValueFile>>,
     place: Vec<u8>,
@@ -32,7 +32,7 @@ pub(crate) struct Relocator<'a> {
 }
 
 impl<'a> Relocator<'a> {
-    pub(crate) fn new(context: &'a JobContext<'a>, collected: &'a Collected) -> Self {
+    pub(crate) fn new(context: &'a JobContext<'a>, collected: &'a CollectedFiles) -> Self {
         Self {
             context,
             collected,
@@ -52,7 +52,7 @@ impl<'a> Relocator<'a> {
         if self.collected.is_empty() {
             return Ok(None);
         }
-        let Some(place) = ValuePlace::decode(pointer) else {
+        let Some(place) = ValuePointer::decode(pointer) else {
             return Err(Error::damaged(self.context.storage.path(""), 0, "a pointer to a value that makes no sense"));
         };
         let Some(file) = self.collected.get(&place.file) else { return Ok(None) };
@@ -63,7 +63,7 @@ impl<'a> Relocator<'a> {
         Ok(Some(&self.place))
     }
 
-    fn copy(&mut self, key: &[u8], file: &ValueFile, place: &ValuePlace) -> Result<ValuePlace> {
+    fn copy(&mut self, key: &[u8], file: &ValueFile, place: &ValuePointer) -> Result<ValuePointer> {
         if self.growing.as_ref().is_some_and(|writer| writer.len_bytes() >= VALUE_FILE_BYTES) {
             self.end_file()?;
         }
@@ -77,10 +77,10 @@ impl<'a> Relocator<'a> {
                 self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
             }
         };
-        if place.length > STREAMED_BYTES {
+        if place.length > STREAMED_VALUE_BYTES_MIN {
             return writer.append_stream(key, &mut file.stream(place)?);
         }
-        let value = file.get(place, STREAMED_BYTES)?;
+        let value = file.get(place, STREAMED_VALUE_BYTES_MIN)?;
         writer.append(key, &value)
     }
 

@@ -1,16 +1,16 @@
 //! The execution of one flush or compaction job, from merged inputs to new files.
 
 use super::super::cursor::Cursor;
-use super::super::entry::{Kind, Sequence};
+use super::super::entry::{Sequence, ValueKind};
 use super::super::memtable::Memtable;
 use super::super::options::Learning;
-use super::super::removals::Removals;
+use super::super::range_tombstones::RangeTombstones;
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
-use super::below::Below;
 use super::context::JobContext;
-use super::output::{Limits, Outputs};
-use super::relocate::{Collected, Relocator};
-use super::retain::{Fate, Retain};
+use super::levels_below::LevelsBelow;
+use super::output::{OutputLimits, OutputWriter};
+use super::relocate::{CollectedFiles, Relocator};
+use super::retain::{RetainDecision, RetentionFilter};
 use crate::error::Result;
 use crate::vlog::ValueFile;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ const ENTRIES_PER_CHECK: u64 = 1 << 12;
 
 /// What a compaction or a flush is to do.
 #[derive(Debug)]
-pub(crate) struct CompactJob<'a> {
+pub(crate) struct MergeJob<'a> {
     /// All inputs, merged.
     pub(crate) cursor: Box<dyn Cursor>,
-    /// The range removals of all inputs.
-    pub(crate) removals: Vec<Arc<Removals>>,
+    /// The range tombstones of all inputs.
+    pub(crate) tombstones: Vec<Arc<RangeTombstones>>,
     /// Where the output goes. For level 0 it is one table.
     pub(crate) level: usize,
     /// Where tables are to end beside what the options say.
@@ -32,23 +32,23 @@ pub(crate) struct CompactJob<'a> {
     /// Sequence numbers of live snapshots, rising.
     pub(crate) snapshots: &'a [Sequence],
     /// The tables that hold older entries than the inputs.
-    pub(crate) below: Below,
+    pub(crate) below: LevelsBelow,
     /// Value files that are to be emptied.
-    pub(crate) collected: &'a Collected,
+    pub(crate) collected: &'a CollectedFiles,
     /// The part that is to be done.
-    pub(crate) part: Part,
+    pub(crate) part: JobRange,
 }
 
 /// Keys from `from` up to, and without, `to`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct JobRange {
     pub(crate) from: Option<Vec<u8>>,
     pub(crate) to: Option<Vec<u8>>,
 }
 
 /// What came of a job.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct JobOutput {
     pub(crate) tables: Vec<TableMeta>,
     pub(crate) value_files: Vec<Arc<ValueFile>>,
     /// Entries that went in, and those of them that did not come out.
@@ -60,7 +60,7 @@ pub(crate) struct Outcome {
     pub(crate) learning_us: f64,
 }
 
-impl Outcome {
+impl JobOutput {
     pub(super) fn join(&mut self, other: Self) {
         self.tables.extend(other.tables);
         self.value_files.extend(other.value_files);
@@ -81,18 +81,18 @@ impl Outcome {
 ///
 /// # Errors
 /// Whatever the storage reports, damage of the inputs, [`Error::Interrupted`](crate::Error::Interrupted); no new file is left then.
-pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Result<Outcome> {
-    let removals = gather(&job.removals, &job.part);
-    let mut retain = Retain::new(job.snapshots, &removals, job.below, job.level > 0);
+pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result<JobOutput> {
+    let tombstones = gather(&job.tombstones, &job.part);
+    let mut retain = RetentionFilter::new(job.snapshots, &tombstones, job.below, job.level > 0);
     let table_bytes = if job.level > 0 { context.options.table_bytes } else { u64::MAX };
-    let limits = Limits { table_bytes, cuts: job.cuts };
+    let limits = OutputLimits { table_bytes, cuts: job.cuts };
     let ends = match context.options.learning {
         Learning::Inline => ends(&mut *job.cursor)?,
         _ => None,
     };
-    let mut outputs = Outputs::new(context, retain.surviving_removals(), limits, ends);
+    let mut outputs = OutputWriter::new(context, retain.surviving_tombstones(), limits, ends);
     let mut relocator = Relocator::new(context, job.collected);
-    let mut outcome = Outcome::default();
+    let mut outcome = JobOutput::default();
     let cursor = &mut *job.cursor;
     match &job.part.from {
         Some(from) => cursor.seek(from, Sequence::MAX)?,
@@ -104,12 +104,12 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Resu
         }
         outcome.entries += 1;
         outputs.note_newest(entry.sequence);
-        match retain.judge(&entry) {
-            Fate::Drop => outcome.dropped += 1,
-            Fate::Keep(sequence) => {
+        match retain.decide(&entry) {
+            RetainDecision::Drop => outcome.dropped += 1,
+            RetainDecision::Keep(sequence) => {
                 let moved = match entry.kind {
-                    Kind::Pointer => relocator.moved(entry.key, entry.value)?,
-                    Kind::Value | Kind::Remove => None,
+                    ValueKind::Pointer => relocator.moved(entry.key, entry.value)?,
+                    ValueKind::Value | ValueKind::Remove => None,
                 };
                 outputs.add(entry.key, entry.kind, sequence, moved.unwrap_or(entry.value))?;
             }
@@ -139,13 +139,13 @@ fn ends(cursor: &mut dyn Cursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     Ok(cursor.entry().map(|entry| (entry.key.to_vec(), last)))
 }
 
-/// What of the range removals lies in the part.
-fn gather(all: &[Arc<Removals>], part: &Part) -> Removals {
-    let mut gathered = Removals::default();
-    all.iter().filter(|removals| !removals.is_empty()).for_each(|removals| gathered.extend(removals));
+/// What of the range tombstones lies in the part.
+fn gather(all: &[Arc<RangeTombstones>], part: &JobRange) -> RangeTombstones {
+    let mut gathered = RangeTombstones::default();
+    all.iter().filter(|tombstones| !tombstones.is_empty()).for_each(|tombstones| gathered.extend(tombstones));
     match part {
-        Part { from: None, to: None } => gathered,
-        Part { from, to } => gathered.clip(from.as_deref(), to.as_deref()),
+        JobRange { from: None, to: None } => gathered,
+        JobRange { from, to } => gathered.clip(from.as_deref(), to.as_deref()),
     }
 }
 
@@ -157,18 +157,18 @@ pub(crate) fn flush(
     context: &JobContext<'_>,
     memtable: &Arc<Memtable>,
     snapshots: &[Sequence],
-    below: Below,
-    collected: &Collected,
-) -> Result<Outcome> {
-    let job = CompactJob {
+    below: LevelsBelow,
+    collected: &CollectedFiles,
+) -> Result<JobOutput> {
+    let job = MergeJob {
         cursor: Box::new(memtable.cursor()),
-        removals: vec![memtable.removals()],
+        tombstones: vec![memtable.tombstones()],
         level: 0,
         cuts: None,
         snapshots,
         below,
         collected,
-        part: Part::default(),
+        part: JobRange::default(),
     };
     run_job(context, job)
 }

@@ -5,7 +5,7 @@ use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::error::Result;
 use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Entry, MAX_SEQUENCE, Sequence};
+use crate::lsm::entry::{Entry, SEQUENCE_MAX, Sequence};
 use std::sync::Arc;
 
 /// A position in a memtable; what is inserted meanwhile appears in its place. Nodes have no links backwards, so each step that way is a
@@ -46,11 +46,11 @@ impl Cursor for MemtableCursor {
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         // The place ahead of all entries of the key.
-        self.go(|list| list.find(&list.target(key, MAX_SEQUENCE)).0)
+        self.go(|list| list.find(&list.target(key, SEQUENCE_MAX)).0)
     }
 
     fn first(&mut self) -> Result<()> {
-        self.go(|list| list.behind(HEAD))
+        self.go(|list| list.after(HEAD))
     }
 
     fn last(&mut self) -> Result<()> {
@@ -59,7 +59,7 @@ impl Cursor for MemtableCursor {
 
     fn next(&mut self) -> Result<()> {
         let node = self.node;
-        self.go(|list| if node == HEAD { HEAD } else { list.behind(node) })
+        self.go(|list| if node == HEAD { HEAD } else { list.after(node) })
     }
 
     fn prev(&mut self) -> Result<()> {

@@ -5,58 +5,58 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Acquire, Release};
 
 /// Entries that one entry of the upper row stands for.
-const STRIDE: usize = 64;
+const UPPER_STRIDE: usize = 64;
 
 /// Guides made of one memtable at most: each is half as large again as the one before.
-const GUIDES: usize = 48;
+const GUIDES_MAX: usize = 48;
 
 /// So many tall nodes are worth a first guide.
-const FIRST_NODES: usize = 32;
+const FIRST_GUIDE_NODES_MIN: usize = 32;
 
-/// The coordinates of tall nodes in order, and the nodes: two short rows, where a skiplist takes a step to another
+/// The key_prefixes of tall nodes in order, and the nodes: two short rows, where a skiplist takes a step to another
 /// place in memory for each halving. It is never changed; nodes that came later are reached from those it has.
 #[derive(Debug)]
 struct Guide {
     upper: Box<[u64]>,
-    coordinates: Box<[u64]>,
+    key_prefixes: Box<[u64]>,
     nodes: Box<[u32]>,
 }
 
 impl Guide {
     fn new(entries: &[(u64, u32)]) -> Self {
-        let coordinates: Box<[u64]> = entries.iter().map(|entry| entry.0).collect();
-        let upper = coordinates.iter().step_by(STRIDE).copied().collect();
-        Self { upper, coordinates, nodes: entries.iter().map(|entry| entry.1).collect() }
+        let key_prefixes: Box<[u64]> = entries.iter().map(|entry| entry.0).collect();
+        let upper = key_prefixes.iter().step_by(UPPER_STRIDE).copied().collect();
+        Self { upper, key_prefixes, nodes: entries.iter().map(|entry| entry.1).collect() }
     }
 
-    /// The last node with a lesser coordinate.
-    fn before(&self, coordinate: u64) -> Option<u32> {
-        let from = self.upper.partition_point(|&upper| upper < coordinate).checked_sub(1)? * STRIDE;
-        let part = &self.coordinates[from..self.coordinates.len().min(from + STRIDE)];
-        let place = part.partition_point(|&there| there < coordinate).checked_sub(1)?;
+    /// The last node with a lesser key_prefix.
+    fn before(&self, key_prefix: u64) -> Option<u32> {
+        let from = self.upper.partition_point(|&upper| upper < key_prefix).checked_sub(1)? * UPPER_STRIDE;
+        let part = &self.key_prefixes[from..self.key_prefixes.len().min(from + UPPER_STRIDE)];
+        let place = part.partition_point(|&there| there < key_prefix).checked_sub(1)?;
         self.nodes.get(from + place).copied()
     }
 
     fn memory_bytes(&self) -> u64 {
-        (size_of_val(&*self.upper) + size_of_val(&*self.coordinates) + size_of_val(&*self.nodes)) as u64
+        (size_of_val(&*self.upper) + size_of_val(&*self.key_prefixes) + size_of_val(&*self.nodes)) as u64
     }
 }
 
 /// The guides of a memtable. Older ones stay, as readers may be in them; all together they are three times the newest.
 #[derive(Debug)]
 pub(super) struct Guides {
-    guides: [OnceLock<Guide>; GUIDES],
+    guides: [OnceLock<Guide>; GUIDES_MAX],
     count: AtomicUsize,
 }
 
 impl Guides {
     pub(super) fn new() -> Self {
-        Self { guides: [const { OnceLock::new() }; GUIDES], count: AtomicUsize::new(0) }
+        Self { guides: [const { OnceLock::new() }; GUIDES_MAX], count: AtomicUsize::new(0) }
     }
 
-    /// A tall node whose coordinate is less, and not by much unless most nodes are newer than the guide.
-    pub(super) fn before(&self, coordinate: u64) -> Option<u32> {
-        self.newest()?.before(coordinate)
+    /// A tall node whose key_prefix is less, and not by much unless most nodes are newer than the guide.
+    pub(super) fn before(&self, key_prefix: u64) -> Option<u32> {
+        self.newest()?.before(key_prefix)
     }
 
     fn newest(&self) -> Option<&Guide> {
@@ -67,12 +67,12 @@ impl Guides {
     pub(super) fn renew(&self, recent: &mut Vec<(u64, u32)>) -> u64 {
         let known = self.newest().map_or(0, |guide| guide.nodes.len());
         let count = self.count.load(Acquire);
-        if recent.len() < FIRST_NODES.max(known / 2) || count == GUIDES {
+        if recent.len() < FIRST_GUIDE_NODES_MIN.max(known / 2) || count == GUIDES_MAX {
             return 0;
         }
         let mut recent = std::mem::take(recent);
         if let Some(guide) = self.newest() {
-            recent.extend(guide.coordinates.iter().copied().zip(guide.nodes.iter().copied()));
+            recent.extend(guide.key_prefixes.iter().copied().zip(guide.nodes.iter().copied()));
         }
         // The older part is in order, so sorting is little more than merging.
         recent.sort();

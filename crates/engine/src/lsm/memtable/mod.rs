@@ -15,16 +15,16 @@
 //! prefixes are equal, whole keys are compared.
 
 mod arena;
-mod coordinate;
 mod cursor;
 mod guide;
 mod handle;
 mod insert;
+mod key_prefix;
 mod list;
 #[cfg(test)]
 mod schedule_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use coordinate::number_of;
 pub(crate) use handle::Memtable;
+pub(crate) use key_prefix::prefix_u64;

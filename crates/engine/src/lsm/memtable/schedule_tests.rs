@@ -6,7 +6,7 @@ use super::tests::{Put, add, owned};
 use crate::io::schedule;
 use crate::io::sync::Mutex;
 use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Kind, MAX_SEQUENCE};
+use crate::lsm::entry::{SEQUENCE_MAX, ValueKind};
 use ogive_testkit::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ fn key(sequence: u64) -> Vec<u8> {
 
 /// Entries whose value is their sequence number.
 fn puts(first: u64, count: u64) -> Vec<Put> {
-    (first..first + count).map(|sequence| (Kind::Value, key(sequence), sequence.to_le_bytes().to_vec())).collect()
+    (first..first + count).map(|sequence| (ValueKind::Value, key(sequence), sequence.to_le_bytes().to_vec())).collect()
 }
 
 /// What a reader of the published entries must find, whatever is being inserted.
@@ -28,7 +28,7 @@ fn read(memtable: &Arc<Memtable>, at: u64, random: &mut Random, gets: u64) {
         assert_eq!((entry.sequence, entry.value), (sequence, &sequence.to_le_bytes()[..]));
     }
     let mut cursor = memtable.cursor();
-    cursor.seek(&key(random.next_u64()), MAX_SEQUENCE).unwrap();
+    cursor.seek(&key(random.next_u64()), SEQUENCE_MAX).unwrap();
     for _ in 0..gets {
         let Some((before, _)) = owned(cursor.entry()) else { break };
         let is_back = random.one_in(4);

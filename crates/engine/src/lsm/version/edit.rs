@@ -2,15 +2,15 @@
 
 use super::levels::LEVELS;
 use super::table::{TableMeta, put_bytes, take_bytes};
-use crate::lsm::entry::{KeyspaceId, MAX_SEQUENCE, Sequence, put_varint, take_varint};
+use crate::lsm::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
 use std::sync::Arc;
 
-/// A change of a [`State`](super::State), whole or not at all.
+/// A change of a [`ManifestState`](super::ManifestState), whole or not at all.
 ///
 /// An edit that adds files raises `next_file` above their numbers, and one that adds tables raises `last_sequence` to theirs, unless an
 /// edit before it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Edit {
+pub(crate) struct ManifestEdit {
     /// New keyspaces and their names.
     pub(crate) keyspaces_created: Vec<(KeyspaceId, String)>,
     /// Keyspaces that are gone, with all their tables.
@@ -46,7 +46,7 @@ pub(crate) struct Edit {
 /// The first version of the manifest whose edits say what files are bound to.
 const BOUND_VERSION: u32 = 2;
 
-impl Edit {
+impl ManifestEdit {
     /// Moves a table to another level.
     pub(crate) fn move_table(&mut self, keyspace: KeyspaceId, from: usize, to: usize, table: &Arc<TableMeta>) {
         self.removed.push((keyspace, from, table.number));
@@ -119,7 +119,7 @@ impl Edit {
             edit.logs_ended = take_pairs(bytes, at)?;
             edit.known = take_numbers(bytes, at)?;
         }
-        let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= MAX_SEQUENCE);
+        let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)
     }
 }

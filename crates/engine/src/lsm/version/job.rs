@@ -1,8 +1,8 @@
 //! Compaction jobs.
 
-use super::edit::Edit;
-use super::levels::Levels;
-use super::span::Span;
+use super::edit::ManifestEdit;
+use super::levels::KeyspaceLevels;
+use super::span::KeySpan;
 use super::table::TableMeta;
 use crate::lsm::entry::KeyspaceId;
 use std::collections::BTreeSet;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 /// Why a job is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum JobReason {
     /// Level 0 has many tables.
     Level0,
     /// A level is larger than it should be.
     Size,
     /// Much of a table is removals and shadowed entries.
-    Removals,
+    Droppable,
     /// Iterators skip many removed entries there.
     Skips,
     /// A table points into value files that are to go.
@@ -24,7 +24,7 @@ pub(crate) enum Reason {
     /// The index of a table leads look-ups astray.
     Index,
     /// Somebody asked for it.
-    Asked,
+    Requested,
 }
 
 /// A compaction: tables whose entries are merged into new tables of one level.
@@ -32,9 +32,9 @@ pub(crate) enum Reason {
 /// All tables of the output level that share keys with the others are among the inputs, and where level 0 takes part, so are all its tables
 /// that share keys with those: what is newer stays above what is older.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Job {
+pub(crate) struct CompactionJob {
     pub(crate) keyspace: KeyspaceId,
-    pub(crate) reason: Reason,
+    pub(crate) reason: JobReason,
     /// The tables by level; a level's in its own order, so those of level 0 newest first.
     pub(crate) inputs: Vec<(usize, Arc<TableMeta>)>,
     pub(crate) output_level: usize,
@@ -45,21 +45,21 @@ pub(crate) struct Job {
     /// Value files that are to go: values there are copied to a new one when they are met.
     pub(crate) collect: BTreeSet<u64>,
     /// The keys of all inputs.
-    pub(crate) span: Span,
+    pub(crate) span: KeySpan,
     /// Tables of the level below the output that share keys with the inputs, in order.
     below: Vec<Arc<TableMeta>>,
 }
 
-impl Job {
+impl CompactionJob {
     /// A job over `inputs`; `None` without any. The tables must lie in `levels`.
     pub(super) fn new(
         keyspace: KeyspaceId,
-        reason: Reason,
+        reason: JobReason,
         inputs: Vec<(usize, Arc<TableMeta>)>,
         output_level: usize,
-        levels: &Levels,
+        levels: &KeyspaceLevels,
     ) -> Option<Self> {
-        let span = Span::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
+        let span = KeySpan::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
         let below: Vec<_> = levels.overlapping(output_level + 1, span.bounds()).cloned().collect();
         let is_bottom =
             (output_level + 1..super::LEVELS).all(|level| levels.overlapping(level, span.bounds()).next().is_none());
@@ -92,8 +92,8 @@ impl Job {
     }
 
     /// The edit of a job that [moves](Self::moves) its inputs; otherwise the part of it that removes them, to which outputs are added.
-    pub(crate) fn edit(&self) -> Edit {
-        let mut edit = Edit::default();
+    pub(crate) fn edit(&self) -> ManifestEdit {
+        let mut edit = ManifestEdit::default();
         for (level, table) in &self.inputs {
             if self.moves {
                 edit.move_table(self.keyspace, *level, self.output_level, table);
@@ -106,7 +106,7 @@ impl Job {
 
     /// Where the outputs are to be cut; each of `table_bytes` at most, but for the last key's entries.
     pub(crate) fn cuts(&self, table_bytes: u64) -> OutputCuts<'_> {
-        OutputCuts { below: &self.below, overlap_bytes: 0, overlap_bytes_max: table_bytes * OVERLAP_FACTOR }
+        OutputCuts { below: &self.below, overlap_bytes: 0, overlap_bytes_max: table_bytes * OVERLAP_FACTOR_MAX }
     }
 
     /// Keys that part the job into at most `parts` jobs of about the same size that can run side by side: each part takes the keys from
@@ -130,7 +130,7 @@ impl Job {
 }
 
 /// An output shares keys with at most so many times its own size in the level below, so that merging it there is a bounded job.
-const OVERLAP_FACTOR: u64 = 10;
+const OVERLAP_FACTOR_MAX: u64 = 10;
 
 /// Finds the places between keys where a new output begins, for the sake of the level below.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn parts_are_of_about_the_same_size_and_never_empty() {
         let inputs: Vec<_> = (0..100).map(|i| (6, table(u64::from(i) + 1, i, i, 10))).collect();
-        let job = Job::new(0, Reason::Size, inputs, 6, &Levels::default()).unwrap();
+        let job = CompactionJob::new(0, JobReason::Size, inputs, 6, &KeyspaceLevels::default()).unwrap();
         for parts in 1..20 {
             let splits = job.splits(parts);
             assert_eq!(splits.len(), parts - 1);
@@ -183,15 +183,15 @@ mod tests {
     #[test]
     fn tables_that_begin_together_are_one_part() {
         let inputs = (0..10).map(|i| (0, table(i + 1, 0, 200, 10))).collect();
-        let job = Job::new(0, Reason::Level0, inputs, 6, &Levels::default()).unwrap();
+        let job = CompactionJob::new(0, JobReason::Level0, inputs, 6, &KeyspaceLevels::default()).unwrap();
         assert!(job.splits(4).is_empty());
     }
 
     #[test]
     fn an_output_ends_where_it_shares_keys_with_too_much_below() {
-        let mut levels = Levels::default();
+        let mut levels = KeyspaceLevels::default();
         levels.add(2, (0..100).map(|i| table(u64::from(i) + 1, i, i, 10)).collect()).unwrap();
-        let job = Job::new(0, Reason::Size, vec![(1, table(1000, 0, 99, 100))], 1, &levels).unwrap();
+        let job = CompactionJob::new(0, JobReason::Size, vec![(1, table(1000, 0, 99, 100))], 1, &levels).unwrap();
         let mut cuts = job.cuts(20);
         let found: Vec<u8> = (0..100).filter(|&key| cuts.is_cut(&[key])).collect();
         assert_eq!(found, [21, 42, 63, 84]);

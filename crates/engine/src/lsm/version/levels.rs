@@ -5,17 +5,17 @@ use super::table::TableMeta;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// Levels of a keyspace. With a factor of 10 the last one holds a million times what the first does.
+/// KeyspaceLevels of a keyspace. With a factor of 10 the last one holds a million times what the first does.
 pub(crate) const LEVELS: usize = 7;
 
 /// The tables of a keyspace by level. Tables of level 0 overlap, and stand newest first; in each other level they are disjoint, and stand
 /// in the order of keys. What lies in a deeper level is older, key by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Levels {
+pub(crate) struct KeyspaceLevels {
     levels: [Vec<Arc<TableMeta>>; LEVELS],
 }
 
-impl Levels {
+impl KeyspaceLevels {
     /// The tables of a level; none of one that does not exist.
     pub(crate) fn level(&self, level: usize) -> &[Arc<TableMeta>] {
         self.levels.get(level).map_or(&[], Vec::as_slice)

@@ -8,18 +8,18 @@ pub(crate) type KeyBounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
 /// The end of a range, in an order in which a key follows the range that ends before it, and no end comes last: whether there is none,
 /// the key, and whether it belongs to the range.
-pub(crate) type End<'a> = (bool, &'a [u8], bool);
+pub(crate) type SpanEnd<'a> = (bool, &'a [u8], bool);
 
-/// The keys from `smallest` to `largest`, which belongs to it unless it is the end of a range removal.
+/// The keys from `smallest` to `largest`, which belongs to it unless it is the end of a range tombstone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct KeySpan {
     pub(crate) smallest: Vec<u8>,
     pub(crate) largest: Vec<u8>,
     /// Whether all keys are less than `largest`; an empty one is none then.
     pub(crate) largest_excluded: bool,
 }
 
-impl Span {
+impl KeySpan {
     /// The least span that covers all of `tables`; `None` for none.
     pub(crate) fn of<'a>(tables: impl IntoIterator<Item = &'a TableMeta>) -> Option<Self> {
         let mut tables = tables.into_iter();
@@ -32,7 +32,7 @@ impl Span {
         Some(Self { smallest: smallest.clone(), largest: largest.1.to_vec(), largest_excluded: !largest.2 })
     }
 
-    pub(super) fn end(&self) -> End<'_> {
+    pub(super) fn end(&self) -> SpanEnd<'_> {
         end(&self.largest, self.largest_excluded)
     }
 
@@ -59,7 +59,7 @@ pub(super) fn is_endless(largest: &[u8], largest_excluded: bool) -> bool {
     largest_excluded && largest.is_empty()
 }
 
-pub(super) fn end(largest: &[u8], largest_excluded: bool) -> End<'_> {
+pub(super) fn end(largest: &[u8], largest_excluded: bool) -> SpanEnd<'_> {
     (is_endless(largest, largest_excluded), largest, !largest_excluded)
 }
 

@@ -1,8 +1,8 @@
 //! The manifest state: the contents of a store, and the checks that each edit must pass.
 
-use super::edit::Edit;
-use super::levels::Levels;
-use super::names::NUMBERS_MAX;
+use super::edit::ManifestEdit;
+use super::file_names::FILE_NUMBER_MAX;
+use super::levels::KeyspaceLevels;
 use super::table::TableMeta;
 use crate::block::header::Bond;
 use crate::error::Error;
@@ -18,7 +18,7 @@ const DEFAULT_KEYSPACE: (KeyspaceId, &str) = (0, "default");
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyspaceState {
     pub(crate) name: String,
-    pub(crate) levels: Levels,
+    pub(crate) levels: KeyspaceLevels,
 }
 
 /// A value file that is complete.
@@ -39,9 +39,9 @@ impl ValueFileMeta {
     }
 }
 
-/// What a store consists of: one moment of it. It is changed by [edits](Edit) only.
+/// What a store consists of: one moment of it. It is changed by [edits](ManifestEdit) only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct ManifestState {
     /// Identity of the store: 64 random bits.
     pub(crate) owner: u64,
     /// The opening for writing that the manifest is of: 64 random bits; 0 in those of the first version.
@@ -75,9 +75,9 @@ pub(crate) struct State {
 
 /// What an edit has changed of a state, as it was before.
 #[derive(Debug)]
-pub(crate) struct Undo {
+pub(crate) struct StateUndo {
     /// All but keyspaces and tables.
-    rest: State,
+    rest: ManifestState,
     /// The keyspaces that the edit names; `None` for one that was not there.
     keyspaces: Vec<(KeyspaceId, Option<KeyspaceState>)>,
 }
@@ -87,26 +87,26 @@ const KNOWN_OPENINGS_MAX: usize = 64;
 
 /// An edit that does not fit a state: what is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Inconsistent(pub(crate) String);
+pub(crate) struct InconsistentEdit(pub(crate) String);
 
-impl Inconsistent {
+impl InconsistentEdit {
     /// As damage at `offset` of the manifest at `path`.
     pub(crate) fn into_error(self, path: impl Into<PathBuf>, offset: u64) -> Error {
         Error::damaged(path, offset, self.0)
     }
 }
 
-type Outcome = Result<(), Inconsistent>;
+type EditResult = Result<(), InconsistentEdit>;
 
-fn refuse<T>(detail: String) -> Result<T, Inconsistent> {
-    Err(Inconsistent(detail))
+fn refuse<T>(detail: String) -> Result<T, InconsistentEdit> {
+    Err(InconsistentEdit(detail))
 }
 
-impl State {
+impl ManifestState {
     /// A new store: the default keyspace, and nothing in it.
     pub(crate) fn new(owner: u64) -> Self {
         let (id, name) = DEFAULT_KEYSPACE;
-        let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
+        let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
         let names = [(name.to_owned(), id)].into();
         Self { keyspaces: [(id, keyspace)].into(), next_keyspace: id + 1, names, ..Self::empty(owner) }
     }
@@ -183,7 +183,7 @@ impl State {
     }
 
     /// The tables of a keyspace, if there is one.
-    pub(crate) fn levels(&self, keyspace: KeyspaceId) -> Option<&Levels> {
+    pub(crate) fn levels(&self, keyspace: KeyspaceId) -> Option<&KeyspaceLevels> {
         self.keyspaces.get(&keyspace).map(|keyspace| &keyspace.levels)
     }
 
@@ -203,7 +203,7 @@ impl State {
     ///
     /// # Errors
     /// As [`Self::change`].
-    pub(crate) fn apply(&self, edit: &Edit) -> Result<Self, Inconsistent> {
+    pub(crate) fn apply(&self, edit: &ManifestEdit) -> Result<Self, InconsistentEdit> {
         let mut next = self.clone();
         next.change(edit)?;
         Ok(next)
@@ -211,14 +211,14 @@ impl State {
 
     /// As [`Self::change`], with what takes it back by [`Self::restore`]; after an error the state is as before. Costs what the edit
     /// does, however many keyspaces there are that it does not name.
-    pub(crate) fn change_undoably(&mut self, edit: &Edit) -> Result<Undo, Inconsistent> {
+    pub(crate) fn change_undoably(&mut self, edit: &ManifestEdit) -> Result<StateUndo, InconsistentEdit> {
         let created = edit.keyspaces_created.iter().map(|(id, _)| *id);
         let removed = edit.removed.iter().map(|(id, ..)| *id);
         let added = edit.added.iter().map(|(id, ..)| *id);
         let named: BTreeSet<KeyspaceId> =
             created.chain(edit.keyspaces_dropped.iter().copied()).chain(removed).chain(added).collect();
         let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
-        let undo = Undo { rest: self.without_keyspaces(), keyspaces };
+        let undo = StateUndo { rest: self.without_keyspaces(), keyspaces };
         match self.change(edit) {
             Ok(()) => Ok(undo),
             Err(inconsistent) => {
@@ -229,7 +229,7 @@ impl State {
     }
 
     /// Takes the last change back.
-    pub(crate) fn restore(&mut self, undo: Undo) {
+    pub(crate) fn restore(&mut self, undo: StateUndo) {
         let after = std::mem::replace(self, undo.rest);
         (self.keyspaces, self.names, self.numbers) = (after.keyspaces, after.names, after.numbers);
         for (id, before) in undo.keyspaces {
@@ -259,7 +259,7 @@ impl State {
     /// # Errors
     /// What does not fit: removing what is not there, tables of a level that overlap, numbers used twice or going back. The manifest is
     /// damaged then, or the store has a bug.
-    pub(super) fn change(&mut self, edit: &Edit) -> Outcome {
+    pub(super) fn change(&mut self, edit: &ManifestEdit) -> EditResult {
         self.change_numbers(edit)?;
         for (id, name) in &edit.keyspaces_created {
             self.create_keyspace(*id, name)?;
@@ -294,9 +294,9 @@ impl State {
     }
 
     /// The edit that makes this state of an empty one.
-    pub(super) fn as_edit(&self) -> Edit {
+    pub(super) fn as_edit(&self) -> ManifestEdit {
         let tables = self.tables().map(|(keyspace, level, table)| (keyspace, level, Arc::clone(table)));
-        Edit {
+        ManifestEdit {
             keyspaces_created: self.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.name.clone())).collect(),
             added: tables.collect(),
             value_files_added: self.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect(),
@@ -309,12 +309,12 @@ impl State {
             bound: self.bound.iter().map(|(&number, &nonce)| (number, nonce)).collect(),
             logs_ended: self.logs_ended.iter().map(|(&number, &bytes)| (number, bytes)).collect(),
             known: self.known.iter().copied().collect(),
-            ..Edit::default()
+            ..ManifestEdit::default()
         }
     }
 
-    fn change_numbers(&mut self, edit: &Edit) -> Outcome {
-        fn raise<T: Ord + Copy>(number: &mut T, to: Option<T>, what: &str) -> Outcome {
+    fn change_numbers(&mut self, edit: &ManifestEdit) -> EditResult {
+        fn raise<T: Ord + Copy>(number: &mut T, to: Option<T>, what: &str) -> EditResult {
             match to {
                 Some(to) if to < *number => refuse(format!("the {what} goes back")),
                 Some(to) => {
@@ -330,20 +330,20 @@ impl State {
         raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")?;
         raise(&mut self.reserved, edit.reserved, "end of the numbers that are reserved")?;
         // A store that takes a million numbers a second has enough for a hundred thousand years; sums of them do not overflow.
-        match self.next_file > NUMBERS_MAX || self.reserved > 2 * NUMBERS_MAX {
+        match self.next_file > FILE_NUMBER_MAX || self.reserved > 2 * FILE_NUMBER_MAX {
             true => refuse("numbers of files are beyond those that there are".to_owned()),
             false => Ok(()),
         }
     }
 
-    fn create_keyspace(&mut self, id: KeyspaceId, name: &str) -> Outcome {
+    fn create_keyspace(&mut self, id: KeyspaceId, name: &str) -> EditResult {
         if id >= self.next_keyspace {
             return refuse(format!("keyspace {id} is created, but the next number is {}", self.next_keyspace));
         }
         if self.keyspace_named(name).is_some() {
             return refuse(format!("there are two keyspaces called {name:?}"));
         }
-        let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
+        let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
         self.names.insert(name.to_owned(), id);
         match self.keyspaces.insert(id, keyspace) {
             Some(_) => refuse(format!("keyspace {id} is created, but there already")),
@@ -351,7 +351,7 @@ impl State {
         }
     }
 
-    fn drop_keyspace(&mut self, id: KeyspaceId) -> Outcome {
+    fn drop_keyspace(&mut self, id: KeyspaceId) -> EditResult {
         let Some(keyspace) = self.keyspaces.remove(&id).filter(|_| id != DEFAULT_KEYSPACE.0) else {
             return refuse(format!("keyspace {id} is dropped, but may not be, or is not there"));
         };
@@ -363,7 +363,7 @@ impl State {
         Ok(())
     }
 
-    fn remove_table(&mut self, keyspace: KeyspaceId, level: usize, number: u64) -> Outcome {
+    fn remove_table(&mut self, keyspace: KeyspaceId, level: usize, number: u64) -> EditResult {
         let levels = self.keyspaces.get_mut(&keyspace).map(|keyspace| &mut keyspace.levels);
         let Some(table) = levels.and_then(|levels| levels.remove(level, number)) else {
             return refuse(format!(
@@ -375,7 +375,7 @@ impl State {
         Ok(())
     }
 
-    fn add_tables(&mut self, edit: &Edit) -> Outcome {
+    fn add_tables(&mut self, edit: &ManifestEdit) -> EditResult {
         let mut added: HashSet<u64> = HashSet::new();
         let mut places: BTreeMap<(KeyspaceId, usize), Vec<Arc<TableMeta>>> = BTreeMap::new();
         for (keyspace, level, table) in &edit.added {
@@ -393,13 +393,13 @@ impl State {
             let Some(keyspace) = self.keyspaces.get_mut(&keyspace) else {
                 return refuse(format!("a table is added to keyspace {keyspace}, which is not there"));
             };
-            keyspace.levels.add(level, tables).map_err(Inconsistent)?;
+            keyspace.levels.add(level, tables).map_err(InconsistentEdit)?;
         }
         self.numbers.extend(added);
         Ok(())
     }
 
-    fn check_table(&self, table: &TableMeta) -> Outcome {
+    fn check_table(&self, table: &TableMeta) -> EditResult {
         if !table.is_sensible() {
             return refuse(format!("what is said of table {} makes no sense", table.number));
         }
@@ -415,7 +415,7 @@ impl State {
     }
 
     /// For files other than tables, whose numbers are checked as they are added.
-    fn check_unused(&self, number: u64) -> Outcome {
+    fn check_unused(&self, number: u64) -> EditResult {
         let used = self.value_files.contains_key(&number) || self.logs.contains(&number);
         if used || number >= self.next_file || self.numbers.contains(&number) {
             return refuse(format!("file {number} is added, but the number is another file's"));
@@ -423,7 +423,7 @@ impl State {
         Ok(())
     }
 
-    fn hold_values(&mut self, table: &TableMeta) -> Outcome {
+    fn hold_values(&mut self, table: &TableMeta) -> EditResult {
         for (number, bytes) in &table.values {
             let Some(file) = self.value_files.get_mut(number) else {
                 return refuse(format!("table {} points into value file {number}, which is not there", table.number));
@@ -443,7 +443,7 @@ impl State {
         }
     }
 
-    fn change_logs(&mut self, edit: &Edit) -> Outcome {
+    fn change_logs(&mut self, edit: &ManifestEdit) -> EditResult {
         for &number in &edit.logs_added {
             self.check_unused(number)?;
             self.logs.insert(number);

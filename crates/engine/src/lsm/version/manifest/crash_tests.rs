@@ -7,7 +7,7 @@ use super::tests::flush;
 use super::{ClosedLengths, Manifest, recover, remove_leftovers};
 use crate::error::Result;
 use crate::io::{MemoryStorage, Storage, StorageWrapper, WritableFile};
-use crate::lsm::version::state::State;
+use crate::lsm::version::state::ManifestState;
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -178,10 +178,10 @@ fn images(
 }
 
 /// Two manifests with edits, one rolled over to the other, and a closed one; the states in the order in which they were acknowledged.
-fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<State> {
+fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<ManifestState> {
     let mut states = Vec::new();
-    let reached = |states: &Vec<State>| calls.lock().unwrap().push(Call::Reached(states.len()));
-    let mut state = State::new(77).apply(&flush(1)).unwrap();
+    let reached = |states: &Vec<ManifestState>| calls.lock().unwrap().push(Call::Reached(states.len()));
+    let mut state = ManifestState::new(77).apply(&flush(1)).unwrap();
     for number in [2, 20] {
         let mut manifest = Manifest::create(storage, number, &state, None).unwrap();
         if number == 2 {
@@ -202,7 +202,7 @@ fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<State> {
 }
 
 /// What recovery makes of the files: its state, whose next file number is left out.
-fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Option<State> {
+fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Option<ManifestState> {
     assert!(files.len() <= storage.list().unwrap().len());
     remove_leftovers(storage.as_ref()).unwrap();
     let recovered = recover(storage.as_ref()).unwrap()?;
@@ -217,7 +217,8 @@ fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Op
 fn after_every_crash_the_last_acknowledged_state_or_the_next_is_there() {
     let nothing = BTreeMap::new();
     let (storage, calls) = Recorder::over(&nothing);
-    let states: Vec<State> = work(&storage, &calls).into_iter().map(|state| State { next_file: 0, ..state }).collect();
+    let states: Vec<ManifestState> =
+        work(&storage, &calls).into_iter().map(|state| ManifestState { next_file: 0, ..state }).collect();
     let calls = calls.lock().unwrap().clone();
     let (mut tried, mut undecided) = (0, 0);
     images(&nothing, &calls, 12, |files, reached, point| {

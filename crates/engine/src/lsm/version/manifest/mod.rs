@@ -6,8 +6,8 @@
 //! that is *closed*: it states the length of each log and value file, and nothing may follow it, so from then on no
 //! missing byte goes unnoticed. The layout is in `docs/format/manifest.md`.
 
-mod frame;
 mod read;
+mod record;
 mod write;
 
 #[cfg(test)]
@@ -17,6 +17,6 @@ mod format_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use frame::ClosedLengths;
-pub(crate) use read::{Recovered, recover, remove_leftovers};
+pub(crate) use read::{RecoveredManifest, recover, remove_leftovers};
+pub(crate) use record::ClosedLengths;
 pub(crate) use write::Manifest;

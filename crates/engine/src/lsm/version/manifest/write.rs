@@ -1,15 +1,15 @@
 //! The manifest writer.
 
-use super::frame::{self, ClosedLengths, FrameKind, Head, VERSION};
+use super::record::{self, ClosedLengths, ManifestHeader, ManifestRecordKind, VERSION};
 use crate::error::Result;
 use crate::io::{Storage, WritableFile};
-use crate::lsm::version::edit::Edit;
-use crate::lsm::version::names::{FileKind, file_name, parse_file_name};
-use crate::lsm::version::state::State;
+use crate::lsm::version::edit::ManifestEdit;
+use crate::lsm::version::file_names::{FileKind, file_name, parse_file_name};
+use crate::lsm::version::state::ManifestState;
 use std::sync::Arc;
 
 /// Edits may take so many times what the state took before a new manifest is worth it.
-const EDITS_PER_STATE: u64 = 4;
+const EDITS_PER_STATE_MAX: u64 = 4;
 
 /// Edits of less than this are never worth it, in bytes.
 const EDITS_BYTES_MIN: u64 = 1 << 20;
@@ -36,10 +36,10 @@ impl Manifest {
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
         number: u64,
-        state: &State,
+        state: &ManifestState,
         closed: Option<&ClosedLengths>,
     ) -> Result<Self> {
-        let head = Head { version: VERSION, bond: state.bond(), number, closed: closed.is_some() };
+        let head = ManifestHeader { version: VERSION, bond: state.bond(), number, closed: closed.is_some() };
         let bytes = first_bytes(head, state, closed)?;
         let file = write_new(storage.as_ref(), number, &bytes)?;
         storage.sync_directory()?;
@@ -49,10 +49,10 @@ impl Manifest {
     }
 
     /// Appends an edit, which counts once it is [synced](Self::sync).
-    pub(crate) fn append(&mut self, edit: &Edit) -> Result<()> {
+    pub(crate) fn append(&mut self, edit: &ManifestEdit) -> Result<()> {
         let mut body = Vec::new();
         edit.encode(&mut body);
-        self.append_frame(FrameKind::Edit, &body)
+        self.append_record(ManifestRecordKind::Edit, &body)
     }
 
     /// Makes all edits durable.
@@ -67,18 +67,19 @@ impl Manifest {
         self.synced = self.file.len();
         // From here on damage of the last edit is told from one that the power interrupted. Where this cannot be written the edits are
         // durable all the same, but the file refuses the next ones.
-        self.takes_edits = self.append_frame(FrameKind::Synced, &[]).is_ok();
+        self.takes_edits = self.append_record(ManifestRecordKind::Synced, &[]).is_ok();
         Ok(())
     }
 
     /// Whether a new manifest should take its place: it takes no edits any more, or they have become long.
     pub(crate) fn is_spent(&self) -> bool {
-        !self.takes_edits || self.file.len() - self.state_end > (self.state_end * EDITS_PER_STATE).max(EDITS_BYTES_MIN)
+        !self.takes_edits
+            || self.file.len() - self.state_end > (self.state_end * EDITS_PER_STATE_MAX).max(EDITS_BYTES_MIN)
     }
 
-    fn append_frame(&mut self, kind: FrameKind, body: &[u8]) -> Result<()> {
+    fn append_record(&mut self, kind: ManifestRecordKind, body: &[u8]) -> Result<()> {
         let mut bytes = Vec::new();
-        frame::encode(&mut bytes, self.identity, self.file.len(), kind, self.synced, body)?;
+        record::encode(&mut bytes, self.identity, self.file.len(), kind, self.synced, body)?;
         self.file.append(&bytes)
     }
 }
@@ -99,16 +100,16 @@ fn write_new(storage: &dyn Storage, number: u64, bytes: &[u8]) -> Result<Box<dyn
     })
 }
 
-fn first_bytes(head: Head, state: &State, closed: Option<&ClosedLengths>) -> Result<Vec<u8>> {
+fn first_bytes(head: ManifestHeader, state: &ManifestState, closed: Option<&ClosedLengths>) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     head.encode(&mut bytes);
     let mut body = Vec::new();
     state.as_edit().encode(&mut body);
     let start = bytes.len() as u64;
-    frame::encode(&mut bytes, head.identity(), start, FrameKind::State, 0, &body)?;
+    record::encode(&mut bytes, head.identity(), start, ManifestRecordKind::State, 0, &body)?;
     if let Some(lengths) = closed {
         let position = bytes.len() as u64;
-        frame::encode(&mut bytes, head.identity(), position, FrameKind::Closed, 0, &lengths.encode())?;
+        record::encode(&mut bytes, head.identity(), position, ManifestRecordKind::Closed, 0, &lengths.encode())?;
     }
     Ok(bytes)
 }

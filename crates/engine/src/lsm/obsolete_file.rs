@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Removes a file when it is dropped, once it is obsolete. It is the last field of what reads the file, so that the file is closed by then.
 #[derive(Debug)]
-pub(super) struct Removal {
+pub(super) struct ObsoleteFile {
     storage: Arc<dyn Storage>,
     name: String,
     obsolete: AtomicBool,
 }
 
-impl Removal {
+impl ObsoleteFile {
     /// Keeps the file of a name, for now.
     pub(super) fn new(storage: &Arc<dyn Storage>, name: String) -> Self {
         Self { storage: Arc::clone(storage), name, obsolete: AtomicBool::new(false) }
@@ -29,7 +29,7 @@ impl Removal {
     }
 }
 
-impl Drop for Removal {
+impl Drop for ObsoleteFile {
     fn drop(&mut self) {
         if *self.obsolete.get_mut() {
             // What cannot be removed now is removed when the store is opened again.

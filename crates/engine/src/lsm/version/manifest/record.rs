@@ -12,19 +12,19 @@ const MAGIC: &[u8; 8] = b"OGIVEDBM";
 pub(super) const VERSION: u32 = 2;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
-const HEAD_BYTES: usize = 44;
+const HEADER_BYTES_2: usize = 44;
 
 /// Version 1, which has no nonce.
-const FIRST_HEAD_BYTES: usize = 36;
+const HEADER_BYTES_1: usize = 36;
 
 /// Nothing follows the state and the lengths.
-const CLOSED: u32 = 1;
+const CLOSED_FLAG: u32 = 1;
 
 /// `length: u32 | kind: u8 | synced: u64`, ahead of the body; `length` is that of the body.
-const FRAME_HEAD_BYTES: usize = 13;
+const RECORD_HEAD_BYTES: usize = 13;
 
-/// What a frame takes beyond its body.
-const FRAME_BYTES: usize = FRAME_HEAD_BYTES + CHECKSUM_BYTES;
+/// What a record takes beyond its body.
+const RECORD_OVERHEAD_BYTES: usize = RECORD_HEAD_BYTES + CHECKSUM_BYTES;
 
 /// How long the files are that a closed store may still need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl ClosedLengths {
 
 /// What a manifest says first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct ManifestHeader {
     pub(super) version: u32,
     /// The store, and the opening that the manifest is of.
     pub(super) bond: Bond,
@@ -60,7 +60,7 @@ pub(super) struct Head {
     pub(super) closed: bool,
 }
 
-impl Head {
+impl ManifestHeader {
     /// What all checksums of the file are bound to.
     pub(super) fn identity(self) -> u64 {
         self.bond.identity(self.number)
@@ -68,14 +68,14 @@ impl Head {
 
     /// Its length in bytes.
     pub(super) fn length(self) -> usize {
-        if self.version == 1 { FIRST_HEAD_BYTES } else { HEAD_BYTES }
+        if self.version == 1 { HEADER_BYTES_1 } else { HEADER_BYTES_2 }
     }
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(MAGIC);
         out.extend_from_slice(&self.version.to_le_bytes());
-        out.extend_from_slice(&(if self.closed { CLOSED } else { 0 }).to_le_bytes());
+        out.extend_from_slice(&(if self.closed { CLOSED_FLAG } else { 0 }).to_le_bytes());
         out.extend_from_slice(&self.bond.store.to_le_bytes());
         out.extend_from_slice(&self.number.to_le_bytes());
         if self.version > 1 {
@@ -87,7 +87,7 @@ impl Head {
 
     /// The head of manifest `number`; `None` if the file does not begin with it.
     pub(super) fn decode(bytes: &[u8], number: u64) -> Result<Option<Self>, UnknownVersion> {
-        if bytes.len() < FIRST_HEAD_BYTES || !bytes.starts_with(MAGIC) {
+        if bytes.len() < HEADER_BYTES_1 || !bytes.starts_with(MAGIC) {
             return Ok(None);
         }
         let version = u32_at(bytes, 8);
@@ -96,8 +96,8 @@ impl Head {
         }
         let nonce = if version == 1 { 0 } else { u64_at(bytes, 32) };
         let bond = Bond { store: u64_at(bytes, 16), nonce };
-        let found = Self { version, bond, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED };
-        let valid = version > 0 && u32_at(bytes, 12) <= CLOSED && found.number == number;
+        let found = Self { version, bond, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED_FLAG };
+        let valid = version > 0 && u32_at(bytes, 12) <= CLOSED_FLAG && found.number == number;
         let Some(head) = bytes.get(..found.length()).filter(|_| valid) else { return Ok(None) };
         Ok(checksum::check(found.identity(), 0, head).then_some(found))
     }
@@ -107,9 +107,9 @@ impl Head {
 #[derive(Debug)]
 pub(super) struct UnknownVersion(pub(super) u32);
 
-/// What a frame holds.
+/// What a record holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FrameKind {
+pub(super) enum ManifestRecordKind {
     /// The whole state, as an edit of an empty one.
     State = 0xd0,
     /// An edit.
@@ -120,14 +120,14 @@ pub(super) enum FrameKind {
     Closed = 0xd3,
 }
 
-impl FrameKind {
+impl ManifestRecordKind {
     const ALL: [Self; 4] = [Self::State, Self::Edit, Self::Synced, Self::Closed];
 }
 
-/// A frame that was read.
+/// A record that was read.
 #[derive(Debug)]
-pub(super) struct Frame<'a> {
-    pub(super) kind: FrameKind,
+pub(super) struct ManifestRecord<'a> {
+    pub(super) kind: ManifestRecordKind,
     /// When it was written, everything before this position was durable.
     pub(super) synced: u64,
     pub(super) body: &'a [u8],
@@ -135,12 +135,12 @@ pub(super) struct Frame<'a> {
     pub(super) length: usize,
 }
 
-/// Appends a frame that will begin at `position` of its file.
+/// Appends a record that will begin at `position` of its file.
 pub(super) fn encode(
     out: &mut Vec<u8>,
     identity: u64,
     position: u64,
-    kind: FrameKind,
+    kind: ManifestRecordKind,
     synced: u64,
     body: &[u8],
 ) -> Result<()> {
@@ -156,28 +156,28 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// The frame at `position` of the file; `None` if no valid one begins there, or it is not whole.
-pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<Frame<'_>> {
+/// The record at `position` of the file; `None` if no valid one begins there, or it is not whole.
+pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<ManifestRecord<'_>> {
     let bytes = file.get(position..)?;
-    let head = bytes.first_chunk::<FRAME_HEAD_BYTES>()?;
-    let kind = FrameKind::ALL.into_iter().find(|&kind| kind as u8 == head[4])?;
+    let head = bytes.first_chunk::<RECORD_HEAD_BYTES>()?;
+    let kind = ManifestRecordKind::ALL.into_iter().find(|&kind| kind as u8 == head[4])?;
     let synced = u64_at(head, 5);
     if synced > position as u64 {
         return None;
     }
-    let length = (u32_at(head, 0) as usize).checked_add(FRAME_BYTES)?;
+    let length = (u32_at(head, 0) as usize).checked_add(RECORD_OVERHEAD_BYTES)?;
     let (content, sum) = bytes.get(..length)?.split_last_chunk::<CHECKSUM_BYTES>()?;
     let valid = checksum(identity, position as u64, content) == u32::from_le_bytes(*sum);
-    valid.then(|| Frame { kind, synced, body: &content[FRAME_HEAD_BYTES..], length })
+    valid.then(|| ManifestRecord { kind, synced, body: &content[RECORD_HEAD_BYTES..], length })
 }
 
-/// Whether some frame behind `end` says that `end` was durable when it was written.
+/// Whether some record behind `end` says that `end` was durable when it was written.
 pub(super) fn is_followed(file: &[u8], identity: u64, end: usize) -> bool {
     // Most places are ruled out by the kind, and nearly all others by `synced`, which lies between `end` and the place.
     (end + 1..file.len()).any(|position| {
-        let head = file.get(position..).and_then(|bytes| bytes.first_chunk::<FRAME_HEAD_BYTES>());
+        let head = file.get(position..).and_then(|bytes| bytes.first_chunk::<RECORD_HEAD_BYTES>());
         head.is_some_and(|head| u64_at(head, 5) > end as u64)
-            && decode(file, identity, position).is_some_and(|frame| frame.synced > end as u64)
+            && decode(file, identity, position).is_some_and(|record| record.synced > end as u64)
     })
 }
 

@@ -1,12 +1,12 @@
 //! A cursor that recovers the readable entries of a damaged table.
 
-use super::report::complaint;
+use super::report::finding_of;
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Entry, Kind};
+use crate::lsm::entry::{Entry, ValueKind};
 use crate::lsm::table_file::{TableFile, TableFileCursor};
-use crate::vlog::{ValueFile, ValuePlace};
+use crate::vlog::{ValueFile, ValuePointer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,10 +25,10 @@ pub(super) struct Evidence {
 impl Evidence {
     /// Whether an entry's value is there and whole.
     fn holds(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
-        if entry.kind != Kind::Pointer {
+        if entry.kind != ValueKind::Pointer {
             return Ok(true);
         }
-        let Some(place) = ValuePlace::decode(entry.value) else { return Ok(false) };
+        let Some(place) = ValuePointer::decode(entry.value) else { return Ok(false) };
         match self.values.get(&place.file).filter(|file| self.may_point(table, file)) {
             Some(file) if self.suspect.contains(&place.file) => file.is_whole(&place),
             found => Ok(found.is_some()),
@@ -44,21 +44,21 @@ impl Evidence {
 ///
 /// Where a block cannot be read, the counts of records lead to the first position behind it that can.
 #[derive(Debug)]
-pub(super) struct Salvage {
+pub(super) struct RecoveringCursor {
     file: Arc<TableFile>,
     evidence: Arc<Evidence>,
     cursor: TableFileCursor,
     /// How many records lie before the entry here, as far as blocks were read or stepped over.
     position: u64,
-    /// Entries that were shown.
-    shown: Arc<Shown>,
+    /// Entries that were recovered_count.
+    recovered_count: Arc<RecoveredCount>,
 }
 
-/// How many entries were shown.
+/// How many entries were recovered_count.
 #[derive(Debug, Default)]
-pub(super) struct Shown(AtomicU64);
+pub(super) struct RecoveredCount(AtomicU64);
 
-impl Shown {
+impl RecoveredCount {
     pub(super) fn add(&self, entries: u64) {
         self.0.fetch_add(entries, Ordering::Relaxed);
     }
@@ -68,15 +68,15 @@ impl Shown {
     }
 }
 
-impl Salvage {
-    pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, shown: &Arc<Shown>) -> Self {
+impl RecoveringCursor {
+    pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, recovered_count: &Arc<RecoveredCount>) -> Self {
         Self {
             // Block by block: a piece of several blocks would be lost with one of them.
             cursor: TableFileCursor::new(file, None),
             file: Arc::clone(file),
             evidence: Arc::clone(evidence),
             position: 0,
-            shown: Arc::clone(shown),
+            recovered_count: Arc::clone(recovered_count),
         }
     }
 
@@ -84,7 +84,7 @@ impl Salvage {
     fn settle(&mut self, mut moved: Result<()>) -> Result<()> {
         loop {
             match moved {
-                Err(error) if complaint(&error).is_some() => {
+                Err(error) if finding_of(&error).is_some() => {
                     moved = self.step_over();
                     continue;
                 }
@@ -92,7 +92,7 @@ impl Salvage {
             }
             let Some(entry) = self.cursor.entry() else { return Ok(()) };
             if self.evidence.holds(&self.file, &entry)? {
-                self.shown.0.fetch_add(1, Ordering::Relaxed);
+                self.recovered_count.0.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             }
             self.evidence.lose(1);
@@ -120,7 +120,7 @@ impl Salvage {
     fn is_readable(&self, position: u64) -> Result<bool> {
         match self.file.table.nth(position) {
             Ok(record) => Ok(record.is_some()),
-            Err(error) if complaint(&error).is_some() => Ok(false),
+            Err(error) if finding_of(&error).is_some() => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -147,7 +147,7 @@ fn first_readable(start: u64, end: u64, is_readable: &dyn Fn(u64) -> Result<bool
     Ok(Some(readable))
 }
 
-impl Cursor for Salvage {
+impl Cursor for RecoveringCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         self.cursor.entry()
     }

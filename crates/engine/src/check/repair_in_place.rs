@@ -1,18 +1,19 @@
 //! Repair in place, for a store whose manifest is intact: rewrites the damaged files and nothing else.
 
-use super::repair::{Bench, Memtables, Repaired, open_values};
-use super::report::{StoreReport, complaint};
-use super::salvage::Evidence;
+use super::recovering_cursor::Evidence;
+use super::repair::{RecoveredMemtables, RepairContext, RepairReport, open_values};
+use super::report::{StoreReport, finding_of};
 use crate::block::header::new_nonce;
 use crate::error::Result;
 use crate::io::Storage;
-use crate::lsm::compact::Below;
+use crate::lsm::compact::LevelsBelow;
 use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::KeyspaceId;
 use crate::lsm::merge::MergeCursor;
-use crate::lsm::table_file::{Origin, TableFile};
+use crate::lsm::table_file::{TableFile, TableOrigin};
 use crate::lsm::version::{
-    ClosedLengths, Edit, FileKind, LEVELS, Levels, Manifest, Recovered, State, TableMeta, file_name, parse_file_name,
+    ClosedLengths, FileKind, KeyspaceLevels, LEVELS, Manifest, ManifestEdit, ManifestState, RecoveredManifest,
+    TableMeta, file_name, parse_file_name,
 };
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,9 +21,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Makes a store sound whose damage `report` tells.
-pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &StoreReport) -> Result<Repaired> {
+pub(super) fn repair_in_place(
+    storage: &Arc<dyn Storage>,
+    recovered: RecoveredManifest,
+    report: &StoreReport,
+) -> Result<RepairReport> {
     let damaged: BTreeSet<String> = report.findings.iter().map(|finding| finding.file.clone()).collect();
-    let Recovered { mut state, closed, .. } = recovered;
+    let RecoveredManifest { mut state, closed, .. } = recovered;
     begin_opening(storage, &mut state, closed.as_ref())?;
     let values = open_values(&storage.list()?, |number| match state.value_files.contains_key(&number) {
         true => ValueFile::open(&**storage, state.bond_of(number), number),
@@ -30,35 +35,36 @@ pub(super) fn mend(storage: &Arc<dyn Storage>, recovered: Recovered, report: &St
     })?;
     let is_damaged = |number: u64, kind| damaged.contains(&file_name(number, kind));
     let suspect = values.keys().copied().filter(|&number| is_damaged(number, FileKind::Values)).collect();
-    let bench = Bench::new(storage, state.bond(), state.next_file, Evidence { values, suspect, ..Evidence::default() });
-    let mut edit = Edit::default();
+    let context =
+        RepairContext::new(storage, state.bond(), state.next_file, Evidence { values, suspect, ..Evidence::default() });
+    let mut edit = ManifestEdit::default();
     for (keyspace, level, table) in state.tables() {
         let points_to_lost = table.values.iter().any(|&(file, _)| is_damaged(file, FileKind::Values));
         if points_to_lost || is_damaged(table.number, FileKind::Table) {
-            rewrite(&bench, &state, (keyspace, level, table), &mut edit)?;
+            rewrite(&context, &state, (keyspace, level, table), &mut edit)?;
         }
     }
     let has_bad_log = state.logs.iter().any(|&number| is_damaged(number, FileKind::Log));
-    if has_bad_log || !young(&bench, &state).is_empty() && !bench.evidence.suspect.is_empty() {
-        rewrite_logs(&bench, &state, &mut edit)?;
+    if has_bad_log || !unflushed(&context, &state).is_empty() && !context.evidence.suspect.is_empty() {
+        rewrite_logs(&context, &state, &mut edit)?;
     }
-    let after = applied(&bench, &state, edit)?;
+    let after = applied(&context, &state, edit)?;
     let was_complete = state.value_files.keys().copied().collect();
-    install(&bench, &after, closed, &was_complete)?;
-    Ok(Repaired {
+    install(&context, &after, closed, &was_complete)?;
+    Ok(RepairReport {
         // How much a log held behind its last sound group nobody knows.
         is_loss_known: !damaged.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Log)))),
         damaged_files: damaged.into_iter().collect(),
         foreign_files: Vec::new(),
-        saved_entries: bench.shown.count(),
-        lost_entries: bench.evidence.lost.load(Ordering::Relaxed),
+        saved_entries: context.recovered_count.count(),
+        lost_entries: context.evidence.lost.load(Ordering::Relaxed),
         manifest_rebuilt: false,
     })
 }
 
 /// Makes the repair an opening of the store: a manifest that says the same as before knows its nonce, and reserves its numbers, so that
 /// nothing that a repair leaves which is cut short passes for more than a leftover.
-fn begin_opening(storage: &Arc<dyn Storage>, state: &mut State, closed: Option<&ClosedLengths>) -> Result<()> {
+fn begin_opening(storage: &Arc<dyn Storage>, state: &mut ManifestState, closed: Option<&ClosedLengths>) -> Result<()> {
     let number = state.next_file;
     state.begin_opening(new_nonce());
     state.next_file = number + 1;
@@ -70,83 +76,94 @@ fn begin_opening(storage: &Arc<dyn Storage>, state: &mut State, closed: Option<&
 const RESERVED_NUMBERS: u64 = 1 << 32;
 
 /// Puts what can be read of a table in its place.
-fn rewrite(bench: &Bench, state: &State, place: (KeyspaceId, usize, &Arc<TableMeta>), edit: &mut Edit) -> Result<()> {
+fn rewrite(
+    context: &RepairContext,
+    state: &ManifestState,
+    place: (KeyspaceId, usize, &Arc<TableMeta>),
+    edit: &mut ManifestEdit,
+) -> Result<()> {
     let (keyspace, level, table) = place;
     edit.removed.push((keyspace, level, table.number));
     let cache = Arc::new(crate::block::BlockCache::new(0));
-    let opened = TableFile::open(&bench.storage, bench.bond.store, Arc::clone(table), &cache, &bench.options);
+    let opened = TableFile::open(&context.storage, context.bond.store, Arc::clone(table), &cache, &context.options);
     let file = match opened {
-        Err(error) if complaint(&error).is_some() => {
-            bench.evidence.lost.fetch_add(table.records, Ordering::Relaxed);
+        Err(error) if finding_of(&error).is_some() => {
+            context.evidence.lost.fetch_add(table.records, Ordering::Relaxed);
             return Ok(());
         }
         opened => opened?,
     };
-    let none = Levels::default();
+    let none = KeyspaceLevels::default();
     let levels = state.levels(keyspace).unwrap_or(&none);
-    let below = if level > 0 { Below::level(levels, level) } else { below_newest(levels, table.number) };
-    let outcome = bench.write(bench.salvage(&file), vec![Arc::clone(&file.removals)], (file.origin, level), below)?;
+    let below = if level > 0 { LevelsBelow::level(levels, level) } else { below_newest(levels, table.number) };
+    let outcome = context.write(
+        context.recovering_cursor(&file),
+        vec![Arc::clone(&file.tombstones)],
+        (file.origin, level),
+        below,
+    )?;
     edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, level, Arc::new(meta))));
     edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     Ok(())
 }
 
 /// All tables of a keyspace but one of level 0: those that may hold older entries than it.
-fn below_newest(levels: &Levels, number: u64) -> Below {
+fn below_newest(levels: &KeyspaceLevels, number: u64) -> LevelsBelow {
     let newest = levels.level(0).iter().filter(|table| table.number != number);
     let runs = newest.map(|table| vec![Arc::clone(table)]);
-    Below::new(runs.chain((1..LEVELS).map(|level| levels.level(level).to_vec())))
+    LevelsBelow::new(runs.chain((1..LEVELS).map(|level| levels.level(level).to_vec())))
 }
 
 /// Value files that only logs lead to.
-fn young(bench: &Bench, state: &State) -> Vec<u64> {
-    bench.evidence.values.keys().copied().filter(|number| !state.value_files.contains_key(number)).collect()
+fn unflushed(context: &RepairContext, state: &ManifestState) -> Vec<u64> {
+    context.evidence.values.keys().copied().filter(|number| !state.value_files.contains_key(number)).collect()
 }
 
 /// Writes out what can be read of the logs, so that none is needed any more.
-fn rewrite_logs(bench: &Bench, state: &State, edit: &mut Edit) -> Result<()> {
+fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut ManifestEdit) -> Result<()> {
     // The values of these files are copied, too: nothing proves the end of a file that was still growing.
-    let mut copying = Bench::new(&bench.storage, bench.bond, bench.next_file(), Evidence::default());
-    let values = bench.evidence.values.clone();
+    let mut copying = RepairContext::new(&context.storage, context.bond, context.next_file(), Evidence::default());
+    let values = context.evidence.values.clone();
     copying.evidence = Arc::new(Evidence { values, ..Evidence::default() });
-    copying.collected = bench.collected.clone();
-    for number in young(bench, state) {
-        if let Some(file) = bench.evidence.values.get(&number) {
+    copying.collected = context.collected.clone();
+    for number in unflushed(context, state) {
+        if let Some(file) = context.evidence.values.get(&number) {
             copying.collected.insert(number, Arc::clone(file));
         }
     }
     // All logs together: what a later one removes, an earlier one may have put.
-    let mut memtables = Memtables::default();
+    let mut memtables = RecoveredMemtables::default();
     for &number in &state.logs {
-        bench.read_log((state.bond_of(number), number), &BTreeMap::new(), &mut memtables)?;
+        context.read_log((state.bond_of(number), number), &BTreeMap::new(), &mut memtables)?;
     }
     let last_sequence = state.last_sequence.max(memtables.last_sequence);
-    bench.shown.add(memtables.entries);
+    context.recovered_count.add(memtables.entries);
     for (keyspace, list) in memtables.by_keyspace {
         let Some(levels) = state.levels(keyspace) else { continue };
         let sources = list.iter().rev().map(|memtable| Box::new(memtable.cursor()) as Box<dyn Cursor>);
         let outcome = copying.write(
             Box::new(MergeCursor::new(sources.collect())),
-            list.iter().map(|memtable| memtable.removals()).collect(),
-            (Origin { keyspace, newest: 0 }, 0),
-            Below::memtable(levels),
+            list.iter().map(|memtable| memtable.tombstones()).collect(),
+            (TableOrigin { keyspace, newest: 0 }, 0),
+            LevelsBelow::memtable(levels),
         )?;
         edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, 0, Arc::new(meta))));
         edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
-    bench.next_file.store(copying.next_file(), Ordering::Relaxed);
+    context.next_file.store(copying.next_file(), Ordering::Relaxed);
     edit.last_sequence = Some(last_sequence);
     edit.oldest_log = Some(copying.next_file());
     Ok(())
 }
 
 /// The state after the repair, without value files that nothing points into.
-fn applied(bench: &Bench, state: &State, mut edit: Edit) -> Result<State> {
-    edit.next_file = Some(bench.next_file() + 1);
-    let path = bench.storage.path(&file_name(bench.next_file(), FileKind::Manifest));
-    let apply = |state: &State, edit: &Edit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
+fn applied(context: &RepairContext, state: &ManifestState, mut edit: ManifestEdit) -> Result<ManifestState> {
+    edit.next_file = Some(context.next_file() + 1);
+    let path = context.storage.path(&file_name(context.next_file(), FileKind::Manifest));
+    let apply =
+        |state: &ManifestState, edit: &ManifestEdit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
     let after = apply(state, &edit)?;
-    let unused = Edit { value_files_removed: after.unreferenced_value_files(), ..Edit::default() };
+    let unused = ManifestEdit { value_files_removed: after.unreferenced_value_files(), ..ManifestEdit::default() };
     let mut after = apply(&after, &unused)?;
     after.reserved = after.next_file;
     Ok(after)
@@ -155,8 +172,8 @@ fn applied(bench: &Bench, state: &State, mut edit: Edit) -> Result<State> {
 /// Makes a state that of the store, and removes all other files, but for value files that only logs lead to: younger ones than the
 /// oldest log, which are not among those that were complete.
 pub(super) fn install(
-    bench: &Bench,
-    state: &State,
+    context: &RepairContext,
+    state: &ManifestState,
     was_closed: Option<ClosedLengths>,
     was_complete: &BTreeSet<u64>,
 ) -> Result<()> {
@@ -165,32 +182,32 @@ pub(super) fn install(
         Some(ClosedLengths { logs: Vec::new(), value_files: complete.collect() })
     } else {
         was_closed.map(|lengths| {
-            let young = lengths.value_files.into_iter().filter(|(number, _)| {
-                bench.evidence.values.contains_key(number)
-                    && !bench.evidence.suspect.contains(number)
+            let unflushed = lengths.value_files.into_iter().filter(|(number, _)| {
+                context.evidence.values.contains_key(number)
+                    && !context.evidence.suspect.contains(number)
                     && !was_complete.contains(number)
             });
-            let mut value_files: Vec<(u64, u64)> = complete.chain(young).collect();
+            let mut value_files: Vec<(u64, u64)> = complete.chain(unflushed).collect();
             value_files.sort_unstable();
             value_files.dedup_by_key(|file| file.0);
             ClosedLengths { logs: lengths.logs, value_files }
         })
     };
     let number = state.next_file - 1;
-    Manifest::create(&bench.storage, number, state, closed.as_ref())?;
+    Manifest::create(&context.storage, number, state, closed.as_ref())?;
     let kept: BTreeSet<String> = state
         .tables()
-        .map(|(_, _, table)| Bench::table_name(table.number))
+        .map(|(_, _, table)| RepairContext::table_name(table.number))
         .chain(state.value_files.keys().map(|&number| file_name(number, FileKind::Values)))
         .chain(state.logs.iter().map(|&number| file_name(number, FileKind::Log)))
         .chain([file_name(number, FileKind::Manifest)])
         .collect();
-    for name in bench.storage.list()? {
+    for name in context.storage.list()? {
         let Some((number, kind)) = parse_file_name(&name) else { continue };
-        let may_be_young = kind == FileKind::Values && !state.logs.is_empty();
-        let is_young = may_be_young && number >= state.oldest_log && !was_complete.contains(&number);
-        if !kept.contains(&name) && !is_young {
-            bench.storage.remove(&name)?;
+        let may_be_unflushed = kind == FileKind::Values && !state.logs.is_empty();
+        let is_unflushed = may_be_unflushed && number >= state.oldest_log && !was_complete.contains(&number);
+        if !kept.contains(&name) && !is_unflushed {
+            context.storage.remove(&name)?;
         }
     }
     Ok(())

@@ -1,24 +1,24 @@
 //! The set of range tombstones of a memtable or a table.
 
-use super::pieces::Pieces;
+use super::fragments::FragmentTree;
 use crate::lsm::entry::Sequence;
 use crate::table::MAX_KEY_BYTES;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// So many removals are looked through one by one; more of them become a run.
-const RECENT: usize = 16;
+/// So many tombstones are looked through one by one; more of them become a run.
+const RECENT_MAX: usize = 16;
 
-/// A removal of all keys from `start` up to, and without, `end` that are older than it. An empty `end` is none: nothing would lie before
-/// it, so that no other removal has it.
+/// A tombstone of all keys from `start` up to, and without, `end` that are older than it. An empty `end` is none: nothing would lie before
+/// it, so that no other tombstone has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Removal {
+pub(crate) struct RangeTombstone {
     pub(crate) start: Box<[u8]>,
     pub(crate) end: Box<[u8]>,
     pub(crate) sequence: Sequence,
 }
 
-impl Removal {
+impl RangeTombstone {
     pub(super) fn new(start: &[u8], end: &[u8], sequence: Sequence) -> Self {
         Self { start: start.into(), end: known_end(end).into(), sequence }
     }
@@ -61,36 +61,36 @@ pub(crate) fn reaches(one: &[u8], other: &[u8]) -> bool {
     lesser_end(one, other) == other
 }
 
-/// Range removals, in any number and however they lie. A clone costs little, and neither changes with the other.
+/// Range tombstones, in any number and however they lie. A clone costs little, and neither changes with the other.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Removals {
+pub(crate) struct RangeTombstones {
     /// From large to small, each at least twice as large as the next.
-    runs: Vec<Arc<Pieces>>,
-    recent: Vec<Arc<Removal>>,
+    runs: Vec<Arc<FragmentTree>>,
+    recent: Vec<Arc<RangeTombstone>>,
 }
 
-impl Removals {
+impl RangeTombstones {
     /// None.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// Those given; empty ranges are left out.
-    pub(crate) fn of(removals: impl IntoIterator<Item = Removal>) -> Self {
-        Self::of_shared(removals.into_iter().map(Arc::new).collect())
+    pub(crate) fn of(tombstones: impl IntoIterator<Item = RangeTombstone>) -> Self {
+        Self::of_shared(tombstones.into_iter().map(Arc::new).collect())
     }
 
-    fn of_shared(mut removals: Vec<Arc<Removal>>) -> Self {
-        removals.retain(|removal| !removal.is_empty());
-        if removals.len() < RECENT {
-            return Self { runs: Vec::new(), recent: removals };
+    fn of_shared(mut tombstones: Vec<Arc<RangeTombstone>>) -> Self {
+        tombstones.retain(|tombstone| !tombstone.is_empty());
+        if tombstones.len() < RECENT_MAX {
+            return Self { runs: Vec::new(), recent: tombstones };
         }
-        Self { runs: vec![Arc::new(Pieces::new(removals))], recent: Vec::new() }
+        Self { runs: vec![Arc::new(FragmentTree::new(tombstones))], recent: Vec::new() }
     }
 
-    /// Adds the removal of `start..end`, unless it is empty; of `start..` where `end` is empty.
+    /// Adds the tombstone of `start..end`, unless it is empty; of `start..` where `end` is empty.
     pub(crate) fn add(&mut self, start: &[u8], end: &[u8], sequence: Sequence) {
-        self.add_shared(Arc::new(Removal::new(start, end, sequence)));
+        self.add_shared(Arc::new(RangeTombstone::new(start, end, sequence)));
     }
 
     /// Adds all of `others`.
@@ -99,30 +99,30 @@ impl Removals {
             self.clone_from(others);
             return;
         }
-        for removal in others.shared() {
-            self.add_shared(Arc::clone(removal));
+        for tombstone in others.shared() {
+            self.add_shared(Arc::clone(tombstone));
         }
     }
 
-    fn add_shared(&mut self, removal: Arc<Removal>) {
-        if removal.is_empty() {
+    fn add_shared(&mut self, tombstone: Arc<RangeTombstone>) {
+        if tombstone.is_empty() {
             return;
         }
-        self.recent.push(removal);
-        if self.recent.len() < RECENT {
+        self.recent.push(tombstone);
+        if self.recent.len() < RECENT_MAX {
             return;
         }
         let mut merged = std::mem::take(&mut self.recent);
-        while let Some(run) = self.runs.pop_if(|run| run.removals().len() < 2 * merged.len()) {
-            merged.extend(run.removals().iter().map(Arc::clone));
+        while let Some(run) = self.runs.pop_if(|run| run.tombstones().len() < 2 * merged.len()) {
+            merged.extend(run.tombstones().iter().map(Arc::clone));
         }
-        self.runs.push(Arc::new(Pieces::new(merged)));
+        self.runs.push(Arc::new(FragmentTree::new(merged)));
     }
 
-    /// The newest removal that is not newer than `at` and has `key` in its range; 0 if there is none.
+    /// The newest tombstone that is not newer than `at` and has `key` in its range; 0 if there is none.
     pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
-        let recent = self.recent.iter().filter(|removal| removal.sequence <= at && removal.covers(key));
-        let newest = recent.map(|removal| removal.sequence).max().unwrap_or(0);
+        let recent = self.recent.iter().filter(|tombstone| tombstone.sequence <= at && tombstone.covers(key));
+        let newest = recent.map(|tombstone| tombstone.sequence).max().unwrap_or(0);
         self.runs.iter().map(|run| run.covering(key, at)).fold(newest, Sequence::max)
     }
 
@@ -131,16 +131,18 @@ impl Removals {
         if to.is_some_and(<[u8]>::is_empty) {
             return Self::new();
         }
-        let clipped = self.shared().filter_map(|removal| {
-            let start = from.map_or(&*removal.start, |from| from.max(&removal.start));
-            let end = lesser_end(&removal.end, to.unwrap_or_default());
-            let is_whole = start.len() == removal.start.len() && end.len() == removal.end.len();
-            match (!is_ended(end, start), is_whole && *start == *removal.start && *end == *removal.end) {
+        let clipped = self.shared().filter_map(|tombstone| {
+            let start = from.map_or(&*tombstone.start, |from| from.max(&tombstone.start));
+            let end = lesser_end(&tombstone.end, to.unwrap_or_default());
+            let is_whole = start.len() == tombstone.start.len() && end.len() == tombstone.end.len();
+            match (!is_ended(end, start), is_whole && *start == *tombstone.start && *end == *tombstone.end) {
                 (false, _) => None,
-                (true, true) => Some(Arc::clone(removal)),
-                (true, false) => {
-                    Some(Arc::new(Removal { start: start.into(), end: end.into(), sequence: removal.sequence }))
-                }
+                (true, true) => Some(Arc::clone(tombstone)),
+                (true, false) => Some(Arc::new(RangeTombstone {
+                    start: start.into(),
+                    end: end.into(),
+                    sequence: tombstone.sequence,
+                })),
             }
         });
         Self::of_shared(clipped.collect())
@@ -148,13 +150,13 @@ impl Removals {
 
     /// Those for which `keep` holds.
     #[cfg(test)]
-    pub(crate) fn filter(&self, mut keep: impl FnMut(&Removal) -> bool) -> Self {
-        Self::of_shared(self.shared().filter(|removal| keep(removal)).map(Arc::clone).collect())
+    pub(crate) fn filter(&self, mut keep: impl FnMut(&RangeTombstone) -> bool) -> Self {
+        Self::of_shared(self.shared().filter(|tombstone| keep(tombstone)).map(Arc::clone).collect())
     }
 
     /// All of them, by start, then newest first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Removal> {
-        let mut all: Vec<&Removal> = self.shared().map(|removal| &**removal).collect();
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &RangeTombstone> {
+        let mut all: Vec<&RangeTombstone> = self.shared().map(|tombstone| &**tombstone).collect();
         all.sort_by(|one, other| {
             (&one.start, Reverse(one.sequence), &one.end).cmp(&(&other.start, Reverse(other.sequence), &other.end))
         });
@@ -162,16 +164,16 @@ impl Removals {
     }
 
     /// All of them, in any order.
-    fn shared(&self) -> impl Iterator<Item = &Arc<Removal>> {
-        self.runs.iter().flat_map(|run| run.removals()).chain(&self.recent)
+    fn shared(&self) -> impl Iterator<Item = &Arc<RangeTombstone>> {
+        self.runs.iter().flat_map(|run| run.tombstones()).chain(&self.recent)
     }
 
     /// The least key of all ranges, and the key that all of them end at or before; an empty one where there is none.
     pub(crate) fn bounds(&self) -> Option<(&[u8], &[u8])> {
-        let start = self.shared().map(|removal| &*removal.start).min()?;
+        let start = self.shared().map(|tombstone| &*tombstone.start).min()?;
         let end = self
             .shared()
-            .map(|removal| &*removal.end)
+            .map(|tombstone| &*tombstone.end)
             .reduce(|one, other| if reaches(one, other) { one } else { other })?;
         Some((start, end))
     }
@@ -180,26 +182,26 @@ impl Removals {
         self.runs.is_empty() && self.recent.is_empty()
     }
 
-    /// Number of removals.
+    /// Number of tombstones.
     pub(crate) fn len(&self) -> usize {
-        self.recent.len() + self.runs.iter().map(|run| run.removals().len()).sum::<usize>()
+        self.recent.len() + self.runs.iter().map(|run| run.tombstones().len()).sum::<usize>()
     }
 
     /// Bytes of memory.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let recent: u64 = self.recent.iter().map(|removal| removal.memory_bytes()).sum();
+        let recent: u64 = self.recent.iter().map(|tombstone| tombstone.memory_bytes()).sum();
         let handles = (self.recent.len() + self.runs.len()) * size_of::<usize>();
         recent + handles as u64 + self.runs.iter().map(|run| run.memory_bytes()).sum::<u64>()
     }
 }
 
-impl PartialEq for Removals {
+impl PartialEq for RangeTombstones {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }
 }
 
-/// Bytes of memory of removals themselves.
-pub(super) fn bytes_of(removals: &[Arc<Removal>]) -> u64 {
-    removals.iter().map(|removal| removal.memory_bytes()).sum()
+/// Bytes of memory of tombstones themselves.
+pub(super) fn bytes_of(tombstones: &[Arc<RangeTombstone>]) -> u64 {
+    tombstones.iter().map(|tombstone| tombstone.memory_bytes()).sum()
 }

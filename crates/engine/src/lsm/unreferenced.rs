@@ -5,11 +5,11 @@
 //! that the manifest is older than the file, or that the file comes from a copy of the store that was written to
 //! separately. Its contents may have been acknowledged, so it is never removed.
 
-use super::version::{FileKind, State, final_name, parse_file_name};
+use super::version::{FileKind, ManifestState, final_name, parse_file_name};
 use super::wal;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::table_file::PLACE_PROPERTY;
+use crate::lsm::table_file::STORE_PROPERTY;
 use crate::table::{OpenOptions, Table};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,26 +18,26 @@ use std::sync::Arc;
 
 /// What is there beside the files that a manifest names.
 #[derive(Debug, Default)]
-pub(crate) struct Unnamed {
+pub(crate) struct UnreferencedFiles {
     /// Files that are no crash's, and what is said of each.
-    pub(crate) strays: Vec<Stray>,
+    pub(crate) strays: Vec<StrayFile>,
     /// Where logs ended, by number: the headers of logs that were begun behind them say so, and the manifest does not name those yet.
     pub(crate) ends: BTreeMap<u64, u64>,
 }
 
 /// A file that no crash leaves.
 #[derive(Debug)]
-pub(crate) struct Stray {
+pub(crate) struct StrayFile {
     pub(crate) name: String,
     pub(crate) detail: String,
 }
 
-impl Unnamed {
+impl UnreferencedFiles {
     /// Looks at all files that `state` does not name.
     ///
     /// # Errors
     /// Whatever the storage reports.
-    pub(crate) fn find(storage: &Arc<dyn Storage>, state: &State) -> Result<Self> {
+    pub(crate) fn find(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Self> {
         let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
         let mut unnamed = Self::default();
         for name in storage.list()? {
@@ -54,7 +54,7 @@ impl Unnamed {
                 _ => None,
             };
             if let Some(what) = detail {
-                unnamed.strays.push(Stray { name, detail: format!("{what}, so {WHAT_TO_DO}") });
+                unnamed.strays.push(StrayFile { name, detail: format!("{what}, so {WHAT_TO_DO}") });
             }
         }
         Ok(unnamed)
@@ -72,7 +72,7 @@ impl Unnamed {
     }
 
     /// What is wrong with a log that nothing names.
-    fn log(&mut self, storage: &dyn Storage, state: &State, number: u64) -> Result<Option<&'static str>> {
+    fn log(&mut self, storage: &dyn Storage, state: &ManifestState, number: u64) -> Result<Option<&'static str>> {
         let Some(header) = wal::header(storage, number)?.filter(|header| header.bond.store == state.owner) else {
             return Ok(None);
         };
@@ -100,7 +100,7 @@ const WHAT_TO_DO: &str = "the manifest is older than it, or it comes from a copy
                           if it is a copy's, or let `ogive db repair` set it aside or, where the manifest is older, make one of all files";
 
 /// Whether no file has the number, for all that the manifest says.
-pub(crate) fn is_beyond(state: &State, number: u64) -> bool {
+pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {
     state.reserved > 0 && number >= state.reserved
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn is_beyond(state: &State, number: u64) -> bool {
 pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) -> Result<bool> {
     match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
         Ok(table) => {
-            let place = table.property(PLACE_PROPERTY).and_then(|place| place.first_chunk()).copied();
+            let place = table.property(STORE_PROPERTY).and_then(|place| place.first_chunk()).copied();
             Ok(place.is_none_or(|found| u64::from_le_bytes(found) == owner))
         }
         Err(error) => not_ours(error),
@@ -133,7 +133,7 @@ fn not_ours(error: Error) -> Result<bool> {
 }
 
 /// The names of files that a crash has left: those that nothing leads to. `young` are value files that entries of logs point to.
-pub(crate) fn leftovers(names: Vec<String>, state: &State, is_young: impl Fn(u64) -> bool) -> Vec<String> {
+pub(crate) fn leftovers(names: Vec<String>, state: &ManifestState, is_young: impl Fn(u64) -> bool) -> Vec<String> {
     let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
     let is_leftover = |name: &String| {
         let stem = final_name(name);

@@ -1,7 +1,7 @@
 //! Subcompactions: one job split by key range and run on several threads.
 
 use super::context::JobContext;
-use super::run::{CompactJob, Outcome, Part, run_job};
+use super::run::{JobOutput, JobRange, MergeJob, run_job};
 use crate::error::Result;
 use crate::io::spawn_helper;
 use std::sync::Mutex;
@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 ///
 /// # Errors
 /// As [`run_job`]; no new file of any part is left then.
-pub(crate) fn run_split<'a>(
+pub(crate) fn run_subcompactions<'a>(
     context: &JobContext<'_>,
     threads: usize,
     borders: Vec<Vec<u8>>,
-    job: impl Fn(Part) -> CompactJob<'a> + Sync,
-) -> Result<Outcome> {
+    job: impl Fn(JobRange) -> MergeJob<'a> + Sync,
+) -> Result<JobOutput> {
     let parts = parts(borders);
-    let results: Mutex<Vec<(usize, Result<Outcome>)>> = Mutex::new(Vec::new());
+    let results: Mutex<Vec<(usize, Result<JobOutput>)>> = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((number, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)).map(|(n, part)| (*n, part)) {
@@ -44,21 +44,21 @@ pub(crate) fn run_split<'a>(
 }
 
 /// The parts between borders, numbered.
-fn parts(borders: Vec<Vec<u8>>) -> Vec<(usize, Part)> {
-    let mut parts = vec![Part::default()];
+fn parts(borders: Vec<Vec<u8>>) -> Vec<(usize, JobRange)> {
+    let mut parts = vec![JobRange::default()];
     for border in borders {
         if let Some(last) = parts.last_mut() {
             last.to = Some(border.clone());
         }
-        parts.push(Part { from: Some(border), to: None });
+        parts.push(JobRange { from: Some(border), to: None });
     }
     parts.into_iter().enumerate().collect()
 }
 
 /// All outcomes in the order of the parts as one.
-fn join(context: &JobContext<'_>, mut results: Vec<(usize, Result<Outcome>)>) -> Result<Outcome> {
+fn join(context: &JobContext<'_>, mut results: Vec<(usize, Result<JobOutput>)>) -> Result<JobOutput> {
     results.sort_unstable_by_key(|&(number, _)| number);
-    let (mut joined, mut failure) = (Outcome::default(), None);
+    let (mut joined, mut failure) = (JobOutput::default(), None);
     for (_, result) in results {
         match result {
             Ok(outcome) => joined.join(outcome),

@@ -1,21 +1,21 @@
 //! File numbers, reserved in the manifest before any file uses one.
 //!
 //! A file whose number is not reserved therefore proves that the manifest is older than the file; no crash leaves such
-//! a file. Numbers are reserved in batches, usually by edits that are written for other reasons, so few syncs serve the
+//! a file. FileNumbers are reserved in batches, usually by edits that are written for other reasons, so few syncs serve the
 //! reservation alone. Manifests are exempt: each states the reservation itself.
 
-use super::core::{Change, Core, Shared};
-use super::version::Edit;
+use super::core::{Core, SharedState, StateChange};
+use super::version::ManifestEdit;
 use crate::error::Result;
 use crate::io::sync::MutexGuard;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// So many numbers are reserved ahead.
-const BATCH: u64 = 64;
+const RESERVED_BATCH: u64 = 64;
 
 /// Where the numbers of new files come from.
-pub(crate) trait NumberSource: Debug + Sync {
+pub(crate) trait FileNumberSource: Debug + Sync {
     /// A number that no file has had, and that may be used.
     fn take_number(&self) -> Result<u64>;
 
@@ -25,13 +25,13 @@ pub(crate) trait NumberSource: Debug + Sync {
 
 /// The numbers of a store that is open.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(super) struct FileNumbers {
     next: AtomicU64,
     /// The end of those that the manifest has reserved, durably.
     reserved: AtomicU64,
 }
 
-impl Numbers {
+impl FileNumbers {
     pub(super) fn new(next: u64) -> Self {
         Self { next: AtomicU64::new(next), reserved: AtomicU64::new(0) }
     }
@@ -48,12 +48,12 @@ impl Numbers {
 
     /// What a new manifest is to reserve.
     pub(super) fn batch_end(&self) -> u64 {
-        self.next().saturating_add(BATCH).max(self.reserved.load(Ordering::Acquire))
+        self.next().saturating_add(RESERVED_BATCH).max(self.reserved.load(Ordering::Acquire))
     }
 
     /// What an edit is to reserve, if it is time.
     fn due(&self) -> Option<u64> {
-        let is_due = self.next().saturating_add(BATCH / 2) > self.reserved.load(Ordering::Acquire);
+        let is_due = self.next().saturating_add(RESERVED_BATCH / 2) > self.reserved.load(Ordering::Acquire);
         is_due.then(|| self.batch_end())
     }
 
@@ -67,32 +67,32 @@ impl Numbers {
     }
 
     /// Makes an edit say what files were made before it, and reserve numbers where that is due.
-    pub(super) fn put_into(&self, edit: &mut Edit) {
+    pub(super) fn put_into(&self, edit: &mut ManifestEdit) {
         edit.next_file = Some(self.next());
         edit.reserved = self.due();
     }
 }
 
 impl Core {
-    /// As [`NumberSource::take_number`], for who holds the shared state.
-    pub(super) fn number_within(&self, shared: &mut MutexGuard<'_, Shared>) -> Result<u64> {
+    /// As [`FileNumberSource::take_number`], for who holds the shared state.
+    pub(super) fn number_within(&self, shared: &mut MutexGuard<'_, SharedState>) -> Result<u64> {
         let number = self.numbers.take();
         if !self.numbers.is_reserved(number) {
             // Any edit reserves what is due.
-            self.apply(shared, Change::default())?;
+            self.apply(shared, StateChange::default())?;
         }
         Ok(number)
     }
 }
 
-impl NumberSource for Core {
+impl FileNumberSource for Core {
     fn take_number(&self) -> Result<u64> {
         let number = self.numbers.take();
         if !self.numbers.is_reserved(number) {
             let mut shared = self.shared.lock();
             // Another thread may have waited for the same.
             if !self.numbers.is_reserved(number) {
-                self.apply(&mut shared, Change::default())?;
+                self.apply(&mut shared, StateChange::default())?;
             }
         }
         Ok(number)
@@ -104,7 +104,7 @@ impl NumberSource for Core {
 }
 
 /// For work on a store that nobody has open.
-impl NumberSource for AtomicU64 {
+impl FileNumberSource for AtomicU64 {
     fn take_number(&self) -> Result<u64> {
         Ok(self.fetch_add(1, Ordering::Relaxed))
     }
@@ -120,19 +120,19 @@ mod tests {
 
     #[test]
     fn edits_reserve_a_batch_when_half_of_one_is_used_and_never_less_than_what_was_taken() {
-        let numbers = Numbers::new(10);
+        let numbers = FileNumbers::new(10);
         numbers.note_reserved(numbers.batch_end());
         let mut reservations = 0;
-        for _ in 0..10 * BATCH {
+        for _ in 0..10 * RESERVED_BATCH {
             let number = numbers.take();
-            let mut edit = Edit::default();
+            let mut edit = ManifestEdit::default();
             numbers.put_into(&mut edit);
             if let Some(end) = edit.reserved {
                 reservations += 1;
                 numbers.note_reserved(end);
             }
             assert!(numbers.is_reserved(number) && edit.next_file == Some(number + 1));
-            assert!(numbers.reserved.load(Ordering::Relaxed) <= number + 1 + BATCH);
+            assert!(numbers.reserved.load(Ordering::Relaxed) <= number + 1 + RESERVED_BATCH);
         }
         assert!((10..=21).contains(&reservations), "{reservations}");
     }

@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The memtables of the keyspaces that are written, with the logs and the value files that hold the same durably. They are switched
-/// together, and written out together by one edit, so that no log is needed by two generations. A keyspace that is not written has no
+/// together, and written out together by one edit, so that no log is needed by two memtable_sets. A keyspace that is not written has no
 /// memtable, and costs nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Generation {
+pub(crate) struct MemtableSet {
     memtables: BTreeMap<KeyspaceId, Arc<Memtable>>,
     /// What the memtables take, and the least room that one of them has, if any was written.
     bytes: u64,
     room: Option<usize>,
     /// Its logs, oldest first: one that grows, and those that were found when the store was opened.
-    pub(crate) logs: Vec<LogPart>,
+    pub(crate) logs: Vec<BackingLog>,
     pub(crate) values: Vec<Arc<ValueHandle>>,
     /// Value files among them that a write or a sync has failed on: what is in them is copied before a table points to it.
-    pub(crate) doubtful: Vec<u64>,
+    pub(crate) unconfirmed_values: Vec<u64>,
     /// Bytes of older values that its entries are estimated to hide.
     pub(crate) hidden_bytes: u64,
     /// The newest operation in it.
@@ -29,15 +29,15 @@ pub(crate) struct Generation {
     pub(crate) held: Option<Arc<Held>>,
 }
 
-/// A log of a generation.
+/// A log of a memtable_set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LogPart {
+pub(crate) struct BackingLog {
     pub(crate) number: u64,
     /// Where what counts ends; for the log that grows only its writer knows.
     pub(crate) bytes: u64,
 }
 
-impl Generation {
+impl MemtableSet {
     /// One that begins with these memtables, which are empty.
     pub(crate) fn of(memtables: BTreeMap<KeyspaceId, Arc<Memtable>>) -> Self {
         let bytes = memtables.values().map(|memtable| memtable.memory_bytes()).sum();

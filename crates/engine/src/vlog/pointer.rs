@@ -4,7 +4,7 @@ use crate::block::varint::{put_varint, take_varint};
 
 /// Where a value lies in the value log: what an entry holds in place of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ValuePlace {
+pub(crate) struct ValuePointer {
     /// Number of the file.
     pub(crate) file: u64,
     /// Where its record begins.
@@ -15,7 +15,7 @@ pub(crate) struct ValuePlace {
     pub(crate) length: u64,
 }
 
-impl ValuePlace {
+impl ValuePointer {
     /// Appends the stored form: four varints.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         for number in [self.file, self.offset, self.stored_bytes, self.length] {

@@ -55,14 +55,14 @@ pub(crate) fn final_name(name: &str) -> &str {
 }
 
 /// No file of a store has a greater number.
-pub(crate) const NUMBERS_MAX: u64 = 1 << 62;
+pub(crate) const FILE_NUMBER_MAX: u64 = 1 << 62;
 
 /// The largest number that a file of the store has, of whatever kind; 0 where there is none. Names with numbers that no store gives out do
 /// not count.
 pub(crate) fn largest_number(storage: &dyn Storage) -> Result<u64> {
     let names = storage.list()?;
     let numbers = names.iter().filter_map(|name| parse_file_name(name)).map(|(number, _)| number);
-    Ok(numbers.filter(|&number| number < NUMBERS_MAX).max().unwrap_or(0))
+    Ok(numbers.filter(|&number| number < FILE_NUMBER_MAX).max().unwrap_or(0))
 }
 
 #[cfg(test)]
