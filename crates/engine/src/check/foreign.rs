@@ -23,20 +23,20 @@ use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What is put behind the name of a file that is set aside: it is none of the store's then, whoever opens the store.
+/// The suffix added to the name of a file that is set aside, so that no store uses it.
 pub(super) const FOREIGN_SUFFIX: &str = ".foreign";
 
-/// The files that a store without a manifest is rebuilt of.
+/// The files from which a store without a manifest is rebuilt.
 #[derive(Debug, Default)]
 pub(super) struct StoreFiles {
-    /// The youngest first.
+    /// Newest first.
     pub(super) tables: Vec<Arc<TableFile>>,
     pub(super) logs: BTreeMap<u64, Bond>,
     pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
 }
 
 impl StoreFiles {
-    /// Leaves those that one history of openings can have written, and returns the names of the others.
+    /// Keeps the files that a single history of openings can have written; returns the names of the others.
     pub(super) fn take_foreign(&mut self) -> Vec<String> {
         let mut foreign = Vec::new();
         let copies = self.openings_of_copies();
@@ -65,7 +65,7 @@ impl StoreFiles {
         foreign
     }
 
-    /// The openings whose files lie among those of another that wrote more.
+    /// The openings whose number ranges overlap that of an opening with more files.
     fn openings_of_copies(&self) -> BTreeSet<u64> {
         let tables = self.tables.iter().filter_map(|file| Some((file.meta.number, file.openings.as_ref()?.nonce)));
         let logs = self.logs.iter().map(|(&number, bond)| (number, bond.nonce));
@@ -73,7 +73,7 @@ impl StoreFiles {
         copies_among(tables.chain(logs).chain(values))
     }
 
-    /// All openings that tables and logs know of; `None` where a table does not say, as those of earlier versions.
+    /// All openings that tables and logs name; `None` if a table names none, as those of earlier versions.
     fn known_openings(&self) -> Option<BTreeSet<u64>> {
         let mut known: BTreeSet<u64> = self.logs.values().map(|bond| bond.nonce).collect();
         for file in self.tables.iter().filter(|file| file.table.is_tagged()) {
@@ -84,7 +84,7 @@ impl StoreFiles {
         Some(known)
     }
 
-    /// Whether all tables that point into a value file, one at least, say that another opening wrote it.
+    /// Whether tables point into a value file, and all of them name another opening than the file does.
     fn is_contradicted(&self, number: u64, nonce: u64) -> bool {
         let said = self.tables.iter().filter_map(|file| file.openings.as_ref()?.values.get(&number));
         let mut said = said.peekable();
@@ -92,17 +92,17 @@ impl StoreFiles {
     }
 }
 
-/// Sets files aside that are none of the store's.
+/// Renames foreign files, so that the store does not use them.
 ///
 /// # Errors
-/// Whatever the storage reports.
+/// Errors of the storage.
 pub(super) fn set_aside(storage: &dyn Storage, foreign: &[String]) -> Result<()> {
     foreign.iter().try_for_each(|name| storage.rename(name, &format!("{name}{FOREIGN_SUFFIX}")))?;
     if foreign.is_empty() { Ok(()) } else { storage.sync_directory() }
 }
 
 impl Evidence {
-    /// Whether a table may point into a value file: it says that the opening wrote it which did, or says nothing of it.
+    /// Whether a table may point into a value file: it names the same opening, or none.
     pub(super) fn may_point(&self, table: &TableFile, values: &ValueFile) -> bool {
         let said = table.openings.as_ref().and_then(|openings| openings.values.get(&values.number()));
         said.is_none_or(|&nonce| nonce == values.bond().nonce)
@@ -113,14 +113,14 @@ fn of_openings(files: impl Iterator<Item = (u64, u64)>, openings: &BTreeSet<u64>
     files.filter(|(_, nonce)| openings.contains(nonce)).map(|(number, _)| number).collect()
 }
 
-/// The openings, by nonce, whose files lie among those of another that has more; `files` are numbers of files and the openings that wrote
-/// them.
+/// The openings, by nonce, whose number ranges overlap that of an opening with more files; `files` are pairs of file
+/// number and opening.
 fn copies_among(files: impl Iterator<Item = (u64, u64)>) -> BTreeSet<u64> {
     let mut numbers: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for (number, nonce) in files {
         numbers.entry(nonce).or_default().insert(number);
     }
-    // Those of most files first: whom they contradict goes.
+    // The openings with most files come first; those that overlap them are copies.
     let mut openings: Vec<(u64, BTreeSet<u64>)> = numbers.into_iter().collect();
     openings.sort_by_key(|(_, numbers)| std::cmp::Reverse(numbers.len()));
     let mut own: Vec<(u64, u64)> = Vec::new();

@@ -10,7 +10,7 @@ use crate::lsm::wal;
 use crate::vlog::{ValueFile, ValuePointer};
 
 impl StoreVerifier<'_> {
-    /// Checks all logs that are needed: their groups, and where those point.
+    /// Checks all needed logs: their groups, and the values these point to.
     pub(super) fn logs(&mut self, closed: Option<&ClosedLengths>, unnamed: &UnreferencedFiles) -> Result<()> {
         let numbers: Vec<u64> = self.state.logs.iter().copied().collect();
         for (place, &number) in numbers.iter().enumerate() {
@@ -32,7 +32,7 @@ impl StoreVerifier<'_> {
         Ok(())
     }
 
-    /// Checks a group; `false` where it ends what counts, as a crash may leave it.
+    /// Checks a group; returns `false` if it ends the valid part, as a crash may leave it.
     fn group(&mut self, (name, bond): (&str, Bond), group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations that makes no sense");
         let operations = decode_group(group).ok_or_else(malformed)?;
@@ -75,7 +75,7 @@ impl StoreVerifier<'_> {
     }
 }
 
-/// How long a closed store's log is.
+/// The recorded length of a closed store's log.
 fn length_of(lengths: &ClosedLengths, number: u64) -> u64 {
     lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |&(_, bytes)| bytes)
 }

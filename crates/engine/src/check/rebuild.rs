@@ -32,7 +32,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Makes a store sound whose manifest cannot be read, or is `stale`, for the reason of `cause`: an error, and the files that it is of.
+/// Rebuilds a store whose manifest is unreadable, or outdated (`stale`). `cause` is the error that shows this, with the
+/// files concerned.
 pub(super) fn rebuild(
     storage: &Arc<dyn Storage>,
     names: &[String],
@@ -48,7 +49,7 @@ pub(super) fn rebuild(
     let bond = Bond { store: owner, nonce: new_nonce() };
     let mut state = ManifestState::new(owner);
     state.nonce = bond.nonce;
-    // A crash that cuts the tombstone of what was short leaves files of theirs.
+    // An interrupted removal of surplus files leaves files of these openings.
     state.known = logs.values().map(|bond| bond.nonce).collect();
     let bound = complete.keys().filter_map(|number| Some((*number, evidence.values.get(number)?.bond().nonce)));
     let mut edit = ManifestEdit { bound: bound.collect(), ..ManifestEdit::default() };
@@ -100,8 +101,8 @@ pub(super) fn rebuild(
     })
 }
 
-/// The files that a store can be rebuilt of, whose they are, and the names of those that are not the store's; `None` where no file says whose
-/// it is.
+/// Finds the files to rebuild a store from, its identity, and the names of foreign files; `None` if no file states an
+/// identity.
 fn find(
     storage: &Arc<dyn Storage>,
     names: &[String],
@@ -131,7 +132,7 @@ fn find(
     Ok(Some((owner, found, foreign)))
 }
 
-/// The value files as evidence, and those that are proved to be whole, with their lengths.
+/// The value files as evidence, and those that are proved to be complete, with their lengths.
 fn assess_values(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(Evidence, BTreeMap<u64, u64>)> {
     let mut evidence = Evidence { values, ..Evidence::default() };
     let mut complete = BTreeMap::new();
@@ -145,7 +146,7 @@ fn assess_values(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(Evidence, BTr
     Ok((evidence, complete))
 }
 
-/// The name of the file that an error is of.
+/// The name of the file of an error.
 pub(super) fn file_of(cause: &Error) -> String {
     match cause {
         Error::Damaged { path, .. } => {
@@ -155,7 +156,7 @@ pub(super) fn file_of(cause: &Error) -> String {
     }
 }
 
-/// All tables that open, the youngest first, and whose they say they are.
+/// Opens all readable tables, newest first; also returns the identity of the store that they state.
 fn open_tables(
     storage: &Arc<dyn Storage>,
     names: &[String],
@@ -198,8 +199,8 @@ fn open_tables(
     Ok((owner, tables))
 }
 
-/// As much as a table says of itself. One that was taken in has lost its sequence number, unless the stale manifest knows it, and counts as
-/// the oldest.
+/// The metadata that a table itself states. An ingested table has lost its sequence number, unless the stale manifest
+/// records it, and counts as the oldest.
 fn described(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableMeta {
     let same = |known: &TableMeta| known.number == number && known.file_id == Some(table.file_id());
     let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
@@ -213,7 +214,7 @@ fn described(table: &Table, number: u64, stale: Option<&ManifestState>) -> Table
     }
 }
 
-/// What the logs are bound to, by number: those that begin as logs do, and are what their names say.
+/// The identities of the logs, by number: of those with a valid header that matches their name.
 fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&ManifestState>) -> Result<BTreeMap<u64, Bond>> {
     let named = stale.into_iter().flat_map(|state| state.logs.iter().map(|&number| (number, state.bond_of(number))));
     let mut logs: BTreeMap<u64, Bond> = named.collect();
@@ -227,7 +228,7 @@ fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&ManifestSta
     Ok(logs)
 }
 
-/// All entries of a keyspace in their order, and all range tombstones.
+/// A cursor over all entries of a keyspace, and all its range tombstones.
 fn everything<'a>(
     context: &RepairContext,
     tables: impl Iterator<Item = &'a Arc<TableFile>>,

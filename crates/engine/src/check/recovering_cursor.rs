@@ -11,19 +11,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is known of a store's values, and what was lost so far.
+/// The readable value files of a store, and the number of entries lost so far.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
-    /// Value files that can be read.
+    /// Readable value files.
     pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
-    /// Those of them in which something is wrong: each value there is read before its entry is kept.
+    /// Damaged value files: each value in them is verified before its entry is kept.
     pub(super) suspect: BTreeSet<u64>,
-    /// Entries that are known to be lost.
+    /// Number of entries known to be lost.
     pub(super) lost: AtomicU64,
 }
 
 impl Evidence {
-    /// Whether an entry's value is there and whole.
+    /// Whether the value of an entry is intact.
     fn holds(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
         if entry.kind != ValueKind::Pointer {
             return Ok(true);
@@ -40,21 +40,22 @@ impl Evidence {
     }
 }
 
-/// A position among those entries of a table that checksums prove. It goes forward alone.
+/// A forward-only cursor over the intact entries of a table.
 ///
-/// Where a block cannot be read, the counts of records lead to the first position behind it that can.
+/// After an unreadable block it continues at the first readable position, which it finds by the record counts of
+/// blocks.
 #[derive(Debug)]
 pub(super) struct RecoveringCursor {
     file: Arc<TableFile>,
     evidence: Arc<Evidence>,
     cursor: TableFileCursor,
-    /// How many records lie before the entry here, as far as blocks were read or stepped over.
+    /// Number of records before the current entry, as far as known.
     position: u64,
-    /// Entries that were recovered_count.
+    /// Counts the entries returned.
     recovered_count: Arc<RecoveredCount>,
 }
 
-/// How many entries were recovered_count.
+/// A count of recovered entries.
 #[derive(Debug, Default)]
 pub(super) struct RecoveredCount(AtomicU64);
 
@@ -71,7 +72,7 @@ impl RecoveredCount {
 impl RecoveringCursor {
     pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, recovered_count: &Arc<RecoveredCount>) -> Self {
         Self {
-            // Block by block: a piece of several blocks would be lost with one of them.
+            // Block by block: a read of several blocks would lose all of them with one.
             cursor: TableFileCursor::new(file, None),
             file: Arc::clone(file),
             evidence: Arc::clone(evidence),
@@ -80,7 +81,7 @@ impl RecoveringCursor {
         }
     }
 
-    /// Goes on from an entry that is there, or behind damage, to the next one whose value is there.
+    /// Moves on to the next entry whose value is intact, past damage if necessary.
     fn settle(&mut self, mut moved: Result<()>) -> Result<()> {
         loop {
             match moved {
@@ -101,17 +102,17 @@ impl RecoveringCursor {
         }
     }
 
-    /// Goes to the first record behind the damage; behind the end where none can be read.
+    /// Moves to the first readable record after the damage, or behind the end if there is none.
     fn step_over(&mut self) -> Result<()> {
         let records = self.file.table.len();
         let found = first_readable(self.position, records, &|position| self.is_readable(position))?;
         let position = found.unwrap_or(records);
         self.evidence.lose(position.saturating_sub(self.position));
         self.position = position;
-        // A new cursor stands nowhere, as one behind the end does.
+        // A new cursor is unpositioned, as one behind the end is.
         self.cursor = TableFileCursor::new(&self.file, None);
         match found {
-            // By its position: the index may be wrong, too.
+            // By position, since the index may be wrong as well.
             Some(position) => self.cursor.seek_position(position),
             None => Ok(()),
         }
@@ -126,7 +127,7 @@ impl RecoveringCursor {
     }
 }
 
-/// The first position from `start` on that can be read, where what cannot be read lies in one piece; doubling steps, then halves.
+/// The first readable position from `start` on, if the unreadable ones are contiguous: doubling steps, then bisection.
 fn first_readable(start: u64, end: u64, is_readable: &dyn Fn(u64) -> Result<bool>) -> Result<Option<u64>> {
     let (mut unreadable, mut step) = (start, 1);
     let mut readable = loop {

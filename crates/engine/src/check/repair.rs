@@ -28,40 +28,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What was done to a store.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RepairReport {
-    /// The files that were damaged or missing; none where nothing had to be done. A lost manifest, whose number nobody knows, is
-    /// `*.manifest`.
+    /// The files that were damaged or missing; empty if there was nothing to repair. A missing manifest, whose number
+    /// is unknown, is listed as `*.manifest`.
     pub damaged_files: Vec<String>,
-    /// Files of another store, or of a copy of this one that went on by itself. What they hold was not taken; they are still there,
-    /// with `.foreign` behind their names.
+    /// Files of another store, or of a copy of this one that was written to separately. Their contents were not used;
+    /// they are kept, with the suffix `.foreign`.
     pub foreign_files: Vec<String>,
-    /// Entries that were saved out of them, and out of what had to be written anew with them.
+    /// Entries recovered from damaged files, and from the files rewritten with them.
     pub saved_entries: u64,
-    /// Entries that are known to be lost: those of tables alone can be counted, and entries whose values are lost.
+    /// Entries known to be lost: those of damaged tables, and those whose values are lost.
     pub lost_entries: u64,
-    /// Whether nothing else can be lost. It is not known what a damaged log held behind its last sound group, nor, without a manifest, which
-    /// files there were.
+    /// Whether `lost_entries` is complete. The contents of a damaged log after its last intact group are unknown, and
+    /// so are the missing files of a store without a manifest.
     pub is_loss_known: bool,
-    /// Whether the manifest was lost, or older than other files. If it was lost, keyspaces but the default one have numbers for names; in
-    /// either case removed entries may be there again, and where a file that a compaction had replaced was still in the folder, an
-    /// older value may stand for the newest.
+    /// Whether the manifest was lost, or older than other files. If it was lost, all keyspaces except the default one
+    /// are named after their numbers. In either case removed entries may reappear, and an old table that was still in
+    /// the folder may bring back older values.
     pub manifest_rebuilt: bool,
 }
 
-/// Stands for a manifest that is missing: nobody knows its number.
+/// Stands for a missing manifest, whose number is unknown.
 const NO_MANIFEST: &str = "*.manifest";
 
-/// Makes a damaged store that nobody has open sound: it keeps all that checksums prove, and loses the rest. Damaged files are
-/// removed, so keep a copy of the folder. Where the newest entry of a key is lost, an older one may show.
+/// Repairs a damaged store that is not open: keeps everything that checksums prove, and drops the rest. Damaged files
+/// are removed, so back up the folder first. If the newest version of a key is lost, an older one may reappear.
 ///
-/// `progress` is told how many bytes are done, and of how many.
+/// `progress` receives the bytes processed so far, and the total.
 ///
 /// # Errors
-/// [`Error::NotAStore`]; [`Error::Locked`] while another process has it open; [`Error::UnknownVersion`]; whatever the storage
-/// reports. The store is as it was then, but for further files that the next repair removes.
+/// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; [`Error::UnknownVersion`]; errors
+/// of the storage. The store is then unchanged, except for additional files that the next repair removes.
 pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
@@ -104,9 +104,9 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
     }
 }
 
-/// Repairs a store with files that its manifest does not name, and that no crash has left. Either they come from a copy, or the manifest is
-/// not the newest. Where they do not go on from what it names, and all that is whole, they are set aside, and nothing else is done: taken
-/// for the store's own, they would displace what the manifest leads to.
+/// Repairs a store with unreferenced files that no crash leaves: either they come from a copy, or the manifest is
+/// outdated. If they do not continue its history, and all files it names are intact, they are only set aside: if they
+/// were accepted, they would displace files that the manifest names.
 fn repair_among(
     storage: &Arc<dyn Storage>,
     names: &[String],
@@ -122,12 +122,12 @@ fn repair_among(
             return Ok(RepairReport { foreign_files: strays, ..unchanged() });
         }
     }
-    // What the manifest says of files counts no more, but for the names of keyspaces.
+    // Of the outdated manifest only the names of keyspaces are used.
     rebuild::rebuild(storage, names, (error, strays), Some(&state))
 }
 
-/// Whether some of these files were written behind all that a state names, in the same history of openings: by an opening that it knows,
-/// or by one that began its log behind the last one that it names. A log that names none before it was begun behind an empty one.
+/// Whether some of these files continue the history of a state: written by an opening that it knows, or by one that
+/// began its log after the last log it names. A log that names no predecessor was begun after an empty one.
 fn continues_history(storage: &Arc<dyn Storage>, state: &ManifestState, strays: &[String]) -> Result<bool> {
     let last = state.logs.iter().max().copied();
     let last_bond = last.map_or(Ok(None), |number| wal::header(&**storage, number))?.map(|header| header.bond);
@@ -162,8 +162,8 @@ fn unchanged() -> RepairReport {
     RepairReport { is_loss_known: true, ..RepairReport::default() }
 }
 
-/// A file that the manifest names and that is missing, where younger ones are there that it does not name: then it is out of date, as
-/// far as can be told, and they count.
+/// A missing file that the manifest names, if there are newer unreferenced files: then the manifest is probably
+/// outdated, and these files are valid.
 fn superseded(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Option<String>> {
     let tables = state.tables().map(|(_, _, table)| (table.number, FileKind::Table));
     let values = state.value_files.keys().map(|&number| (number, FileKind::Values));
@@ -187,11 +187,11 @@ fn superseded(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Optio
     Ok(None)
 }
 
-/// What a repair works with.
+/// The context of a repair.
 #[derive(Debug)]
 pub(super) struct RepairContext {
     pub(super) storage: Arc<dyn Storage>,
-    /// What new files are bound to.
+    /// The identity to which new files are bound.
     pub(super) bond: Bond,
     pub(super) options: DbOptions,
     pub(super) next_file: AtomicU64,
@@ -223,12 +223,12 @@ impl RepairContext {
         self.next_file.load(Ordering::Relaxed)
     }
 
-    /// What can be read of a table.
+    /// A cursor over the readable entries of a table.
     pub(super) fn recovering_cursor(&self, file: &Arc<TableFile>) -> Box<dyn Cursor> {
         Box::new(RecoveringCursor::new(file, &self.evidence, &self.recovered_count))
     }
 
-    /// Writes entries to new tables for a level.
+    /// Writes entries to new tables of a level.
     pub(super) fn write(
         &self,
         cursor: Box<dyn Cursor>,
@@ -263,8 +263,8 @@ impl RepairContext {
         Ok(outcome)
     }
 
-    /// Puts the operations of a log that can be read into memtables, by keyspace, without those whose values are lost, and those that
-    /// are `known` to be in tables.
+    /// Replays the readable operations of a log into memtables, by keyspace, except those whose values are lost and
+    /// those at or below the `known` sequence numbers, which are in tables.
     pub(super) fn read_log(
         &self,
         (bond, number): (Bond, u64),
@@ -289,7 +289,7 @@ impl RepairContext {
                 let memtable = memtables.by_keyspace.entry(operation.keyspace).or_default();
                 if !memtable.last().is_some_and(|memtable| memtable.add(&bytes, std::slice::from_ref(&operation))) {
                     let fresh = Memtable::new();
-                    // An empty one has room.
+                    // An empty memtable has room.
                     let _ = fresh.add(&bytes, std::slice::from_ref(&operation));
                     memtable.push(Arc::new(fresh));
                 }
@@ -298,7 +298,7 @@ impl RepairContext {
         })
     }
 
-    /// Whether the value that an entry of a log points to is whole: it lies in a file of the same opening.
+    /// Whether the value of a log's entry is intact, in a file of the same opening.
     fn is_whole(&self, bond: Bond, pointer: &[u8]) -> Result<bool> {
         let Some(place) = ValuePointer::decode(pointer) else { return Ok(false) };
         let file = self.evidence.values.get(&place.file).filter(|file| file.bond() == bond);
@@ -321,16 +321,16 @@ impl FileNumberSource for RepairContext {
     }
 }
 
-/// What was read of logs.
+/// The entries recovered from logs.
 #[derive(Debug, Default)]
 pub(super) struct RecoveredMemtables {
-    /// By keyspace, oldest first: one, unless it was full.
+    /// By keyspace, oldest first; usually one each.
     pub(super) by_keyspace: BTreeMap<KeyspaceId, Vec<Arc<Memtable>>>,
     pub(super) last_sequence: Sequence,
     pub(super) entries: u64,
 }
 
-/// Opens all value files that can be opened, by number.
+/// Opens all readable value files, by number.
 pub(super) fn open_values(
     names: &[String],
     open: impl Fn(u64) -> Result<ValueFile>,

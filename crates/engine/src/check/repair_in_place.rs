@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Makes a store sound whose damage `report` tells.
+/// Repairs a store whose damage is in `report`.
 pub(super) fn repair_in_place(
     storage: &Arc<dyn Storage>,
     recovered: RecoveredManifest,
@@ -52,7 +52,7 @@ pub(super) fn repair_in_place(
     let was_complete = state.value_files.keys().copied().collect();
     install(&context, &after, closed, &was_complete)?;
     Ok(RepairReport {
-        // How much a log held behind its last sound group nobody knows.
+        // The contents of a log after its last intact group are unknown.
         is_loss_known: !damaged.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Log)))),
         damaged_files: damaged.into_iter().collect(),
         foreign_files: Vec::new(),
@@ -62,8 +62,8 @@ pub(super) fn repair_in_place(
     })
 }
 
-/// Makes the repair an opening of the store: a manifest that says the same as before knows its nonce, and reserves its numbers, so that
-/// nothing that a repair leaves which is cut short passes for more than a leftover.
+/// Makes the repair an opening of the store: a manifest with the same contents records its nonce and reserves its
+/// numbers, so files that an interrupted repair leaves are recognized as leftovers.
 fn begin_opening(storage: &Arc<dyn Storage>, state: &mut ManifestState, closed: Option<&ClosedLengths>) -> Result<()> {
     let number = state.next_file;
     state.begin_opening(new_nonce());
@@ -72,10 +72,10 @@ fn begin_opening(storage: &Arc<dyn Storage>, state: &mut ManifestState, closed: 
     Manifest::create(storage, number, state, closed).map(drop)
 }
 
-/// More than any repair writes files.
+/// More file numbers than any repair uses.
 const RESERVED_NUMBERS: u64 = 1 << 32;
 
-/// Puts what can be read of a table in its place.
+/// Replaces a table by its readable entries.
 fn rewrite(
     context: &RepairContext,
     state: &ManifestState,
@@ -107,21 +107,21 @@ fn rewrite(
     Ok(())
 }
 
-/// All tables of a keyspace but one of level 0: those that may hold older entries than it.
+/// All tables of a keyspace except one of level 0: those that may contain older entries.
 fn below_newest(levels: &KeyspaceLevels, number: u64) -> LevelsBelow {
     let newest = levels.level(0).iter().filter(|table| table.number != number);
     let runs = newest.map(|table| vec![Arc::clone(table)]);
     LevelsBelow::new(runs.chain((1..LEVELS).map(|level| levels.level(level).to_vec())))
 }
 
-/// Value files that only logs lead to.
+/// Value files that only logs point into.
 fn unflushed(context: &RepairContext, state: &ManifestState) -> Vec<u64> {
     context.evidence.values.keys().copied().filter(|number| !state.value_files.contains_key(number)).collect()
 }
 
-/// Writes out what can be read of the logs, so that none is needed any more.
+/// Flushes the readable entries of all logs, so that none is needed any more.
 fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut ManifestEdit) -> Result<()> {
-    // The values of these files are copied, too: nothing proves the end of a file that was still growing.
+    // Values of these files are copied as well: nothing proves the end of a file that was still growing.
     let mut copying = RepairContext::new(&context.storage, context.bond, context.next_file(), Evidence::default());
     let values = context.evidence.values.clone();
     copying.evidence = Arc::new(Evidence { values, ..Evidence::default() });
@@ -131,7 +131,7 @@ fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut Manif
             copying.collected.insert(number, Arc::clone(file));
         }
     }
-    // All logs together: what a later one removes, an earlier one may have put.
+    // All logs together, since a later one may remove what an earlier one put.
     let mut memtables = RecoveredMemtables::default();
     for &number in &state.logs {
         context.read_log((state.bond_of(number), number), &BTreeMap::new(), &mut memtables)?;
@@ -156,7 +156,7 @@ fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut Manif
     Ok(())
 }
 
-/// The state after the repair, without value files that nothing points into.
+/// The state after the repair, without unreferenced value files.
 fn applied(context: &RepairContext, state: &ManifestState, mut edit: ManifestEdit) -> Result<ManifestState> {
     edit.next_file = Some(context.next_file() + 1);
     let path = context.storage.path(&file_name(context.next_file(), FileKind::Manifest));
@@ -169,8 +169,8 @@ fn applied(context: &RepairContext, state: &ManifestState, mut edit: ManifestEdi
     Ok(after)
 }
 
-/// Makes a state that of the store, and removes all other files, but for value files that only logs lead to: younger ones than the
-/// oldest log, which are not among those that were complete.
+/// Installs a state, and removes all other files of the store, except value files that only logs point into: those
+/// newer than the oldest log that were not complete before.
 pub(super) fn install(
     context: &RepairContext,
     state: &ManifestState,

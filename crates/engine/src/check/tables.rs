@@ -11,7 +11,7 @@ use crate::vlog::ValuePointer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the entries of a table come to.
+/// Totals over the entries of a table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct TableCounts {
     records: u64,
@@ -21,7 +21,7 @@ struct TableCounts {
 }
 
 impl StoreVerifier<'_> {
-    /// Checks a table: by itself, against what the manifest says, and where its pointers lead.
+    /// Checks a table by itself, against the manifest, and follows its pointers.
     pub(super) fn table(&mut self, meta: &Arc<TableMeta>) -> Result<()> {
         let name = file_name(meta.number, FileKind::Table);
         let before = self.done_bytes;
@@ -52,7 +52,7 @@ impl StoreVerifier<'_> {
         let mut cursor = file.cursor(Some(SCAN_READ_AHEAD_BYTES));
         match self.check_entries(name, file, &mut *cursor, &mut counted) {
             Ok(()) => {}
-            // What is wrong with the blocks was said before.
+            // Defects of blocks were reported before.
             Err(error) if super::report::finding_of(&error).is_some() && !was_sound => return Ok(()),
             Err(error) => return self.report.note(name, Err::<(), _>(error)).map(drop),
         }
@@ -130,7 +130,7 @@ impl StoreVerifier<'_> {
         Ok(())
     }
 
-    /// Whether the value at a place is there and whole.
+    /// Whether the value of a pointer is intact.
     pub(super) fn leads_to_value(&mut self, place: &ValuePointer) -> Result<bool> {
         self.report.pointers += 1;
         self.values.get(&place.file).map_or(Ok(false), |file| file.is_whole(place))

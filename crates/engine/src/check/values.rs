@@ -6,7 +6,7 @@ use crate::lsm::version::{FileKind, file_name};
 use crate::vlog::ScannedItem;
 
 impl StoreVerifier<'_> {
-    /// Checks every record of a complete value file, dead ones included.
+    /// Checks every record of a complete value file, including dead ones.
     pub(super) fn value_file(&mut self, number: u64, bytes: u64) -> Result<()> {
         let name = file_name(number, FileKind::Values);
         let Some(file) = self.values.get(&number) else { return Ok(()) };
@@ -18,7 +18,7 @@ impl StoreVerifier<'_> {
         let scanned = file.scan(&mut |found| {
             match found {
                 ScannedItem::Record { .. } => report.values += 1,
-                // What a failed write had left when the file was gone on with; no entry points there.
+                // Left by a failed write before the file was resumed; no entry points there.
                 ScannedItem::Part { .. } => {}
                 ScannedItem::Unknown { offset, bytes } => {
                     report.add(&name, offset, format!("{bytes} bytes are no values"));

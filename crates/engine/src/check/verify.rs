@@ -15,36 +15,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// What is told of progress: bytes done, and bytes in all.
+/// A progress callback: bytes processed so far, and in total.
 pub(super) type Progress<'p> = &'p mut dyn FnMut(u64, u64);
 
-/// A walk under way.
+/// A verification in progress.
 pub(super) struct StoreVerifier<'p> {
     pub(super) storage: Arc<dyn Storage>,
     pub(super) state: ManifestState,
     pub(super) report: StoreReport,
     pub(super) options: DbOptions,
     pub(super) cache: Arc<BlockCache>,
-    /// Value files that could be opened.
+    /// The value files that could be opened.
     pub(super) values: BTreeMap<u64, ValueFile>,
     pub(super) progress: Progress<'p>,
     pub(super) done_bytes: u64,
     pub(super) total_bytes: u64,
 }
 
-/// Checks a store that nobody has open: every byte of every file, that each is what the manifest says, that every pointer leads to
-/// its value, and that entries are in order. `progress` is told how many bytes are done, and of how many. Nothing is changed. What is
-/// wrong is in the report; the walk goes on behind it where it can.
+/// Verifies a store that is not open: reads every byte of every file, compares each file with the manifest, follows
+/// every pointer to its value, and checks the order of entries. `progress` receives the bytes processed so far, and the
+/// total. Nothing is changed. Defects are listed in the report, and the verification continues after them if possible.
 ///
 /// # Errors
-/// [`Error::NotAStore`]; [`Error::Locked`] while another process has it open; and what the storage reports, such as a read that fails.
+/// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; errors of the storage, such as a
+/// failed read.
 pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
         let detail = "no file in it is part of one; check the path".to_owned();
         return Err(Error::NotAStore { path: folder(&**storage), detail });
     }
-    // On a medium that takes no files nobody writes either.
+    // On a read-only medium there is no writer either.
     let lock = match storage.lock(LOCK_NAME) {
         Ok(lock) => Some(lock),
         Err(Error::Io { source, .. })
@@ -64,7 +65,7 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     Ok(report)
 }
 
-/// Checks all that a manifest leads to.
+/// Verifies all files that a manifest names.
 pub(super) fn verify_files(
     storage: &Arc<dyn Storage>,
     recovered: RecoveredManifest,
@@ -82,10 +83,10 @@ pub(super) fn verify_files(
 }
 
 impl Db {
-    /// Checks all tables and complete value files as they are now, while the store is used: see [`verify_store`].
+    /// Verifies the current tables and complete value files while the store is in use: see [`verify_store`].
     ///
     /// # Errors
-    /// What the storage reports, such as a read that fails.
+    /// Errors of the storage, such as a failed read.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
         let pinned = self.pin_files();
         let mut walk = StoreVerifier::new(&pinned.storage, pinned.state.clone(), progress);
@@ -96,7 +97,7 @@ impl Db {
     }
 }
 
-/// What can be said where the manifest cannot be read.
+/// The report of a store whose manifest cannot be read.
 fn manifest_alone(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
     let Some((offset, detail)) = finding_of(&error) else { return Err(error) };
     let mut report = StoreReport::default();
@@ -127,7 +128,7 @@ impl<'p> StoreVerifier<'p> {
         }
     }
 
-    /// Says that so many bytes more are done.
+    /// Adds to the bytes processed.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.done_bytes += bytes;
         self.report.bytes += bytes;
@@ -135,7 +136,7 @@ impl<'p> StoreVerifier<'p> {
         (self.progress)(self.done_bytes, self.total_bytes);
     }
 
-    /// Names the files of the store that nothing leads to, as orphans where a crash may have left them.
+    /// Lists unreferenced files: as orphans if a crash may have left them, and as findings otherwise.
     fn unnamed(&mut self, names: &[String], manifest: u64, unnamed: &UnreferencedFiles) {
         for stray in &unnamed.strays {
             self.report.add(&stray.name, 0, stray.detail.as_str());
@@ -144,21 +145,21 @@ impl<'p> StoreVerifier<'p> {
         let is_orphan = |name: &&String| match parse_file_name(name) {
             Some((number, FileKind::Table)) => !tables.contains(&number),
             Some((number, FileKind::Values)) => {
-                // Those that only logs lead to are not known yet; they are younger than all that was written out.
+                // Files that only logs point into are not known yet; they are newer than everything flushed.
                 !self.state.value_files.contains_key(&number) && number < self.state.oldest_log
             }
-            // Older logs are kept to be written anew.
+            // Older logs are kept for recycling.
             Some((number, FileKind::Log)) => !self.state.logs.contains(&number) && number >= self.state.oldest_log,
             Some((number, FileKind::Manifest)) => number != manifest,
             Some((_, FileKind::NewManifest)) => true,
-            // A table that was being written has something behind its name; what else has is no file of the store.
+            // A table being written has a suffix after its name; other files with one are not the store's.
             None => matches!(parse_file_name(final_name(name)), Some((_, FileKind::Table))),
         };
         let is_stray = |name: &String| unnamed.strays.iter().any(|stray| stray.name == *name);
         self.report.orphans = names.iter().filter(|name| is_orphan(name) && !is_stray(name)).cloned().collect();
     }
 
-    /// Opens the value files, so that pointers can be followed.
+    /// Opens the value files, to follow pointers.
     fn open_values(&mut self) -> Result<()> {
         for number in self.state.value_files.keys().copied().collect::<Vec<_>>() {
             let opened = ValueFile::open(&*self.storage, self.state.bond_of(number), number);

@@ -2,31 +2,31 @@
 
 use crate::block::checksum::{CHECKSUM_BYTES, checksum};
 
-/// `length: u32 | kind: u8`, ahead of the body; `length` is that of the body.
+/// `length: u32 | kind: u8`, before the body; `length` is that of the body.
 pub(super) const RECORD_HEAD_BYTES: usize = 5;
 
-/// What a record takes beyond its body.
+/// Size of a record without its body.
 pub(super) const RECORD_OVERHEAD_BYTES: usize = RECORD_HEAD_BYTES + CHECKSUM_BYTES;
 
-/// Longest body: a torn length leads to no larger buffer.
+/// Maximum length of a body, so that a torn length leads to no large buffer.
 pub(crate) const BODY_BYTES_MAX: usize = 1 << 17;
 
-/// The kind of a commit; all others are the user's.
+/// The kind of a commit; all other kinds belong to the user.
 pub(super) const COMMIT_KIND: u8 = 0xc0;
 
 /// `sequence: u64 | first: u64 | synced: u64`.
 pub(super) const COMMIT_BODY_BYTES: usize = 24;
 
-/// Where a record lies in its segment.
+/// The location of a record in its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordLocation {
-    /// First byte of its frame.
+    /// Offset of its first byte.
     pub(crate) position: u64,
     /// Length of its body in bytes.
     pub(crate) body_bytes: u32,
 }
 
-/// Appends a record to `buffer`; `position` is where the record begins in its segment.
+/// Appends a record to `buffer`; `position` is its offset in the segment.
 pub(super) fn encode(buffer: &mut Vec<u8>, identity: u64, position: u64, kind: u8, parts: &[&[u8]]) -> RecordLocation {
     let start = buffer.len();
     let body_bytes = parts.iter().map(|part| part.len()).sum::<usize>() as u32;
@@ -40,8 +40,8 @@ pub(super) fn encode(buffer: &mut Vec<u8>, identity: u64, position: u64, kind: u
     RecordLocation { position, body_bytes }
 }
 
-/// The kind, the body and the length of the record at the start of `bytes`, which lie at `position`; `None` if no valid
-/// record begins there, or it is not whole.
+/// Decodes the record at the start of `bytes`, which lie at `position`: its kind, body and length. `None` if there is
+/// no complete and valid one.
 pub(super) fn decode(identity: u64, position: u64, bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
     let body_bytes = body_bytes(bytes)?;
     let frame = bytes.get(..body_bytes + RECORD_OVERHEAD_BYTES)?;
@@ -52,7 +52,7 @@ pub(super) fn decode(identity: u64, position: u64, bytes: &[u8]) -> Option<(u8, 
     Some((content[4], &content[RECORD_HEAD_BYTES..], frame.len()))
 }
 
-/// Length of the body that the frame at the start of `bytes` states; `None` where no frame states it.
+/// Length of the body stated at the start of `bytes`; `None` if there is no valid length.
 pub(super) fn body_bytes(bytes: &[u8]) -> Option<usize> {
     let length = u32::from_le_bytes(*bytes.first_chunk::<4>()?) as usize;
     (length <= BODY_BYTES_MAX).then_some(length)

@@ -6,74 +6,74 @@ use crate::block::window::Window;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadableFile};
 
-/// Bytes read at once.
+/// Read size in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// A commit: all records from `first` up to it count.
+/// A commit: makes all records from `first` up to it valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
-    /// Its number; each commit has the next.
+    /// Its number, increasing by one.
     pub(crate) sequence: u64,
-    /// Where its first record begins. RecordSource before it that no commit names belong to a transaction that was given up.
+    /// Offset of its first record. Earlier records that no commit covers belong to an aborted transaction.
     pub(crate) first: u64,
-    /// When it was written, everything before this position was durable.
+    /// Everything before this position was durable when it was written.
     synced: u64,
-    /// Where it ends itself.
+    /// Offset of its end.
     pub(crate) end: u64,
 }
 
-/// A file of records, to be walked over.
+/// A file of records.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordSource<'a> {
     pub(crate) file: &'a dyn ReadableFile,
-    /// What the checksums are bound to.
+    /// The identity to which the checksums are bound.
     pub(crate) identity: u64,
-    /// Where the first record begins, behind the header of the owner.
+    /// Offset of the first record, after the owner's header.
     pub(crate) start: u64,
 }
 
-/// How far a log reaches.
+/// The extent of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LogExtent {
-    /// Where the valid records end.
+    /// End of the valid records.
     pub(crate) end: u64,
-    /// Everything before this position was durable, as the commits that were met say.
+    /// Everything before this position was durable, according to the commits read.
     pub(crate) durable: u64,
 }
 
-/// What a replay meets.
+/// An entry of a replay.
 #[derive(Debug)]
 pub(crate) enum LogEntry<'a> {
     /// A record of the user.
     Record {
-        /// What the user called it.
+        /// The user's kind.
         kind: u8,
-        /// Where it lies.
+        /// Its location.
         place: RecordLocation,
-        /// What it holds.
+        /// Its body.
         body: &'a [u8],
     },
     /// A commit.
     Commit(Commit),
 }
 
-/// Whether a replay goes on.
+/// The visitor's decision whether to continue a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplayStep {
-    /// It does.
+    /// Continue.
     Continue,
-    /// What follows does not count.
+    /// Stop: what follows is not valid.
     Stop,
 }
 
-/// Shows `visit` every valid record from the start of a segment on, and returns where the valid ones end. What follows is a torn
-/// tail: commits that were under way in the crash.
+/// Passes every valid record of a segment to `visit`, and returns the end of the valid records. What follows is a torn
+/// tail: commits that were being written in a crash.
 ///
-/// A record that is no longer what it was is told from a torn one by what follows: if a later commit says that the place was
-/// durable by then, no crash can have torn it.
+/// A damaged record is distinguished from a torn one by what follows: if a later commit states that this position was
+/// durable, no crash can have torn it.
 ///
 /// # Errors
-/// [`Error::Damaged`] for such a record; those of `visit`.
+/// [`Error::Damaged`] for such a record; errors of `visit`.
 pub(crate) fn replay(
     segment: &Segment,
     header_is_valid: bool,
@@ -82,8 +82,8 @@ pub(crate) fn replay(
     Ok(replay_records(segment.records(), header_is_valid, visit)?.end)
 }
 
-/// As [`replay`], of any file of records; also says how far the log was durable. Where `visit` stops, what follows is not looked
-/// at.
+/// As [`replay`], for any file of records; also returns up to where the log was durable. If `visit` stops, the rest is
+/// not examined.
 pub(crate) fn replay_records(
     records: RecordSource<'_>,
     header_is_valid: bool,
@@ -113,7 +113,7 @@ pub(crate) fn replay_records(
     Ok(LogExtent { durable: extent.durable.max(later), ..extent })
 }
 
-/// The record at `position`, if a valid one is there.
+/// The record at `position`, if there is a valid one.
 fn record<'w>(
     records: RecordSource<'_>,
     window: &'w mut Window,
@@ -135,8 +135,8 @@ fn commit(kind: u8, body: &[u8], end: u64) -> Option<Commit> {
     })
 }
 
-/// Looks behind `end`, where the valid records end, for commits: returns up to where they say that the log was durable. One that
-/// says so of `end` itself proves damage.
+/// Searches for commits after `end`, the end of the valid records; returns up to where they state that the log was
+/// durable. A commit that states it of a position after `end` proves damage.
 fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Result<u64> {
     let frame_bytes = COMMIT_BODY_BYTES + RECORD_OVERHEAD_BYTES;
     let length = (COMMIT_BODY_BYTES as u32).to_le_bytes();

@@ -25,20 +25,20 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Logs that are kept to be written anew.
+/// Old logs kept for recycling, at most.
 const RECYCLED_LOGS_MAX: usize = 2;
 
 /// A step of background work.
 #[derive(Debug)]
 enum BackgroundTask {
     Flush(Arc<MemtableSet>),
-    /// Switching memtables, so that they are written out.
+    /// Switches memtables, so that they get flushed.
     Switch,
     Compact(Arc<CompactionJob>),
     Learn(LearnTask),
 }
 
-/// A task under way. Its end, by a panic too, is known to those who wait for it.
+/// A running task. Dropping it, even in a panic, wakes the threads that wait for its end.
 struct RunningTask<'a> {
     core: &'a Core,
     task: &'a BackgroundTask,
@@ -47,7 +47,7 @@ struct RunningTask<'a> {
 impl Drop for RunningTask<'_> {
     fn drop(&mut self) {
         let mut shared = self.core.shared.lock();
-        // What the task was in the way of may be due now.
+        // Work that the task blocked may be due now.
         shared.is_nothing_due = false;
         match self.task {
             BackgroundTask::Flush(_) => shared.is_flushing = false,
@@ -64,7 +64,8 @@ impl Drop for RunningTask<'_> {
 }
 
 impl Core {
-    /// A background thread's life. The first one leaves compactions to others if there are any, so that a flush never waits.
+    /// The loop of a background thread. The first thread leaves compactions to the others if there are any, so a flush
+    /// never waits for one.
     pub(super) fn work(&self, number: usize) {
         let compacts = number > 0 || self.options.threads == 1;
         let mut shared = self.shared.lock();
@@ -76,12 +77,12 @@ impl Core {
             match task {
                 Some(task) => {
                     drop(shared);
-                    // What fails is kept in the shared state, for those who write.
+                    // Errors are kept in the shared state and reported to writers.
                     _ = self.run(task);
                     shared = self.shared.lock();
                 }
                 None => {
-                    // Learning waits for a time, and for nothing else that would wake a thread.
+                    // Learning becomes due with time, and nothing else would wake this thread for it.
                     let wait_us = if compacts { self.learner.wait_us() } else { None };
                     shared = match wait_us {
                         Some(wait_us) => self.changed.wait_for(&self.shared, shared, wait_us),
@@ -92,7 +93,7 @@ impl Core {
         }
     }
 
-    /// Takes all steps that are due, where no threads do.
+    /// Runs all due steps, if there are no background threads.
     pub(super) fn work_inline(&self) -> Result<()> {
         if self.options.threads > 0 || self.read_only {
             return Ok(());
@@ -101,7 +102,7 @@ impl Core {
         Ok(())
     }
 
-    /// Takes one step that is due; `false` where none is.
+    /// Runs one due step; returns `false` if none is due.
     pub(super) fn work_once(&self) -> Result<bool> {
         let mut shared = self.shared.lock();
         if shared.failure.is_some() || self.is_stopped() {
@@ -117,7 +118,8 @@ impl Core {
         }
     }
 
-    /// Lets background work go on for a step: does it itself where no threads do, unless another caller is at it.
+    /// Lets background work proceed by one step: runs it here if there are no background threads and no other caller is
+    /// running it.
     pub(super) fn work_or_wait<'a>(
         &'a self,
         mut shared: MutexGuard<'a, SharedState>,
@@ -142,7 +144,7 @@ impl Core {
         PickLimits { misindexed: shared.misindexed.clone(), ..limits }
     }
 
-    /// The next compaction, if one is due: looked for among the keyspaces that have changed since none was.
+    /// The next due compaction, if any; only keyspaces that changed since the last check are searched.
     fn next_job(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
         let oldest = self.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
         if oldest > shared.checked_with_snapshot && !shared.waiting_for_snapshot.is_empty() {
@@ -181,7 +183,7 @@ impl Core {
         if !compacts {
             return None;
         }
-        // Learning is short, and look-ups gain from it at once; compactions are long.
+        // Learning is short and speeds up lookups at once; compactions are long.
         if let Some(task) = self.learner.next() {
             return Some(BackgroundTask::Learn(task));
         }
@@ -196,8 +198,8 @@ impl Core {
             BackgroundTask::Compact(job) => self.compact_job(job),
             BackgroundTask::Learn(task) => self.learn_one(task),
         };
-        // Before the task counts as ended: nobody may take it up again that has just failed.
-        // A store that is being closed interrupts its own work. Else it is the storage that does, and would again.
+        // Recorded before the task ends, so that no other thread retries it. An interruption is an error unless the
+        // store is closing: then the storage caused it, and would again.
         if let Err(error) = &outcome
             && !(matches!(error, Error::Interrupted) && self.is_stopped())
         {
@@ -219,7 +221,7 @@ impl Core {
         }
     }
 
-    /// Writes the memtables of the oldest memtable_set out; its logs are needed no more then.
+    /// Flushes the memtables of the oldest set; its logs are not needed afterwards.
     pub(super) fn flush_memtable_set(&self, memtable_set: &MemtableSet) -> Result<()> {
         let timer = Timer::start();
         let _held = self.cache.hold(self.options.job_bytes());
@@ -281,7 +283,7 @@ impl Core {
         let obsolete: Vec<u64> = shared.recyclable.drain(..obsolete).collect();
         drop(shared);
         for number in obsolete {
-            // What cannot be removed now is removed when the store is opened again.
+            // A file that cannot be removed now is removed at the next opening.
             _ = self.storage.remove(&super::wal::log_name(number));
         }
         self.counters.flushes.add(1);
@@ -289,16 +291,16 @@ impl Core {
         Ok(())
     }
 
-    /// Which of these files another opening has begun, and which one.
+    /// The files among `values` that another opening began, with the nonce of that opening.
     fn bound_elsewhere(&self, values: &[Arc<ValueHandle>]) -> Vec<(u64, u64)> {
         let bonds = values.iter().map(|handle| (handle.number, handle.file.bond().nonce));
         bonds.filter(|&(_, nonce)| nonce != self.bond.nonce).collect()
     }
 
-    /// Opens a table that was just written, or taken in.
+    /// Opens a table that was just written or ingested.
     pub(super) fn open_table(&self, meta: TableMeta) -> Result<Arc<TableFile>> {
         let mut opened = TableFile::open(&self.storage, self.bond.store, Arc::new(meta), &self.cache, &self.options)?;
-        // From here on no other file passes for this one.
+        // From now on no other file is accepted in place of this one.
         if let Some(table) = Arc::get_mut(&mut opened) {
             let file_id = Some(table.table.file_id());
             table.meta = Arc::new(TableMeta { file_id, ..TableMeta::clone(&table.meta) });
@@ -306,7 +308,7 @@ impl Core {
         Ok(opened)
     }
 
-    /// Opens the new files of a flush or a compaction in a keyspace.
+    /// Opens the new files of a flush or a compaction.
     fn open_outcome(&self, id: KeyspaceId, outcome: JobOutput, new_files: &mut NewFiles) -> Result<()> {
         for file in outcome.value_files {
             let handle = ValueHandle::new(&self.storage, file.number(), file);
@@ -323,7 +325,7 @@ impl Core {
                 }
                 Err(error) => {
                     for number in metas.map(|meta| meta.number).chain([number]) {
-                        // What cannot be removed now is removed when the store is opened again.
+                        // A file that cannot be removed now is removed at the next opening.
                         _ = self.storage.remove(&file_name(number, FileKind::Table));
                     }
                     return Err(error);
@@ -333,10 +335,10 @@ impl Core {
         Ok(())
     }
 
-    /// Makes new files part of the store; tables of keyspaces that were dropped meanwhile are removed.
+    /// Installs new files in the store; tables of keyspaces dropped in the meantime are removed.
     ///
     /// # Errors
-    /// As [`Self::apply`]; [`Error::MemoryShort`], with nothing changed, where there is no room for their indexes.
+    /// As [`Self::apply`]; [`Error::MemoryShort`] if there is no memory for their indexes, with nothing changed.
     fn install(
         &self,
         shared: &mut MutexGuard<'_, SharedState>,
@@ -359,7 +361,7 @@ impl Core {
             handle.keep();
             shared.add_values(Arc::clone(handle));
         }
-        // Where this fails the edit may be durable all the same, so the files stay until the store is opened again.
+        // After a failure the edit may still be durable, so the files stay until the next opening.
         let outcome = self.apply(shared, StateChange { edit, tables: kept, moved });
         if outcome.is_err() {
             new_files.values.iter().for_each(|handle| shared.forget_values(handle.number));
@@ -367,7 +369,7 @@ impl Core {
         outcome
     }
 
-    /// Does a compaction, and makes its outcome part of the store.
+    /// Runs a compaction and installs its output.
     fn compact_job(&self, job: &Arc<CompactionJob>) -> Result<()> {
         if job.moves {
             let mut shared = self.shared.lock();
@@ -390,7 +392,7 @@ impl Core {
         Ok(())
     }
 
-    /// The tables and value files that a job needs; `None` where its keyspace was dropped.
+    /// The tables and value files that a job needs; `None` if its keyspace was dropped.
     fn inputs(&self, job: &CompactionJob) -> Result<Option<JobInputs>> {
         let shared = self.shared.lock();
         let Some(levels) = shared.state.levels(job.keyspace).cloned() else { return Ok(None) };
@@ -404,13 +406,13 @@ impl Core {
         let collected = job.collect.iter().filter_map(|number| shared.values.0.get(number));
         let collected = collected.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
         drop(shared);
-        // Snapshots that are taken from here on see the newest of all that is in the inputs.
+        // Snapshots taken from here on see the newest version of everything in the inputs.
         Ok(Some(JobInputs { tables, levels, collected, snapshots: self.live_snapshots.sequences() }))
     }
 
-    /// Does a job; one that somebody waits for in as many parts as there are threads.
+    /// Runs a job; a requested one in as many parts as there are threads.
     fn run_parts(&self, job: &CompactionJob, inputs: &JobInputs) -> Result<JobOutput> {
-        // Parts end tables: what makes one table is one part.
+        // Each part ends its last table, so a job that makes one table stays in one part.
         let parts_max = usize::try_from(job.bytes().div_ceil(self.options.table_bytes.max(1))).unwrap_or(usize::MAX);
         let threads =
             if job.reason == JobReason::Requested { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
@@ -437,7 +439,7 @@ impl Core {
         if !is_there(&shared, job.keyspace) {
             return Ok(());
         }
-        // What the inputs hid and the job has met is known to be dead now; at the bottom nothing is hidden.
+        // Hidden values that the job has met are now known to be dead; at the bottom nothing is hidden.
         let hidden = job.inputs.iter().filter_map(|(_, table)| shared.hidden.get(&table.number)).sum::<u64>();
         let found = job.inputs.iter().map(|(_, table)| table.value_bytes()).sum::<u64>();
         let freed = found.saturating_sub(new_files.tables.iter().map(|(_, table)| table.meta.value_bytes()).sum());
@@ -467,7 +469,7 @@ impl Core {
         Ok(())
     }
 
-    /// Learns a level, unless it changes meanwhile: then the work is lost, and counted.
+    /// Learns a level. If the level changes in the meantime, the work is lost, and counted as such.
     fn learn_level(&self, keyspace: KeyspaceId, number: usize, level: &Arc<LevelTables>) -> Result<()> {
         let timer = Timer::start();
         let is_current = || {
@@ -491,7 +493,7 @@ impl Core {
         Ok(())
     }
 
-    /// What was learned, and what look-ups made of it.
+    /// Statistics of models and their use.
     pub(super) fn learning_stats(&self) -> LearningStats {
         let shared = self.shared.lock();
         let mut stats = self.learner.stats(shared.tables.values());
@@ -507,7 +509,7 @@ impl Core {
         stats
     }
 
-    /// Learns all that is there; see [`Db::learn`](super::Db::learn).
+    /// Learns all tables or levels; see [`Db::learn`](super::Db::learn).
     pub(super) fn learn(&self) -> Result<()> {
         if !self.options.fast_paths.models {
             return Ok(());
@@ -534,7 +536,7 @@ impl Core {
         self.flush()?;
         let ids: Vec<KeyspaceId> = self.shared.lock().trees.keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.compact_keyspace(id))?;
-        // What this has freed of value files is collected.
+        // Collects the value files whose values this has freed.
         self.work_inline()
     }
 
@@ -561,7 +563,7 @@ impl Core {
                     drop(shared);
                     self.run(BackgroundTask::Compact(job))?;
                     shared = self.shared.lock();
-                    // Tables are cut by what they are expected to take, so a run may become as many tables again.
+                    // Tables are cut by estimated size, so merging a run may yield as many tables again.
                     merges_runs &=
                         !is_run || shared.state.levels(id).is_some_and(|levels| levels.iter().count() < before);
                 }
@@ -571,7 +573,7 @@ impl Core {
 }
 
 impl SharedState {
-    /// Notes that no compaction is due; `waiting_for_snapshot` keyspaces wait for a snapshot.
+    /// Records that no compaction is due, and the keyspaces that wait for a snapshot to be dropped.
     fn note_nothing_due(&mut self, waiting_for_snapshot: Vec<KeyspaceId>) {
         self.compaction_candidates.clear();
         self.waiting_for_snapshot.extend(waiting_for_snapshot);
@@ -583,7 +585,7 @@ impl SharedState {
         self.is_nothing_due = true;
     }
 
-    /// Notes how much of older values new tables hide.
+    /// Records how many bytes of older values new tables hide.
     fn note_hidden(&mut self, hides: Vec<(KeyspaceId, u64, u64)>) {
         for (id, number, bytes) in hides.into_iter().filter(|(.., bytes)| *bytes > 0) {
             self.hidden.insert(number, bytes);
@@ -599,7 +601,7 @@ impl SharedState {
     }
 }
 
-/// New files, which are removed when they are dropped, unless they were installed.
+/// New files, which are removed on drop unless they were installed.
 #[derive(Debug, Default)]
 struct NewFiles {
     tables: Vec<(KeyspaceId, Arc<TableFile>)>,
@@ -607,7 +609,7 @@ struct NewFiles {
 }
 
 impl NewFiles {
-    /// What each of the tables hides of older values, with its keyspace and number, if all of them hide so many bytes.
+    /// Distributes `bytes` of hidden older values over the tables: keyspace, table number, and share of each.
     fn hides(&self, bytes: u64) -> Vec<(KeyspaceId, u64, u64)> {
         let pointed = |table: &TableFile| u128::from(table.meta.value_bytes());
         let all: u128 = self.tables.iter().map(|(_, table)| pointed(table)).sum();
@@ -616,7 +618,7 @@ impl NewFiles {
     }
 }
 
-/// What a compaction reads.
+/// The inputs of a compaction.
 #[derive(Debug)]
 struct JobInputs {
     tables: BTreeMap<u64, Arc<TableFile>>,
@@ -626,7 +628,7 @@ struct JobInputs {
 }
 
 impl JobInputs {
-    /// All inputs, merged.
+    /// A cursor over all inputs, merged.
     fn cursor(&self, job: &CompactionJob, ahead_bytes: u64) -> Box<dyn Cursor> {
         let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
         for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
@@ -643,12 +645,12 @@ impl JobInputs {
         }
     }
 
-    /// The tables that hold older entries than the inputs.
+    /// The tables that contain older entries than the inputs.
     fn below(&self, job: &CompactionJob) -> LevelsBelow {
         if job.output_level > 0 {
             return LevelsBelow::level(&self.levels, job.output_level);
         }
-        // Of level 0, tables that are older than the newest input may hold older entries; so may all deeper ones.
+        // Tables of level 0 outside the job may contain older entries, and so may all deeper levels.
         let rest = self.levels.level(0).iter().filter(|table| !job.has(table.number));
         let runs = rest.map(|table| vec![Arc::clone(table)]);
         LevelsBelow::new(runs.chain((1..super::version::LEVELS).map(|level| self.levels.level(level).to_vec())))

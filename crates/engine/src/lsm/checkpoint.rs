@@ -18,7 +18,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A moment of a store, whose files stay for as long as it is pinned.
+/// The state of a store, with its files pinned: they are not removed while this exists.
 #[derive(Debug)]
 pub(crate) struct PinnedFiles {
     pub(crate) state: ManifestState,
@@ -28,7 +28,7 @@ pub(crate) struct PinnedFiles {
 }
 
 impl Core {
-    /// Holds all that the manifest leads to.
+    /// Pins all files that the manifest names.
     pub(super) fn pin_files(&self) -> PinnedFiles {
         let shared = self.shared.lock();
         PinnedFiles {
@@ -41,14 +41,14 @@ impl Core {
 }
 
 impl Db {
-    /// Holds all that the manifest leads to.
+    /// Pins all files that the manifest names.
     pub(crate) fn pin_files(&self) -> PinnedFiles {
         self.core().pin_files()
     }
 
-    /// Makes a copy of the store in a folder that holds none, with all that was written before the call. Tables and value files are
-    /// linked where the folder lies on the same file system, so that the copy takes hardly any time or space; else they are copied.
-    /// Reads and writes go on meanwhile. The copy is a store of its own.
+    /// Creates a consistent copy of the store in a new or empty folder, with everything written before the call. Tables
+    /// and value files are hard-linked if the folder is on the same file system, which takes little time and space;
+    /// otherwise they are copied. Reads and writes continue in the meantime. The copy is an independent store.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -58,8 +58,8 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` where the folder holds a store, [`Error::NotAStore`] where it holds other things; [`Error::StoreReadOnly`]; whatever the storage reports.
-    /// What was made is removed then.
+    /// [`Error::Io`] of kind `AlreadyExists` if the folder contains a store; [`Error::NotAStore`] if it contains other
+    /// files; [`Error::StoreReadOnly`]; errors of the storage. After an error, the partial copy is removed.
     pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
         let new = NewFolder::make(folder.as_ref())?;
         let outcome = self.checkpoint_in(&(Arc::new(LocalStorage::new(folder.as_ref())) as Arc<dyn Storage>));
@@ -69,7 +69,7 @@ impl Db {
         outcome
     }
 
-    /// As [`Self::checkpoint`], in any storage.
+    /// As [`Self::checkpoint`], into any storage.
     ///
     /// # Errors
     /// As [`Self::checkpoint`].
@@ -80,13 +80,13 @@ impl Db {
         }
         self.flush()?;
         let pinned = self.core().pin_files();
-        // A number that no file of this store gets.
+        // No file of this store will have this number.
         let number = self.core().take_number()?;
         let mut made = Vec::new();
         let outcome = copy(&pinned, number, target, &mut made);
         if outcome.is_err() {
-            // The first error says more than what cannot be removed either.
-            // The manifest first: a store of which files are missing would be a damaged one.
+            // The manifest is removed first: a store with missing files would be damaged. Failures to remove are
+            // ignored in favour of the first error.
             made.iter().rev().for_each(|name| _ = target.remove(name));
         }
         drop(lock);
@@ -106,7 +106,7 @@ fn copy(pinned: &PinnedFiles, number: u64, target: &Arc<dyn Storage>, made: &mut
     state.begin_opening(new_nonce());
     state.next_file = number + 1;
     state.reserved = number + 1;
-    // That those which the store goes on with are not here is told of a folder where they are.
+    // Logs that the original store goes on with must not be expected here.
     state.drop_logs();
     let value_files = state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect();
     made.push(file_name(number, FileKind::NewManifest));

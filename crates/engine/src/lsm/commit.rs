@@ -31,19 +31,19 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A group waits for writers to join it for one part in so many of the time that the last one took.
+/// The leader of a group waits for writers to join for up to 1/4 of the time that the last group took.
 const GATHER_TIME_DIVISOR: f64 = 4.0;
-/// A memtable grows in steps: when it is found to be full, it may be larger by one part in so many.
+/// Memtables grow in steps: a memtable found to be full may exceed its limit by up to 1/8.
 const MEMTABLE_SLACK_DIVISOR: u64 = 8;
-/// Of two to the power of this many values that are written, one is looked up before: often enough for an estimate of those that are
-/// hidden, and seldom enough not to show.
+/// Log2 of the sampling rate of hidden values: one write in 32 looks up the old value, enough for an estimate at little
+/// cost.
 const HIDDEN_SAMPLE_BITS: u32 = 5;
-/// A memtable without room for so many operations is full.
+/// A memtable with less room than this, in operations, counts as full.
 const ROOM_OPERATIONS_MIN: usize = 1 << 20;
-/// Writes wait while level 0 has this many tables: each costs every reader a look.
+/// Writes stall while level 0 has this many tables, since each of them slows every read.
 const LEVEL0_STALL_TABLES: usize = 20;
 
-/// A batch that waits.
+/// A batch waiting to be written.
 #[derive(Debug)]
 pub(super) struct WriteRequest {
     durability: Durability,
@@ -56,19 +56,19 @@ struct PendingBatch {
     outcome: Option<Result<()>>,
 }
 
-/// Batches that wait, oldest first.
+/// The queue of waiting batches, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct WriteQueue {
     waiting: Vec<Arc<WriteRequest>>,
-    /// Somebody writes a group; the others wait until they are done, or it is their turn.
+    /// Whether a leader is writing a group; the others wait for its end, or for their turn to lead.
     has_leader: bool,
-    /// How many writers there were when the last group was done, and how long that took in microseconds.
+    /// The number of writers at the end of the last group, and the duration of that group in microseconds.
     writers: usize,
     group_us: f64,
 }
 
 impl WriteQueue {
-    /// The batches that are written next.
+    /// Takes the batches of the next group.
     fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<WriteRequest>> {
         let (mut bytes, mut count) = (0, 0);
         for request in &self.waiting {
@@ -82,20 +82,20 @@ impl WriteQueue {
     }
 }
 
-/// Where groups go. Who holds the lock on it is the writer.
+/// The targets of writes. The holder of its lock is the only writer.
 #[derive(Debug)]
 pub(super) struct WriterState {
     /// `None` after a failure.
     pub(super) log: Option<WalWriter>,
-    /// The value file that grows.
+    /// The value file being written.
     pub(super) values: Option<ValueWriter>,
-    /// Whether values were written that are not durable yet.
+    /// Whether unsynced values were written.
     values_unsynced: bool,
-    /// Bytes of log since the last sync.
+    /// Bytes of log written since the last sync.
     unsynced_bytes: u64,
     pub(super) active: MemtableSet,
     pub(super) next_sequence: Sequence,
-    /// Values that were written to value files.
+    /// Number of values written to value files.
     separated: u64,
 }
 
@@ -104,7 +104,7 @@ impl WriterState {
         Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence, separated: 0 }
     }
 
-    /// Gives log and value file up: what has reached them is not known.
+    /// Abandons the log and the value file after a failure, since their durable contents are unknown.
     pub(super) fn abandon(&mut self) {
         self.log = None;
         if let Some(values) = self.values.take() {
@@ -113,7 +113,7 @@ impl WriterState {
         self.values_unsynced = false;
     }
 
-    /// Ends the value file that grows.
+    /// Finishes the current value file.
     pub(super) fn finish_values(&mut self) -> Result<()> {
         let Some(values) = self.values.take() else { return Ok(()) };
         let number = values.number();
@@ -121,7 +121,7 @@ impl WriterState {
         values.finish().map(drop).inspect_err(|_| self.active.unconfirmed_values.push(number))
     }
 
-    /// Makes all that was written durable.
+    /// Syncs the value file and the log.
     pub(super) fn sync(&mut self) -> Result<()> {
         if let Some(values) = self.values.as_mut().filter(|_| self.values_unsynced) {
             values.sync()?;
@@ -135,14 +135,14 @@ impl WriterState {
     }
 }
 
-/// The bytes of a group, and the operations in it.
+/// The encoded bytes of a group, and its operations.
 struct WriteGroup {
     bytes: Vec<u8>,
     operations: Vec<Operation>,
 }
 
 impl Core {
-    /// Makes a batch happen; returns when it counts as done.
+    /// Commits a batch; returns once it has the requested durability.
     pub(super) fn commit(&self, operations: Operations, durability: Option<Durability>) -> Result<()> {
         if operations.count == 0 {
             return Ok(());
@@ -166,7 +166,7 @@ impl Core {
             }
             drop(queue);
             let mut writer = self.writer.lock();
-            // Who came while others had their turns is taken along.
+            // Batches that arrived while this thread waited for its turn join the group.
             let group = self.queue.lock().take_group(self.options.joined_bytes_max());
             let timer = Timer::start();
             self.write_requests(&mut writer, &group);
@@ -181,8 +181,7 @@ impl Core {
         outcome
     }
 
-    /// Waits a little for writers that the last group has let go and that are likely to come back: a sync takes as long for one batch
-    /// as for all of theirs.
+    /// Waits briefly for the writers of the last group, which are likely to write again: one sync serves all of them.
     fn gather<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>) -> MutexGuard<'a, WriteQueue> {
         let most_us = queue.group_us / GATHER_TIME_DIVISOR;
         let timer = Timer::start();
@@ -197,12 +196,13 @@ impl Core {
         queue
     }
 
-    /// Does what a write has made due. What fails there closes the store; the write itself has happened.
+    /// Runs the work that a write has made due. Its failure closes the store to writes, but the write itself has
+    /// succeeded.
     pub(super) fn work_after_write(&self) {
         _ = self.work_inline();
     }
 
-    /// Makes a batch happen if `condition` holds, with no other write in between; whether it did.
+    /// Commits a batch if `condition` holds, with no other write in between; returns whether it did.
     pub(super) fn commit_if(&self, condition: impl FnOnce() -> Result<bool>, operations: Operations) -> Result<bool> {
         let request = Arc::new(WriteRequest {
             durability: self.options.durability,
@@ -245,10 +245,10 @@ impl Core {
         }
     }
 
-    /// Whether all keyspaces of a batch are there; if not, the batch has failed.
+    /// Whether all keyspaces of a batch exist; if not, the batch fails.
     fn admit(&self, _: &WriterState, request: &WriteRequest) -> bool {
         let mut work = request.work.lock();
-        // None is dropped meanwhile: that takes the writer, too.
+        // No keyspace can be dropped in the meantime, since that takes the writer's lock, too.
         let dropped = work.operations.keyspaces.iter().find(|tree| tree.is_dropped());
         let Some(tree) = dropped else { return true };
         let error = Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() };
@@ -267,7 +267,7 @@ impl Core {
         }
         let mut outcome = self.try_write_group(writer, requests, durability);
         if matches!(outcome, Err(Error::InvalidArgument(_))) {
-            // Values that no group leads to must not lie ahead of some that count: a crash could tear them.
+            // Values without a group must not precede values that are referenced: a crash could tear them.
             outcome = writer.finish_values().and(outcome);
         }
         if let Err(error) = &outcome
@@ -300,7 +300,7 @@ impl Core {
         self.counters.batches.add(requests.len() as u64);
         self.counters.groups.add(1);
         self.counters.operations.add(count);
-        // There is room: that was asked before.
+        // Room was checked before.
         let is_taken = writer.active.insert(group.bytes, group.operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
@@ -308,7 +308,7 @@ impl Core {
         Ok(())
     }
 
-    /// Writes a group to the log, and makes it as durable as it is to be.
+    /// Writes a group to the log with the given durability.
     fn log_group(&self, writer: &mut WriterState, bytes: &[u8], last: Sequence, durability: Durability) -> Result<()> {
         if let Some(values) = &mut writer.values {
             values.flush()?;
@@ -338,7 +338,7 @@ impl Core {
         Ok(())
     }
 
-    /// Puts the batches of a group together; long values go to the value file, and their places into the group.
+    /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
     fn assemble(&self, writer: &mut WriterState, requests: &[&Arc<WriteRequest>]) -> Result<WriteGroup> {
         let threshold = self.options.separation_threshold.min(INLINE_BYTES_MAX + 1);
         let mut bytes = Vec::new();
@@ -366,7 +366,7 @@ impl Core {
         Ok(WriteGroup { bytes, operations })
     }
 
-    /// Appends the operations in `bytes` to `out`, with the places of long values in their stead.
+    /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
     fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
         let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; write less at once".into());
         for operation in decode_group(bytes).ok_or_else(malformed)? {
@@ -385,16 +385,17 @@ impl Core {
         Ok(())
     }
 
-    /// Counts the value that one written now hides, for one in some and as so many: how much is dead without being known to be.
+    /// Estimates the bytes of values that new values hide, from a sample of the writes. Hidden values are dead, but not
+    /// yet known to be.
     fn estimate_hidden(&self, writer: &mut WriterState, keyspace: KeyspaceId, key: &[u8]) {
         writer.separated += 1;
-        // Mixed, lest the choice fall in with the rhythm of the keys: by the golden ratio, whose high bits are spread evenly.
+        // Multiplied by the golden ratio, so that the sample does not coincide with a period of the keys.
         if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HIDDEN_SAMPLE_BITS) != 0 {
             return;
         }
         let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
-        // What cannot be read is told to who reads it; here it is an estimate.
+        // Read errors are left to readers; this is only an estimate.
         if let Ok(Some((ValueKind::Pointer, place))) = view.find(key, self.visible())
             && let Some(place) = ValuePointer::decode(&place)
         {
@@ -402,7 +403,7 @@ impl Core {
         }
     }
 
-    /// The value file that grows; a new one where there is none yet, or it has its size.
+    /// The current value file; a new one if there is none, or if it has reached its size.
     fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueWriter> {
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
             writer.finish_values()?;
@@ -435,7 +436,7 @@ impl Core {
         if tree.is_dropped() {
             return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
         }
-        // A value file that cannot be ended or begun closes the store: what it holds may not be durable.
+        // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
         let place = match self.values(&mut writer) {
             Ok(values) => values.append_stream(key, source),
             Err(error) => {
@@ -447,7 +448,7 @@ impl Core {
         writer.values_unsynced = true;
         let outcome = match &place {
             Ok(place) => self.commit_place(&mut writer, tree.id, key, place, durability),
-            // What the source gave so far is in the file, and nothing leads to it. What else is there must last.
+            // The partial value in the file is unreferenced, but the values before it must be durable.
             Err(_) => writer.finish_values(),
         };
         if let Err(error) = &outcome {
@@ -481,7 +482,7 @@ impl Core {
         self.counters.batches.add(1);
         self.counters.groups.add(1);
         self.counters.operations.add(1);
-        // There is room: that was asked before.
+        // Room was checked before.
         let is_taken = writer.active.insert(bytes, operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
@@ -489,8 +490,8 @@ impl Core {
         Ok(())
     }
 
-    /// Waits, if it must, until the next group may be written: switches memtables that are full, and lets flushes and
-    /// compactions catch up.
+    /// Waits until the next group may be written: switches full memtables, and stalls until flushes and compactions
+    /// catch up.
     pub(super) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
         let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
@@ -513,7 +514,7 @@ impl Core {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
             }
-            // So many tables make a compaction due.
+            // This many tables make a compaction due.
             let is_crowded = shared.sealed.len() >= self.options.sealed_max()
                 || shared
                     .compaction_candidates
@@ -541,15 +542,14 @@ impl Core {
         Ok(())
     }
 
-    /// Keeps memory for the memtables of a memtable_set: up to where they are switched, and the group that does it; `found_bytes` are
-    /// there already.
+    /// Reserves memory for a memtable set, up to its size limit plus one group; `found_bytes` are in use already.
     pub(super) fn hold_for_memtables(&self, found_bytes: u64) -> Option<Arc<Held>> {
         let limit = self.options.memtable_limit_bytes();
         let most = limit + limit / MEMTABLE_SLACK_DIVISOR + self.options.group_bytes_max() as u64;
         Some(Arc::new(self.cache.hold(found_bytes.max(most))))
     }
 
-    /// Begins a new memtable_set; the old one is to be written out.
+    /// Switches to a new memtable set; the old one is sealed, and will be flushed.
     pub(super) fn switch(&self, writer: &mut WriterState) -> Result<()> {
         let outcome = self.try_switch(writer);
         if let Err(error) = &outcome {
@@ -560,7 +560,7 @@ impl Core {
     }
 
     fn try_switch(&self, writer: &mut WriterState) -> Result<()> {
-        // What the next log holds must not survive without this one.
+        // Groups of the next log must not survive a crash without those of this one.
         writer.sync()?;
         writer.finish_values()?;
         let number = self.take_number()?;
@@ -585,7 +585,7 @@ impl Core {
         writer.active.held = self.hold_for_memtables(0);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
-        // With the log's number durable the group that comes next is found again.
+        // Once the number of the log is durable, its groups will be replayed.
         self.apply(&mut shared, StateChange { edit, moved, ..StateChange::default() })?;
         writer.log = Some(log);
         Ok(())
@@ -598,7 +598,7 @@ fn encoded(place: &ValuePointer) -> Vec<u8> {
     bytes
 }
 
-/// A memtable for each keyspace that was written of late.
+/// New memtables for the keyspaces that were written recently.
 pub(super) fn fresh_memtables(shared: &SharedState) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
     let written = shared.active.iter().filter(|(id, memtable)| !memtable.is_empty() && is_there(shared, **id));
     written.map(|(id, memtable)| (*id, Arc::new(Memtable::after(memtable)))).collect()

@@ -3,24 +3,24 @@
 pub(crate) use crate::block::varint::{put_varint, take_varint};
 use std::ops::Range;
 
-/// Number of an operation; each has the next one. A reader sees what is not newer than its own.
+/// The sequence number of an operation, increasing by one. A reader sees operations up to its own number.
 pub(crate) type Sequence = u64;
 
-/// No operation has a greater number: tables keep eight bits of the word for themselves.
+/// The largest sequence number: tables use the other eight bits of the word.
 pub(crate) const SEQUENCE_MAX: Sequence = (1 << 56) - 1;
 
-/// Number of a keyspace; none is used twice.
+/// The number of a keyspace, never reused.
 pub(crate) type KeyspaceId = u32;
 
-/// What an entry says of its key.
+/// The kind of an entry: a value, a pointer to one, or a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum ValueKind {
     /// The key was removed.
     Remove = 0,
-    /// The value follows.
+    /// The value is stored inline.
     Value = 1,
-    /// The value lies in a value file; its place follows.
+    /// The value is in a value file, and a pointer is stored.
     Pointer = 2,
 }
 
@@ -36,54 +36,54 @@ impl ValueKind {
     }
 }
 
-/// An entry as all sources show it: of memtables, tables, and what is merged from them.
+/// An entry, as shown by cursors of memtables, tables and merges of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) sequence: Sequence,
     pub(crate) kind: ValueKind,
-    /// The value, or for [`ValueKind::Pointer`] the encoded place of it.
+    /// The value; for [`ValueKind::Pointer`], the encoded pointer.
     pub(crate) value: &'a [u8],
 }
 
-/// Tag of a range tombstone among operations; entries have the codes of [`ValueKind`].
+/// The code of a range removal in groups; other operations have the codes of [`ValueKind`].
 const REMOVE_RANGE_CODE: u8 = 3;
 
-/// What an operation does.
+/// The effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Adds an entry.
     Put(ValueKind),
-    /// Removes all keys from `key` up to, and without, `value`; all from `key` on where `value` is empty.
+    /// Removes the keys from `key` up to `value`, exclusively; without an end if `value` is empty.
     RemoveRange,
 }
 
-/// One operation of a group: where its parts lie among the group's bytes.
+/// One operation of a group, as ranges of the group's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
     pub(crate) action: Action,
     pub(crate) keyspace: KeyspaceId,
     pub(crate) sequence: Sequence,
     pub(crate) key: Range<u32>,
-    /// The value; the place of it; the end of a range.
+    /// The value, the pointer to it, or the end of a range.
     pub(crate) value: Range<u32>,
-    /// Bytes that the operation takes in the group, its head included.
+    /// Length of the encoded operation in bytes.
     pub(crate) encoded_bytes: u32,
 }
 
 impl Operation {
-    /// The key and the value among the bytes of the group.
+    /// The key and the value.
     pub(crate) fn parts<'a>(&self, bytes: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         let part = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
         (part(&self.key), part(&self.value))
     }
 }
 
-/// Bytes ahead of the operations of a group: the sequence number of the first.
+/// Length of a group's header: the sequence number of the first operation.
 pub(crate) const GROUP_HEAD_BYTES: usize = 8;
 
-/// Appends an operation to `out`: `code | keyspace | length of key | key | length of value | value`, with varint lengths; a removal
-/// has no value.
+/// Appends an operation to `out`: `code | keyspace | length of key | key | length of value | value`, with varint
+/// lengths. A removal has no value.
 pub(crate) fn encode_operation(out: &mut Vec<u8>, action: Action, keyspace: KeyspaceId, key: &[u8], value: &[u8]) {
     out.push(match action {
         Action::Put(kind) => kind as u8,
@@ -98,7 +98,7 @@ pub(crate) fn encode_operation(out: &mut Vec<u8>, action: Action, keyspace: Keys
     }
 }
 
-/// Takes a group apart; `None` where it is malformed, which no crash can make it.
+/// Decodes a group; `None` if it is malformed, which no crash can cause.
 pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
     let first = u64::from_le_bytes(*group.first_chunk::<GROUP_HEAD_BYTES>()?);
     let (mut operations, mut at) = (Vec::new(), GROUP_HEAD_BYTES);
@@ -112,7 +112,7 @@ pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
     Some(operations)
 }
 
-/// The operation that begins at `at`.
+/// Decodes the operation at `at`.
 pub(crate) fn decode_operation(bytes: &[u8], at: usize, sequence: Sequence) -> Option<Operation> {
     let mut next = at;
     let code = *bytes.get(next)?;

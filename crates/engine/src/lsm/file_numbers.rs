@@ -11,23 +11,23 @@ use crate::io::sync::MutexGuard;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many numbers are reserved ahead.
+/// Numbers reserved ahead at a time.
 const RESERVED_BATCH: u64 = 64;
 
-/// Where the numbers of new files come from.
+/// A source of numbers for new files.
 pub(crate) trait FileNumberSource: Debug + Sync {
-    /// A number that no file has had, and that may be used.
+    /// Returns an unused, reserved number.
     fn take_number(&self) -> Result<u64>;
 
-    /// The opening that wrote a value file, by its nonce; `None` for a file that the job itself has made.
+    /// The nonce of the opening that wrote a value file; `None` for a file that the job itself created.
     fn nonce_of_values(&self, number: u64) -> Option<u64>;
 }
 
-/// The numbers of a store that is open.
+/// The file numbers of an open store.
 #[derive(Debug)]
 pub(super) struct FileNumbers {
     next: AtomicU64,
-    /// The end of those that the manifest has reserved, durably.
+    /// The end of the numbers that the manifest durably reserves.
     reserved: AtomicU64,
 }
 
@@ -41,23 +41,23 @@ impl FileNumbers {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// A number, reserved or not: for a manifest.
+    /// Takes a number, reserved or not; for manifests.
     pub(super) fn take(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What a new manifest is to reserve.
+    /// The reservation of a new manifest.
     pub(super) fn batch_end(&self) -> u64 {
         self.next().saturating_add(RESERVED_BATCH).max(self.reserved.load(Ordering::Acquire))
     }
 
-    /// What an edit is to reserve, if it is time.
+    /// The reservation of an edit, if one is due.
     fn due(&self) -> Option<u64> {
         let is_due = self.next().saturating_add(RESERVED_BATCH / 2) > self.reserved.load(Ordering::Acquire);
         is_due.then(|| self.batch_end())
     }
 
-    /// Says that numbers are reserved, durably.
+    /// Records a durable reservation.
     pub(super) fn note_reserved(&self, end: u64) {
         self.reserved.fetch_max(end, Ordering::AcqRel);
     }
@@ -66,7 +66,7 @@ impl FileNumbers {
         number < self.reserved.load(Ordering::Acquire)
     }
 
-    /// Makes an edit say what files were made before it, and reserve numbers where that is due.
+    /// Adds the next file number to an edit, and a reservation if one is due.
     pub(super) fn put_into(&self, edit: &mut ManifestEdit) {
         edit.next_file = Some(self.next());
         edit.reserved = self.due();
@@ -74,11 +74,11 @@ impl FileNumbers {
 }
 
 impl Core {
-    /// As [`FileNumberSource::take_number`], for who holds the shared state.
+    /// As [`FileNumberSource::take_number`], for a caller that holds the lock of the shared state.
     pub(super) fn number_within(&self, shared: &mut MutexGuard<'_, SharedState>) -> Result<u64> {
         let number = self.numbers.take();
         if !self.numbers.is_reserved(number) {
-            // Any edit reserves what is due.
+            // Any edit makes the reservation that is due.
             self.apply(shared, StateChange::default())?;
         }
         Ok(number)
@@ -90,7 +90,7 @@ impl FileNumberSource for Core {
         let number = self.numbers.take();
         if !self.numbers.is_reserved(number) {
             let mut shared = self.shared.lock();
-            // Another thread may have waited for the same.
+            // Another thread may have made the reservation in the meantime.
             if !self.numbers.is_reserved(number) {
                 self.apply(&mut shared, StateChange::default())?;
             }
@@ -103,7 +103,7 @@ impl FileNumberSource for Core {
     }
 }
 
-/// For work on a store that nobody has open.
+/// For work on a store that is not open.
 impl FileNumberSource for AtomicU64 {
     fn take_number(&self) -> Result<u64> {
         Ok(self.fetch_add(1, Ordering::Relaxed))

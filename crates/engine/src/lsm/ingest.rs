@@ -21,30 +21,31 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What was taken in.
+/// The size of ingested tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IngestSummary {
-    /// Tables.
+    /// Number of tables.
     pub tables: u64,
-    /// Records in them.
+    /// Number of records.
     pub records: u64,
-    /// Their bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 impl Keyspace {
-    /// Takes tables into the keyspace as they are, all of them or none: their records replace those of the same keys, as if a batch had
-    /// inserted them. The files are linked where they lie on the same file system, so they must not be changed in place afterwards, and
-    /// copied otherwise. Where two of the tables have a key, the later one in the list counts.
+    /// Ingests existing tables without rewriting them, atomically: as if one batch had inserted their records. The
+    /// files are hard-linked if they are on the same file system, and must not be changed in place afterwards;
+    /// otherwise they are copied. If two of the tables contain a key, the later one in the list wins.
     ///
-    /// Keys of any type are taken as the bytes that they are in the table, in which they order as they should: integers big-endian.
+    /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a table that has a key twice, a value longer than 1 MiB, or that refers to other files;
-    /// [`Error::Damaged`] and others of [`Table::open`], also for a table whose index does not lead to all its keys; [`Error::MemoryShort`]
-    /// where the store's memory has no room for its index; as [`Keyspace::insert`]. Nothing was taken in then, but for one case: after an
-    /// error of the storage on the store's manifest all of the tables may be there when the store is opened again.
+    /// [`Error::InvalidArgument`] for a table with a duplicate key or a value longer than 1 MiB, or one that refers to
+    /// other files; [`Error::Damaged`] and other errors of [`Table::open`], also for a table whose index does not lead
+    /// to all its keys; [`Error::MemoryShort`] if the store's memory has no room for its index; as
+    /// [`Keyspace::insert`]. After an error nothing was ingested, with one exception: after an error of the storage on
+    /// the manifest, all of the tables may be found when the store is opened again.
     pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
         let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
         for path in paths {
@@ -54,7 +55,7 @@ impl Keyspace {
         self.ingest_from(&files)
     }
 
-    /// As [`Self::ingest`], of files in any storages.
+    /// As [`Self::ingest`], for files in any storage.
     ///
     /// # Errors
     /// As [`Self::ingest`].
@@ -77,7 +78,7 @@ impl Keyspace {
     }
 }
 
-/// Files that are in the folder, but not in the store yet; those that never get there are removed.
+/// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
 struct Incoming<'a> {
     core: &'a Core,
     tables: Vec<TableMeta>,
@@ -85,14 +86,14 @@ struct Incoming<'a> {
 
 impl Incoming<'_> {
     fn take(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<()> {
-        // First where it is: a file that is no table is not even linked.
+        // Examined in place first, so that a file that is not a table is not even linked.
         let examined = examine(self.core, storage, name)?;
         let Some(mut meta) = examined else { return Ok(()) };
         meta.number = self.core.take_number()?;
         let new_name = file_name(meta.number, FileKind::Table);
         storage.export(name, &*self.core.storage, &new_name)?;
         self.tables.push(meta);
-        // Whoever wrote the table may not have synced it.
+        // The writer of the table may not have synced it.
         self.core.storage.open_update(&new_name)?.sync()
     }
 }
@@ -100,13 +101,13 @@ impl Incoming<'_> {
 impl Drop for Incoming<'_> {
     fn drop(&mut self) {
         for table in &self.tables {
-            // What cannot be removed now is removed when the store is opened again.
+            // A file that cannot be removed now is removed at the next opening.
             _ = self.core.storage.remove(&file_name(table.number, FileKind::Table));
         }
     }
 }
 
-/// Reads a whole table, and says what it is, but for its numbers; `None` for an empty one.
+/// Reads a whole table and returns its metadata without numbers; `None` if it is empty.
 fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableMeta>> {
     let cache = Arc::new(BlockCache::new(0));
     let untagged = (ValueKind::Value as u8, 0);
@@ -153,7 +154,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
 }
 
 impl Core {
-    /// Makes tables that are in the folder a part of the store; takes those out of `tables` that are.
+    /// Installs tables from the folder in the store; those installed are taken out of `tables`.
     fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableMeta>) -> Result<()> {
         let id = tree.id;
         let mut writer = self.writer.lock();
@@ -161,13 +162,14 @@ impl Core {
         if tree.is_dropped() {
             return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
         }
-        // The edit is durable at once; what was written before must be so, too.
+        // The edit is durable at once, so all earlier writes must be durable, too.
         if let Err(error) = writer.sync() {
             writer.abandon();
             self.fail(&mut self.shared.lock(), &error);
             return Err(error);
         }
-        // What is in memory is older, and may not lie above. Nobody writes meanwhile: the writer is held.
+        // Entries in memory are older, and must not lie above the tables. No write happens in the meantime, since this
+        // holds the writer's lock.
         if has_entries(writer.active.memtables().get(&id)) {
             self.switch(&mut writer)?;
         }
@@ -201,7 +203,7 @@ impl Core {
         self.check_room(&shared, &change)?;
         writer.next_sequence = last + 1;
         writer.active.last_sequence = last;
-        // Where this fails the edit may be durable all the same, so the files stay until the store is opened again.
+        // After a failure the edit may still be durable, so the files stay until the next opening.
         tables.clear();
         self.apply(&mut shared, change)?;
         self.visible.store(last, Ordering::Release);
@@ -215,11 +217,11 @@ fn has_entries(memtable: Option<&Arc<super::memtable::Memtable>>) -> bool {
     memtable.is_some_and(|memtable| !memtable.is_empty())
 }
 
-/// The deepest level where a table that is newer than all others may lie.
+/// The deepest level at which a table that is newer than all others may be placed.
 fn level_for(shared: &SharedState, id: KeyspaceId, table: &TableMeta, edit: &ManifestEdit) -> usize {
     let none = KeyspaceLevels::default();
     let levels = shared.state.levels(id).unwrap_or(&none);
-    // What compactions under way write is there already, as it were; so is what comes with the table.
+    // The outputs of running compactions count, and so do the other tables of this call.
     let is_written = |level: usize| {
         let running = shared.running.iter().filter(|job| job.keyspace == id && job.output_level == level);
         running.into_iter().any(|job| table.overlaps(job.span.bounds()))

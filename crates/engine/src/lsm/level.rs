@@ -10,24 +10,24 @@ use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
-/// Disjoint tables in the order of their keys.
+/// The tables of a level, disjoint and in key order.
 ///
-/// A key's table is found by the eight bytes that follow what all ends of tables begin with; whole keys are compared only where
-/// these are alike.
+/// The table of a key is found by the eight bytes behind the common prefix of the tables' largest keys; whole keys are
+/// compared only if these are equal.
 #[derive(Debug, Default)]
 pub(crate) struct LevelTables {
     tables: Vec<Arc<TableFile>>,
-    /// What the largest keys of all tables begin with.
+    /// The common prefix of the largest keys.
     shared: Vec<u8>,
-    /// Of each table the eight bytes of the largest key behind that.
+    /// For each table, the eight bytes of its largest key behind the common prefix.
     end_prefixes: Vec<u64>,
-    /// The range tombstones of those that have any.
+    /// The range tombstones of the tables that have any.
     tombstones: Vec<Arc<RangeTombstones>>,
-    /// The model of the level, once it was learned.
+    /// The model of the level, once learned.
     model: OnceLock<(LevelModel, Held)>,
 }
 
-/// The first eight bytes of a key as a number, filled up with zeros.
+/// The first eight bytes of a key as a big-endian integer, padded with zeros.
 #[inline]
 fn prefix_u64(key: &[u8]) -> u64 {
     match key.first_chunk() {
@@ -36,7 +36,7 @@ fn prefix_u64(key: &[u8]) -> u64 {
     }
 }
 
-/// The first and the last position in a table that a model leads to.
+/// The first and the last position of a model's window in a table.
 pub(crate) type PositionWindow = (u64, u64);
 
 impl LevelTables {
@@ -64,11 +64,11 @@ impl LevelTables {
         &self.tombstones
     }
 
-    /// The first table that does not end before `key`; the number of tables where all do.
+    /// The index of the first table that does not end before `key`, or the number of tables.
     #[inline]
     fn place(&self, key: &[u8]) -> usize {
         let Some(rest) = key.strip_prefix(self.shared.as_slice()) else {
-            // All ends of tables lie on one side of the key.
+            // The key sorts before or after the largest keys of all tables.
             return if key < self.shared.as_slice() { 0 } else { self.tables.len() };
         };
         let number = prefix_u64(rest);
@@ -81,7 +81,7 @@ impl LevelTables {
         place + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
-    /// The table to ask for a key, and where in it the model of the level leads to, if there is one.
+    /// The table that may contain a key, with the window that the level's model predicts, if there is one.
     #[inline]
     pub(crate) fn route(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<PositionWindow>)> {
         let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
@@ -91,14 +91,14 @@ impl LevelTables {
                 return Some((table, Some(window)));
             }
         }
-        // The model is wrong, or no table has the key in its range.
+        // The model is wrong, or no table covers the key.
         self.find(key).map(|table| (table, None))
     }
 
-    /// Learns the level; `None` where `go_on` says to stop.
+    /// Learns the level; returns `None` if `go_on` returns `false`.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Errors of the storage, and damage.
     pub(crate) fn learn(&self, go_on: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
         let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
         let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest, first.model_error);
@@ -110,9 +110,9 @@ impl LevelTables {
         Ok(LevelModel::new(builder, self.tables.iter().map(|table| table.meta.records)))
     }
 
-    /// Gives the level its model, with the memory that is kept for it.
+    /// Sets the model of the level, with its memory reservation.
     pub(crate) fn set_model(&self, model: LevelModel, held: Held) {
-        // One that is there already is as good.
+        // An existing model is as good.
         _ = self.model.set((model, held));
     }
 
@@ -121,7 +121,7 @@ impl LevelTables {
         self.model.get().map(|(model, _)| model)
     }
 
-    /// The one table whose range has `key`.
+    /// The table that covers `key`.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<&Arc<TableFile>> {
         let table = self.tables.get(self.place(key))?;
@@ -129,18 +129,18 @@ impl LevelTables {
     }
 }
 
-/// A position among the entries of a level. A table is looked into only when the position comes to it.
+/// A cursor over a level. A table is opened only when the cursor reaches it.
 #[derive(Debug)]
 pub(crate) struct LevelCursor {
     level: Arc<LevelTables>,
     ahead: ReadAheadBytes,
-    /// Which table the position is in, and the position there.
+    /// The index of the current table, and the position in it.
     at: usize,
     cursor: Option<TableFileCursor>,
     failed: bool,
 }
 
-/// Where to go in a table.
+/// A target position in a table.
 #[derive(Clone, Copy)]
 enum SeekGoal<'a> {
     First,
@@ -165,7 +165,7 @@ impl LevelCursor {
         moved
     }
 
-    /// Goes to a place in table `at`; nowhere if there is no such table.
+    /// Moves to a position in table `at`; becomes unpositioned if there is no such table.
     fn enter(&mut self, at: usize, goal: SeekGoal<'_>) -> Result<()> {
         let Some(table) = self.level.tables.get(at) else {
             self.cursor = None;
@@ -189,7 +189,7 @@ impl LevelCursor {
         self.cursor.as_ref().is_some_and(TableFileCursor::is_placed)
     }
 
-    /// Where the cursor is behind the end of its table: to the first entry of those that follow.
+    /// If the cursor is behind the end of its table, moves to the first entry of the following tables.
     fn go_on(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
             self.enter(self.at + 1, SeekGoal::First)?;
@@ -197,7 +197,7 @@ impl LevelCursor {
         Ok(())
     }
 
-    /// Where the cursor is before the start of its table: to the last entry of those before.
+    /// If the cursor is before the start of its table, moves to the last entry of the preceding tables.
     fn go_back(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
             match self.at.checked_sub(1) {
@@ -229,7 +229,7 @@ impl Cursor for LevelCursor {
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.moves(|this| {
-            // Tables before this one have lesser keys alone; behind the last one, all have.
+            // Earlier tables have only smaller keys, and if `key` is behind the last table, all keys are smaller.
             let Some(last) = this.level.tables.len().checked_sub(1) else { return Ok(()) };
             this.enter(this.level.place(key).min(last), SeekGoal::Before(key))?;
             this.go_back()

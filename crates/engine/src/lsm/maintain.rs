@@ -13,11 +13,11 @@ use crate::io::sync::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Longest name of a keyspace in bytes.
+/// The longest name of a keyspace, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
 impl Core {
-    /// The keyspace of a name; makes it if it is not there.
+    /// Returns the keyspace with this name, creating it if necessary.
     pub(super) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidArgument(format!(
@@ -44,7 +44,7 @@ impl Core {
         Ok(tree)
     }
 
-    /// Drops a keyspace; `false` where there is none.
+    /// Drops a keyspace; returns `false` if there is none.
     pub(super) fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();
@@ -62,7 +62,7 @@ impl Core {
             .levels(tree.id)
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
-        // Readers first: who finds the keyspace empty must know that it was dropped.
+        // Readers must learn of the drop before they could find the keyspace empty.
         tree.mark_dropped(true);
         let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
         let outcome = self.apply(&mut shared, StateChange { edit, ..StateChange::default() });
@@ -85,7 +85,7 @@ impl Core {
         Ok(true)
     }
 
-    /// Makes all that was written durable.
+    /// Syncs all writes.
     pub(super) fn persist(&self) -> Result<()> {
         let mut writer = self.writer.lock();
         self.check_writable()?;
@@ -97,7 +97,7 @@ impl Core {
         outcome
     }
 
-    /// Writes the memtables out, and waits for it.
+    /// Flushes the memtables, and waits for completion.
     pub(super) fn flush(&self) -> Result<()> {
         let mut writer = self.writer.lock();
         self.check_writable()?;
@@ -108,7 +108,7 @@ impl Core {
         self.wait_until(|shared| shared.sealed.is_empty() && !shared.is_flushing)
     }
 
-    /// Waits for background work, or does it if there are no threads for it.
+    /// Waits for background work, or runs it if there are no background threads.
     pub(super) fn wait_until(&self, is_done: impl Fn(&SharedState) -> bool) -> Result<()> {
         let mut shared = self.shared.lock();
         loop {
@@ -122,7 +122,7 @@ impl Core {
         }
     }
 
-    /// Refuses where the store is closed to writes.
+    /// Refuses if the store is closed to writes.
     pub(super) fn check_writable(&self) -> Result<()> {
         if !self.has_failed.load(Ordering::Acquire) {
             return Ok(());
@@ -131,7 +131,7 @@ impl Core {
         self.refusal(&shared).map_or(Ok(()), Err)
     }
 
-    /// Opens the store to writes again after a failure.
+    /// Reopens the store for writes after a failure.
     pub(super) fn resume(&self) -> Result<()> {
         if self.read_only {
             return self.check_writable();
@@ -144,13 +144,13 @@ impl Core {
         let outcome = self.try_resume(&mut writer, &mut shared);
         drop(shared);
         drop(writer);
-        // That it works again is proved by writing out what was in danger.
+        // Flushing the data at risk proves that the storage works again.
         outcome.and_then(|()| self.flush())
     }
 
     fn try_resume(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
-        // What an edit that failed has left in the old manifest is not known; the new one says all. From here on the old one takes
-        // nothing more, whether the new one becomes whole or not.
+        // The effect of a failed edit on the old manifest is unknown; the new one contains the full state. The old one
+        // gets no further edits, even if the new one fails.
         self.renew_manifest(shared)?;
         shared.failure = None;
         shared.recheck_all();
@@ -165,7 +165,7 @@ impl Core {
         Ok(())
     }
 
-    /// Gives up a log that failed: what it holds is written out, and a new one begun.
+    /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
     fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
         let number = self.number_within(shared)?;
         let log = WalWriter::create(&self.storage, self.bond, number, None, None)?;
@@ -184,7 +184,7 @@ impl Core {
         Ok(())
     }
 
-    /// Tells background work to end.
+    /// Tells background work to stop.
     pub(super) fn stop(&self) {
         let shared = self.shared.lock();
         self.stop.store(true, Ordering::Release);
@@ -192,7 +192,7 @@ impl Core {
         self.changed.notify_all();
     }
 
-    /// Closes the store once nobody uses it: all is made durable, and a manifest says how long each file is.
+    /// Closes the store: syncs everything and writes a closed manifest with the length of each file.
     pub(super) fn close(&self) -> Result<()> {
         if self.read_only {
             return Ok(());
@@ -217,14 +217,14 @@ impl Core {
         let mut state = shared.state.clone();
         let number = self.numbers.take();
         state.next_file = self.numbers.next();
-        // From here on nothing takes a number.
+        // No number is taken from here on.
         state.reserved = state.next_file;
         Manifest::create(&self.storage, number, &state, Some(&ClosedLengths { logs, value_files }))?;
         Ok(())
     }
 }
 
-/// Whether a keyspace is still there.
+/// Whether a keyspace still exists.
 pub(super) fn is_there(shared: &SharedState, id: KeyspaceId) -> bool {
     shared.trees.contains_key(&id)
 }

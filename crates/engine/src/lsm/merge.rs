@@ -7,11 +7,11 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
 
-/// The entries of all sources in their order. Where two sources have the same entry, it is shown twice, that of the earlier source
+/// The entries of all sources in order. An entry that two sources have is shown twice, that of the earlier source
 /// first.
 ///
-/// Sources that have an entry lie in a heap, the next one on top; all of them stand at their first entry from the current one on, or,
-/// while the cursor goes backwards, at their last up to it. One source alone is passed through.
+/// The sources that have an entry are in a heap with the next one on top. Each is positioned at its first entry from
+/// the current one on or, while moving backward, at its last entry up to it. A single source is passed through.
 #[derive(Debug)]
 pub(crate) struct MergeCursor {
     sources: Vec<Box<dyn Cursor>>,
@@ -21,17 +21,17 @@ pub(crate) struct MergeCursor {
     failed: Option<usize>,
 }
 
-/// What is known of the entry of a source, so that most comparisons do not ask for it.
+/// The cached key of a source's entry, so that most comparisons do not access the source.
 #[derive(Clone, Copy, Debug)]
 struct SourceHead {
-    /// The first bytes of the key.
+    /// The first eight bytes of the key.
     number: u64,
     sequence: Sequence,
     source: usize,
 }
 
 impl MergeCursor {
-    /// Merges cursors; of equal entries that of an earlier source comes first.
+    /// Merges cursors; of equal entries, that of the earlier source comes first.
     pub(crate) fn new(sources: Vec<Box<dyn Cursor>>) -> Self {
         let heads = Vec::with_capacity(sources.len());
         Self { sources, heads, is_backward: false, failed: None }
@@ -43,7 +43,7 @@ impl MergeCursor {
         self.heads.first().map(|head| head.source)
     }
 
-    /// Moves a source; a failure is kept.
+    /// Moves a source, and remembers a failure.
     fn guard(&mut self, source: usize, step: impl FnOnce(&mut dyn Cursor) -> Result<()>) -> Result<()> {
         let moved = self.sources.get_mut(source).map_or(Ok(()), |cursor| step(&mut **cursor));
         if moved.is_err() {
@@ -53,14 +53,14 @@ impl MergeCursor {
         moved
     }
 
-    /// An error, if there was one before.
+    /// Returns an error if there was one before.
     fn check(&mut self) -> Result<()> {
         let Some(source) = self.failed else { return Ok(()) };
         self.sources.get_mut(source).map_or(Ok(()), |cursor| cursor.next())?;
         Err(Error::InvalidArgument("a cursor was moved on after an error; make a new one".to_owned()))
     }
 
-    /// Places every source, and begins anew from there.
+    /// Moves every source, and rebuilds the heap.
     fn place(&mut self, is_backward: bool, step: impl Fn(&mut dyn Cursor) -> Result<()>) -> Result<()> {
         self.check()?;
         self.is_backward = is_backward;
@@ -71,7 +71,7 @@ impl MergeCursor {
         Ok(())
     }
 
-    /// Makes the heap of all sources that have an entry.
+    /// Builds the heap of all sources that have an entry.
     fn gather(&mut self) {
         self.heads.clear();
         let sources = self.sources.iter().enumerate();
@@ -96,7 +96,7 @@ impl MergeCursor {
         Ok(())
     }
 
-    /// Moves all other sources to the other side of the current entry.
+    /// Reverses direction: moves all other sources to the other side of the current entry.
     fn turn(&mut self) -> Result<()> {
         let Some(top) = self.heads.first().copied() else { return Ok(()) };
         self.is_backward = !self.is_backward;
@@ -126,7 +126,7 @@ impl MergeCursor {
         }
     }
 
-    /// Whether one head is to be shown ahead of another, in the current direction.
+    /// Whether one head precedes another, in the current direction.
     fn is_ahead(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.heads[one], &self.heads[other]);
         let order = one.number.cmp(&other.number).then_with(|| self.order(one, other));
@@ -143,11 +143,11 @@ fn head_of(source: usize, entry: &Entry<'_>) -> SourceHead {
     SourceHead { number: prefix_u64(entry.key), sequence: entry.sequence, source }
 }
 
-/// Places a source on the other side of the entry at `top`: at its first entry behind, or its last ahead.
+/// Moves a source to the other side of the entry at `top`: to its first entry after it, or its last before it.
 fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &SourceHead, source: usize, to_backward: bool) -> Result<()> {
     cursor.seek(key, top.sequence)?;
     let is_same = cursor.entry().is_some_and(|entry| entry.key == key && entry.sequence == top.sequence);
-    // Of equal entries, that of the earlier source is ahead.
+    // Of equal entries, that of the earlier source comes first.
     let has_passed = is_same && source < top.source;
     match (to_backward, has_passed) {
         (false, true) => cursor.next(),

@@ -13,12 +13,12 @@ use crate::error::{Error, Result};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-/// An iterator over the records of a range in key order, from either end: see [`Keyspace::range`]. It shows one moment, whatever is
-/// written meanwhile. After an error it stays failed: it gives nothing more.
+/// An iterator over the records of a key range, in key order, from either end: see [`Keyspace::range`]. It sees the
+/// store as of one time, regardless of later writes. After an error it ends.
 ///
-/// A record after a run of removed ones that are not compacted away yet costs a step for each of these. Long runs are counted, and
-/// compacted once iterators have skipped about as many entries as that reads; not while a snapshot needs them, nor in a store that is only
-/// read.
+/// Each removed entry that is not compacted away yet costs one step. Long runs of them are counted, and compacted once
+/// iterators have skipped about as many entries as the compaction reads; but not while a snapshot needs them, nor in a
+/// read-only store.
 #[derive(Debug)]
 pub struct DbRange {
     keyspace: Keyspace,
@@ -27,13 +27,13 @@ pub struct DbRange {
     at: Sequence,
     front: Option<VisibleCursor>,
     back: Option<VisibleCursor>,
-    /// Nothing is left, or an error was met.
+    /// Whether it has ended, or failed.
     is_done: bool,
-    /// Why it gives nothing.
+    /// An error to report instead of records.
     refused: Option<Error>,
 }
 
-/// A record whose value is fetched when it is asked for.
+/// A record whose value is read on demand.
 #[derive(Clone, Debug)]
 pub struct LazyRecord {
     key: Slice,
@@ -49,7 +49,7 @@ impl LazyRecord {
         &self.key
     }
 
-    /// The value, read now if it lies in the value log.
+    /// Reads the value, if it is in the value log.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
@@ -65,24 +65,24 @@ impl DbRange {
         Self { keyspace, bounds, view, at, front: None, back: None, is_done: false, refused: None }
     }
 
-    /// Refuses a keyspace of another store than the one that the reader looks at.
+    /// Fails if the keyspace belongs to another store than `open`.
     pub(super) fn of_store(mut self, open: &Arc<Open>) -> Self {
         self.refused = self.keyspace.check_store(open).err();
         self
     }
 
-    /// The keys alone: values are not fetched.
+    /// The keys only; values are not read.
     pub fn keys(self) -> impl DoubleEndedIterator<Item = Result<Slice>> {
         KeyIter(self)
     }
 
-    /// The records with their values still to be fetched.
+    /// The keys, with values to be read on demand.
     pub fn pairs(self) -> impl DoubleEndedIterator<Item = Result<LazyRecord>> {
         LazyRecordIter(self)
     }
 
-    /// Shows the next records from the front to `visit` until it breaks or there are none: neither copied nor shared, so this is the
-    /// fastest way through a range. What was shown is passed.
+    /// Passes the next records from the front to `visit` until it breaks, or the range ends. Records are neither copied
+    /// nor shared, so this is the fastest way to read a range. Visited records are consumed.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
@@ -99,7 +99,7 @@ impl DbRange {
     /// ```
     ///
     /// # Errors
-    /// As [`Keyspace::get`]; the range stays failed.
+    /// As [`Keyspace::get`]; the range has then ended.
     pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
         loop {
             let step = self.step(true, |keyspace, view, entry, _| match entry.kind {
@@ -115,7 +115,7 @@ impl DbRange {
         }
     }
 
-    /// Moves one end by one record, and shows it to `read`.
+    /// Moves one end by one record, and passes it to `read`.
     #[inline]
     fn step<T>(
         &mut self,
@@ -155,7 +155,7 @@ impl DbRange {
         let (here, other) = if forward { (&self.front, &self.back) } else { (&self.back, &self.front) };
         let Some(visible) = here else { return Ok(None) };
         let Some(entry) = visible.entry() else { return Ok(None) };
-        // The two ends have met where one would pass what the other has given.
+        // The range ends where one end would pass the record that the other returned.
         let is_passed = other.as_ref().and_then(VisibleCursor::key).is_some_and(|given| match forward {
             true => entry.key >= given,
             false => entry.key <= given,
@@ -167,7 +167,7 @@ impl DbRange {
     }
 }
 
-/// Whether a key has not passed the far bound.
+/// Whether a key is within the far bound.
 #[inline]
 fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: bool) -> bool {
     match (forward, if forward { &bounds.1 } else { &bounds.0 }) {
@@ -198,12 +198,12 @@ fn place(
     Ok(visible)
 }
 
-/// The least key behind another.
+/// The smallest key greater than `key`.
 fn behind(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }
 
-/// All that a view has, newest first.
+/// A cursor over all sources of a view, newest first.
 fn sources(view: &KeyspaceView) -> EntrySource {
     let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
     for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
@@ -225,7 +225,7 @@ fn sources(view: &KeyspaceView) -> EntrySource {
     })
 }
 
-/// The value here, or where it is.
+/// The current value, or the pointer to it.
 #[inline]
 fn found(entry: &Entry<'_>, visible: &VisibleCursor) -> FoundValue {
     (entry.kind, visible.value_slice().unwrap_or_else(|| entry.value.into()))

@@ -31,17 +31,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// The file that a store holds locked while it is open for writing.
+/// The lock file of a store that is open for writing.
 pub(crate) const LOCK_NAME: &str = "LOCK";
 
-/// A reader beside a writer tries so often to find a store that does not change while it is opened.
+/// Attempts of a read-only opening to find the store unchanged by its writer.
 const READ_ONLY_TRIES_MAX: u32 = 8;
 
-/// An index that is larger than the memory takes at most so many times the bytes that were read of it.
+/// An index larger than the memory takes at most this many times its stored bytes.
 const INDEX_EXPANSION_MAX: u64 = 4;
 
-/// Opens a store. Nothing is written with `read_only`; then the store may be another process's, so what was found counts only if the
-/// manifest still says the same afterwards: files may have been removed, or logs written anew, in between.
+/// Opens a store. With `read_only`, nothing is written, and another process may be writing: the result is valid only if
+/// the manifest is still the same afterwards, since files may have been removed or recycled in between.
 pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
     if !read_only {
         return open_once(storage, options, false);
@@ -121,7 +121,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
     Ok(core)
 }
 
-/// What threads share of a store that was found, before its keyspaces are planted.
+/// The shared state of a recovered store, without its keyspaces.
 fn shared(
     state: ManifestState,
     tables: BTreeMap<u64, Arc<TableFile>>,
@@ -164,7 +164,7 @@ fn shared(
     }
 }
 
-/// Refuses a folder without files of a store, before anything is made in it.
+/// Refuses a folder without files of a store, before anything is created in it.
 fn refuse_what_is_no_store(storage: &dyn Storage) -> Result<()> {
     let is_ours = |name: &String| matches!(parse_file_name(name), Some((_, kind)) if kind != FileKind::NewManifest);
     if storage.list()?.iter().any(is_ours) {
@@ -175,10 +175,10 @@ fn refuse_what_is_no_store(storage: &dyn Storage) -> Result<()> {
     Err(Error::NotAStore { path, detail })
 }
 
-/// Opens all tables, by one read each.
+/// Opens all tables, with one read each.
 ///
 /// # Errors
-/// [`Error::MemoryShort`] where what they keep in memory is more than their part of it, with as much as suffices.
+/// [`Error::MemoryShort`] if their resident parts exceed their share of memory, with the memory needed.
 fn open_tables(
     storage: &Arc<dyn Storage>,
     state: &ManifestState,
@@ -190,7 +190,7 @@ fn open_tables(
     for (_, level, meta) in state.tables() {
         let table = match TableFile::open(storage, state.owner, Arc::clone(meta), cache, options) {
             Ok(table) => table,
-            // More than the whole memory, and with what its index takes unfolded about twice as much.
+            // The index alone exceeds the whole memory; unfolded it takes about twice as much.
             Err(Error::MemoryShort { needed_bytes, .. }) => {
                 reserved_bytes = reserved_bytes.saturating_add(needed_bytes.saturating_mul(INDEX_EXPANSION_MAX));
                 continue;
@@ -198,7 +198,7 @@ fn open_tables(
             Err(error) => return Err(error),
         };
         reserved_bytes = reserved_bytes.saturating_add(table.reserved_bytes());
-        // Where there is no room, the rest is opened to tell how much they take, one after the other.
+        // If memory is exceeded, the remaining tables are opened one at a time, to report the memory needed.
         if reserved_bytes <= options.tables_limit_bytes() {
             learner.note_table(level, &table);
             tables.insert(meta.number, table);
@@ -208,7 +208,7 @@ fn open_tables(
     Ok(tables)
 }
 
-/// Refuses more memory for open tables than is theirs.
+/// Refuses if open tables exceed their share of memory.
 pub(super) fn check_room(options: &DbOptions, reserved_bytes: u64, path: impl Fn() -> PathBuf) -> Result<()> {
     if reserved_bytes <= options.tables_limit_bytes() {
         return Ok(());
@@ -217,13 +217,13 @@ pub(super) fn check_room(options: &DbOptions, reserved_bytes: u64, path: impl Fn
     Err(Error::MemoryShort { path: path(), needed_bytes, given_bytes: options.memory_bytes, option: MEMORY_OPTION })
 }
 
-/// The folder of a store, for messages.
+/// The folder of a store, for error messages.
 fn folder(storage: &dyn Storage) -> PathBuf {
     storage.path("x").parent().map(Into::into).unwrap_or_default()
 }
 
 impl Core {
-    /// Makes a store that was found ready: for reading, or with a manifest and a log of its own.
+    /// Prepares a recovered store for use: read-only, or with a new manifest and a new log.
     fn begin(&self, found: MemtableSet, was_closed: bool, ends: &BTreeMap<u64, u64>) -> Result<()> {
         let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();
@@ -234,16 +234,16 @@ impl Core {
         }
         let found = self.complete_values(&mut shared, found, ends)?;
         if was_closed {
-            // The manifest that says so is replaced before the next log does.
+            // The manifest that records this is replaced before the header of the next log does.
             shared.state.logs_ended = found.logs.iter().map(|part| (part.number, part.bytes)).collect();
         }
         if shared.state.knows_many() {
-            // What was removed of theirs must not come back.
+            // Removals of files of forgotten openings must be durable.
             self.storage.sync_directory()?;
             shared.state.forget_openings();
         }
         self.renew_manifest(&mut shared)?;
-        // What was found after a crash is written out, so that no log with a torn end is ever read again.
+        // After a crash, recovered entries are flushed, so a log with a torn tail is never read again.
         let keeps =
             was_closed && found.logs.len() < KEPT_LOGS_MAX && found.memory_bytes() < self.options.memtable_bytes / 2;
         let previous = found.logs.last().filter(|_| keeps && found.logs.last().is_some_and(|part| part.bytes > 0));
@@ -271,7 +271,8 @@ impl Core {
         sealed.map_or(Ok(()), |memtable_set| self.flush_memtable_set(&memtable_set))
     }
 
-    /// Makes what the logs point to durable: a process that ended may have left it to the operating system.
+    /// Syncs the value files that the logs point into; the process that wrote them may have left this to the operating
+    /// system.
     fn complete_values(
         &self,
         shared: &mut SharedState,
@@ -294,7 +295,7 @@ impl Core {
         Ok(found)
     }
 
-    /// Makes a tree for each keyspace.
+    /// Creates the tree of each keyspace.
     fn create_trees(&self, shared: &mut SharedState, found: &MemtableSet) {
         let keyspaces = shared.state.keyspaces.iter();
         let trees = keyspaces
@@ -305,20 +306,20 @@ impl Core {
     }
 }
 
-/// A store that was closed keeps so many logs when it is opened; from then on what they hold is written out.
+/// Logs that a cleanly closed store keeps at opening; with more, their entries are flushed.
 const KEPT_LOGS_MAX: usize = 8;
 
-/// What the logs have.
+/// The state of a log replay.
 struct LogReplay<'a> {
     storage: &'a Arc<dyn Storage>,
     keyspaces: HashSet<KeyspaceId>,
-    /// What the log at hand is bound to, and so the value files that it points to alone.
+    /// The identity of the current log, to which the value files it points into are bound as well.
     bond: Bond,
     values: ValueFiles,
     memtable_set: MemtableSet,
-    /// Value files that entries of the logs point to.
+    /// Value files that entries of the logs point into.
     unflushed: HashSet<u64>,
-    /// Where in each of them the last such value ends.
+    /// For each of them, the end of the last such value.
     ends: BTreeMap<u64, u64>,
 }
 
@@ -373,7 +374,7 @@ impl<'a> LogReplay<'a> {
         Ok(())
     }
 
-    /// Takes a group over; `false` where a value that it points to is not whole, as a crash may leave it.
+    /// Replays a group; returns `false` if a value that it points to is damaged, as a crash may leave it.
     fn take(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group that makes no sense");
         let operations = decode_group(group).ok_or_else(malformed)?;
@@ -395,7 +396,7 @@ impl<'a> LogReplay<'a> {
         Ok(true)
     }
 
-    /// Lets go of files that were opened for a group which a crash has torn.
+    /// Releases value files that were opened for a torn group only.
     fn forget_unreached(&mut self) {
         let (unflushed, ends) = (&mut self.unflushed, &self.ends);
         let unreached: Vec<u64> = unflushed.iter().copied().filter(|number| !ends.contains_key(number)).collect();
@@ -413,7 +414,7 @@ impl<'a> LogReplay<'a> {
         }
     }
 
-    /// Opens the file that an entry points to; whether the value is whole.
+    /// Opens the value file that an entry points into; returns whether the value is intact.
     fn reach(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
         let Some(place) = ValuePointer::decode(operation.parts(group).1) else { return Ok(false) };
         let is_open = self.values.0.get(&place.file).is_some_and(|handle| handle.file.bond() == self.bond);
@@ -442,7 +443,7 @@ impl<'a> LogReplay<'a> {
     }
 }
 
-/// Whether a value file is as a crash may leave one that was just begun; a failure to read it says nothing of the kind.
+/// Whether a value file is in a state that a crash may leave just after its creation; a read failure is not.
 fn is_torn(error: &Error) -> bool {
     match error {
         Error::Io { source, .. } => matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),

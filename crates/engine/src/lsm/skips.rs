@@ -17,37 +17,37 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Shorter runs are not counted: they take a reader some ten microseconds.
+/// Shorter runs are not counted; they take a reader about ten microseconds.
 pub(crate) const SKIPPED_RUN_MIN: u64 = 256;
 
-/// Entries of a memtable that are looked at to see whether a run lies in it.
+/// Entries of a memtable that are checked for tombstones of a run.
 const PROBED_ENTRIES_MAX: usize = 64;
 
-/// A flush takes files and syncs, whatever is in it: about as long as skipping so many entries.
+/// The fixed cost of a flush, which needs files and syncs, in skipped entries.
 const FLUSH_COST_ENTRIES: u64 = 1 << 16;
 
-/// Compactions in one cleanup. Each brings removals down by a level or drops them, so that only a keyspace that grows meanwhile takes more;
-/// its readers ask again.
+/// Maximum number of compactions in one cleanup. Each moves tombstones down by a level or drops them, so only a growing
+/// keyspace needs more, and its readers will request another cleanup.
 const CLEANUP_JOBS_MAX: u32 = 128;
 
-/// Entries that one move of an iterator has skipped, in a row.
+/// Entries that one move of an iterator skipped consecutively.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkippedRun {
     pub(crate) entries: u64,
-    /// A key near the one end of the run, and one near the other.
+    /// Keys near both ends of the run.
     pub(crate) from: Vec<u8>,
     pub(crate) to: Vec<u8>,
 }
 
-/// What iterators over a keyspace have skipped since its last cleanup.
+/// Entries that iterators over a keyspace skipped since its last cleanup.
 #[derive(Debug)]
 pub(super) struct SkippedEntries {
     run: SkippedRun,
-    /// Entries that must be skipped for a flush or a cleanup to pay, as far as was known when that was last asked.
+    /// The number of skipped entries at which a flush or a cleanup pays off, as of the last check.
     cost: u64,
 }
 
-/// Compactions that drop removed entries between two keys.
+/// Pending compactions that drop removed entries between two keys.
 #[derive(Debug)]
 pub(super) struct TombstoneCleanup {
     keyspace: KeyspaceId,
@@ -73,7 +73,7 @@ impl SkippedRun {
 }
 
 impl Core {
-    /// Counts what an iterator has skipped, and makes a cleanup due where one pays.
+    /// Counts the entries that an iterator skipped, and schedules a cleanup once it pays off.
     pub(super) fn note_skipped(&self, tree: &KeyspaceTree, run: SkippedRun) {
         self.counters.skipped_entries.add(run.entries);
         if self.read_only {
@@ -108,7 +108,7 @@ impl Core {
                 self.changed.notify_all();
                 return;
             }
-            // Without either a snapshot needs what was removed, or it is gone by now.
+            // With neither, a snapshot needs the removed entries, or they are gone.
             let Some(cost) = flush.into_iter().chain(cleanup).min() else { return };
             skips.cost = cost;
         }
@@ -140,7 +140,8 @@ impl Core {
         None
     }
 
-    /// Switches memtables for a cleanup. A writer at work is not waited for, since it may wait for this thread: its next group does it.
+    /// Switches memtables for a cleanup. If a writer is active it is not waited for, since it may wait for this thread;
+    /// its next group will switch.
     pub(super) fn switch_for_cleanup(&self) -> Result<()> {
         self.is_switch_asked.store(true, Ordering::Relaxed);
         let Some(mut writer) = self.writer.try_lock() else { return Ok(()) };
@@ -153,7 +154,8 @@ impl Core {
     }
 }
 
-/// How many entries must be skipped for a flush of the memtables to pay; `None` where no removals of a run are in them.
+/// The number of skipped entries at which a flush of the memtables pays off; `None` if they contain no tombstones of
+/// the run.
 fn flush_cost(view: &KeyspaceView, run: &SkippedRun) -> Option<u64> {
     let has_removals = |memtable: &Arc<Memtable>| {
         if !memtable.tombstones().is_empty() {

@@ -11,12 +11,13 @@ use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// The live_snapshots that snapshots look at; what they need is kept.
+/// The sequence numbers of live snapshots, whose entries must be kept.
 #[derive(Debug, Default)]
 pub(super) struct LiveSnapshots(Mutex<BTreeMap<Sequence, usize>>);
 
 impl LiveSnapshots {
-    /// Takes hold of the moment that `visible` tells, once nobody can miss that it is pin.
+    /// Registers a snapshot at the sequence number that `visible` returns, read under the lock, so that no compaction
+    /// misses it.
     fn acquire(&self, visible: impl FnOnce() -> Sequence) -> Sequence {
         let mut live_snapshots = self.0.lock();
         let sequence = visible();
@@ -24,7 +25,7 @@ impl LiveSnapshots {
         sequence
     }
 
-    /// Lets a moment go; whether it was the oldest one, which others waited for.
+    /// Releases a sequence number; returns whether it was the oldest one.
     fn release(&self, sequence: Sequence) -> bool {
         let mut live_snapshots = self.0.lock();
         let is_oldest = live_snapshots.keys().next() == Some(&sequence);
@@ -38,19 +39,19 @@ impl LiveSnapshots {
         false
     }
 
-    /// The oldest moment that is pin.
+    /// The oldest live snapshot.
     pub(super) fn oldest(&self) -> Option<Sequence> {
         self.0.lock().keys().next().copied()
     }
 
-    /// The live_snapshots that are pin, oldest first.
+    /// The sequence numbers of live snapshots, oldest first.
     pub(super) fn sequences(&self) -> Vec<Sequence> {
         self.0.lock().keys().copied().collect()
     }
 }
 
-/// The store as it was at one moment, in all its keyspaces; cheap to take and to clone. What it sees is kept on disk until
-/// its last clone is dropped.
+/// A consistent read view of all keyspaces of a store at one time. It is cheap to create and to clone. The entries it
+/// sees are kept on disk until its last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct DbSnapshot {
     pin: Arc<PinnedSequence>,
@@ -66,7 +67,7 @@ impl Drop for PinnedSequence {
     fn drop(&mut self) {
         let core = self.db.core();
         if core.live_snapshots.release(self.sequence) {
-            // What it kept may be dropped now: background work looks again.
+            // Entries kept for the snapshot may be dropped now, so background work checks again.
             drop(core.shared.lock());
             core.changed.notify_all();
         }
@@ -80,7 +81,7 @@ impl DbSnapshot {
         Self { pin: Arc::new(PinnedSequence { db, sequence }) }
     }
 
-    /// The value that a key had.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
@@ -89,7 +90,7 @@ impl DbSnapshot {
         keyspace.as_ref().get_at(key.as_ref(), self.pin.sequence)
     }
 
-    /// Whether a key was there.
+    /// Whether a key is present.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
@@ -98,13 +99,13 @@ impl DbSnapshot {
         keyspace.as_ref().contains_at(key.as_ref(), self.pin.sequence)
     }
 
-    /// The records that a range had.
+    /// The records in a key range.
     #[must_use]
     pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> DbRange {
         keyspace.as_ref().range_at(bounds, self.pin.sequence).of_store(self.pin.db.open())
     }
 
-    /// The records whose keys began with `prefix`.
+    /// The records whose keys begin with `prefix`.
     #[must_use]
     pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> DbRange {
         keyspace.as_ref().prefix_at(prefix.as_ref(), self.pin.sequence).of_store(self.pin.db.open())

@@ -12,31 +12,31 @@ use crate::io::StepClock;
 use crate::table::TableSteps;
 use std::sync::Arc;
 
-/// Where the time of a look-up went, in nanoseconds. The steps are the paper's (Section 2.1); those of all tables that were asked are
-/// added up. Indexes and filters are in memory, so that nothing is spent on loading them.
+/// The time spent in each step of lookups, in nanoseconds. The steps are those of the paper (Section 2.1), summed over
+/// all tables searched. Indexes and filters are resident, so there is no step to load them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LookupSteps {
-    /// From the key to the tables that may hold it.
+    /// Finding the tables that may contain the key.
     pub find_files_ns: f64,
-    /// From the key to the block, by full keys, separators or a model.
+    /// Finding the block, by full keys, separators or a model.
     pub search_index_ns: f64,
-    /// Asking the filter.
+    /// Querying the filter.
     pub search_filter_ns: f64,
-    /// From the block's number to its bytes in memory.
+    /// Loading the block into memory.
     pub load_block_ns: f64,
-    /// From the block to the record.
+    /// Finding the record in the block.
     pub search_block_ns: f64,
-    /// From the entry to the value, which may lie in the value log.
+    /// Reading the value, which may be in the value log.
     pub read_value_ns: f64,
-    /// All else: the view, and memtables.
+    /// Everything else: the view and the memtables.
     pub other_ns: f64,
-    /// Tables that were asked.
+    /// Number of tables searched.
     pub tables: u64,
 }
 
 impl LookupSteps {
-    /// All steps together.
+    /// The sum of all steps.
     #[must_use]
     pub fn total_ns(&self) -> f64 {
         let search = self.search_index_ns + self.search_filter_ns + self.search_block_ns;
@@ -53,7 +53,7 @@ impl LookupSteps {
 }
 
 impl Db {
-    /// As [`Keyspace::get`], in the default keyspace; adds where the time went to `steps`.
+    /// As [`Keyspace::get`] in the default keyspace; adds the time of each step to `steps`.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
@@ -98,7 +98,7 @@ impl KeyspaceView {
         }
         for (_, level) in &self.levels.deeper {
             let asked = level.route(key);
-            // A level's model finds table and place at once.
+            // A level's model finds both the table and the position.
             let step = if level.model().is_some() { &mut steps.search_index_ns } else { &mut steps.find_files_ns };
             *step += clock.lap_ns();
             if let Some((table, window)) = asked

@@ -17,29 +17,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Name of the property that holds a table's range tombstones.
+/// The property with a table's range tombstones.
 pub(crate) const RANGE_TOMBSTONES_PROPERTY: &str = "range-removals";
-/// Name of the property that holds a model that was fitted while the table was written.
+/// The property with a model that was fitted while the table was written.
 pub(crate) const MODEL_PROPERTY: &str = "plr";
-/// After so many keys learning looks whether it is to go on.
+/// Learning checks whether to go on after this many keys.
 const KEYS_PER_CHECK: u64 = 1 << 12;
-/// What walks over a table by itself reads so much at a time, in bytes.
+/// Read size of background scans of tables, in bytes.
 pub(crate) const SCAN_READ_AHEAD_BYTES: u64 = 256 << 10;
-/// An opening read of this size is made whatever the memory, in bytes, to say how much the table takes.
+/// The opening read of a table may always have this size, in bytes, to report how much memory the table needs.
 pub(super) const OPENING_BYTES_MIN: u64 = 64 << 20;
-/// Name of the property that says which file of which store a table is: both numbers, little-endian.
+/// The property with the identity of the store and the file number, both little-endian.
 pub(crate) const STORE_PROPERTY: &str = "store";
 
-/// Name of the property that says what a table was made of.
+/// The property with the origin of a table.
 pub(crate) const ORIGIN_PROPERTY: &str = "origin";
 
-/// What a table was made of: what only a repair asks for that has no manifest.
+/// The origin of a table, used only by repairs without a manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableOrigin {
-    /// The keyspace that it was written for.
+    /// The keyspace of the table.
     pub(crate) keyspace: KeyspaceId,
-    /// The newest operation that any entry of its inputs came from, whatever sequence numbers they have by now: logs that end before it
-    /// are in tables.
+    /// The newest operation among its inputs, regardless of rewritten sequence numbers: logs that end before it are
+    /// contained in tables.
     pub(crate) newest: Sequence,
 }
 
@@ -56,15 +56,15 @@ impl TableOrigin {
     }
 }
 
-/// Name of the property that says which opening wrote a table, and which wrote the value files that it points into.
+/// The property with the opening that wrote a table, and those that wrote the value files it points into.
 pub(crate) const OPENINGS_PROPERTY: &str = "openings";
 
-/// Which openings a table comes from, by nonce: what only a repair asks for that has no manifest.
+/// The openings that a table comes from, by nonce; used only by repairs without a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Openings {
-    /// The one that wrote the table.
+    /// The opening that wrote the table.
     pub(crate) nonce: u64,
-    /// Those that wrote the value files which it points into, by number of the file.
+    /// The openings that wrote the value files it points into, by file number.
     pub(crate) values: BTreeMap<u64, u64>,
 }
 
@@ -90,41 +90,41 @@ pub(crate) fn store_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
 }
 
-/// How a cursor reads: through the cache; or, for one pass over everything that nobody else will read soon, past the cache and about
-/// so many bytes at a time.
+/// The read-ahead of a cursor: `None` reads through the cache; a size, for a single pass over everything, bypasses it
+/// and reads this many bytes at a time.
 pub(crate) type ReadAheadBytes = Option<u64>;
 
-/// An open table of the store. Its file is removed when the last handle goes, once it is obsolete.
+/// An open table of a store. Once obsolete, its file is removed when the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub(crate) meta: Arc<TableMeta>,
     pub(crate) table: Table,
     pub(crate) tombstones: Arc<RangeTombstones>,
     pub(crate) origin: TableOrigin,
-    /// Which openings it comes from; `None` for a table that was taken in, and those that earlier versions wrote.
+    /// The openings it comes from; `None` for an ingested table, and for those of earlier versions.
     pub(crate) openings: Option<Openings>,
-    /// What its look-ups cost, from a sample.
+    /// Sampled costs of its lookups.
     pub(crate) times: Times,
-    /// When it became part of the store, or was opened.
+    /// When it was added to the store, or opened.
     pub(crate) born: Timer,
-    /// How keys are found without a model.
+    /// The search path without a model.
     baseline: SearchPath,
     model_reads: ModelReads,
-    /// Error of models that are learned, in records.
+    /// Error bound of learned models, in records.
     pub(crate) model_error: u64,
-    /// Whether there is a model, so that look-ups without one need not look.
+    /// Whether there is a model, so that lookups without one skip the check.
     has_model: AtomicBool,
     model: Published<Option<ResidentModel>>,
     cache: Arc<BlockCache>,
-    /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
+    /// Memory that the table needs while it is open.
     reserved_bytes: u64,
-    /// The part of that for its range tombstones.
+    /// The reservation for its range tombstones.
     _held: Held,
-    // Dropped last.
+    // Must be dropped last.
     obsolete_file: ObsoleteFile,
 }
 
-/// A model, and the part of the store's memory that is kept for it.
+/// A model, and its memory reservation.
 #[derive(Debug)]
 struct ResidentModel {
     model: PositionModel,
@@ -138,10 +138,10 @@ impl ResidentModel {
 }
 
 impl TableFile {
-    /// Opens the table that `meta` describes, by one read at its end.
+    /// Opens the table that `meta` describes, with one read at its end.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a file that is another than `meta` says; and those of [`Table::open`].
+    /// [`Error::Damaged`] if the file does not match `meta`; errors of [`Table::open`].
     pub(crate) fn open(
         storage: &Arc<dyn Storage>,
         owner: u64,
@@ -158,7 +158,7 @@ impl TableFile {
             fast_paths: options.fast_paths,
         };
         let mut table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
-        // Both may be long, and are needed but once.
+        // Both may be long, and are needed only once.
         let (tombstones, model) = (table.take_property(RANGE_TOMBSTONES_PROPERTY), table.take_property(MODEL_PROPERTY));
         let tombstones = tombstones.as_deref().map_or(Some(RangeTombstones::default()), RangeTombstones::decode);
         let tombstones = tombstones.filter(|tombstones| tombstones.is_empty() != meta.has_range_tombstones);
@@ -168,7 +168,7 @@ impl TableFile {
             None => table.is_tagged() && table.property(STORE_PROPERTY) == Some(&place),
         };
         let is_inline = options.learning == Learning::Inline && options.fast_paths.models;
-        // A model that is missing, damaged or another table's means the plain path.
+        // Without a valid model of this table, the plain search path is used.
         let model = model.filter(|_| is_inline).as_deref().and_then(PositionModel::decode);
         let model = model.filter(|model| model.records() == meta.records);
         let is_this = meta.file_id.is_none_or(|file_id| file_id == table.file_id());
@@ -198,12 +198,12 @@ impl TableFile {
         }
     }
 
-    /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
+    /// Memory that the table needs while it is open.
     pub(crate) fn reserved_bytes(&self) -> u64 {
         self.reserved_bytes
     }
 
-    /// Whether the key lies in the table's range.
+    /// Whether the key is in the table's range.
     #[inline]
     pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
         self.meta.smallest.as_slice() <= key && !self.meta.ends_before(key)
@@ -215,7 +215,7 @@ impl TableFile {
         self.get_in(key, at, self.window(key))
     }
 
-    /// The positions that the model, if there is one, says the key lies between.
+    /// The window of positions that the model predicts for a key, if there is a model.
     #[inline]
     fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
         match self.has_model.load(Ordering::Relaxed) {
@@ -233,7 +233,7 @@ impl TableFile {
         }
     }
 
-    /// As [`Self::get`], with the positions that a model says the key lies between.
+    /// As [`Self::get`], with the window of positions that a model predicts.
     #[inline]
     pub(crate) fn get_in(
         &self,
@@ -249,7 +249,7 @@ impl TableFile {
         Ok(Some((kind, sequence, value)))
     }
 
-    /// As [`Self::get_in`], or [`Self::get`] without a window, with the value copied into a buffer, whatever was there.
+    /// As [`Self::get_in`], or [`Self::get`] without a window; copies the value into a buffer, replacing its contents.
     #[inline]
     pub(crate) fn copy(
         &self,
@@ -271,7 +271,7 @@ impl TableFile {
         Ok(Some((kind, sequence, ())))
     }
 
-    /// As [`Self::get_in`], or [`Self::get`] without a window; adds what the steps take.
+    /// As [`Self::get_in`], or [`Self::get`] without a window; adds the time of each step.
     pub(crate) fn get_timed(
         &self,
         key: &[u8],
@@ -287,19 +287,19 @@ impl TableFile {
         Ok(Some((kind, sequence, value)))
     }
 
-    /// Learns where its records lie; `None` where `go_on` says to stop.
+    /// Learns a model of its keys; returns `None` if `go_on` returns `false`.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
+    /// Errors of the storage, and damage.
     pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
         let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest, self.model_error);
         let is_whole = self.feed_model(&mut builder, go_on)?;
-        // What look-ups by positions need is better read now than by the first of them.
+        // Loaded here rather than by the first lookup by position.
         self.table.prepare_windows()?;
         Ok(builder.finish().filter(|_| is_whole))
     }
 
-    /// Shows all its keys to a builder; `false` where `go_on` said to stop.
+    /// Adds all keys to a model builder; returns `false` if `go_on` returned `false`.
     pub(crate) fn feed_model(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
         let mut cursor = TableFileCursor::new(self, Some(SCAN_READ_AHEAD_BYTES));
         let mut count = 0_u64;
@@ -315,58 +315,58 @@ impl TableFile {
         Ok(true)
     }
 
-    /// Gives it a model, or takes the one it has.
+    /// Sets or removes the model.
     pub(crate) fn set_model(&self, model: Option<PositionModel>) {
         let is_some = model.is_some();
         self.model.set(model.map(|model| ResidentModel::new(model, &self.cache)));
         self.has_model.store(is_some, Ordering::Relaxed);
     }
 
-    /// Bytes of its model.
+    /// Memory of the model in bytes.
     pub(crate) fn model_bytes(&self) -> u64 {
         self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.memory_bytes())
     }
 
-    /// Lines of its model.
+    /// Number of segments of the model.
     pub(crate) fn model_segments(&self) -> u64 {
         self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.segments()) as u64
     }
 
-    /// What an entry of no known kind is.
+    /// The error for an entry of an unknown kind.
     #[cold]
     pub(super) fn corrupt_entry(&self) -> Error {
         let path = self.table.path();
         Error::damaged(path, 0, "an entry of a kind that there is not")
     }
 
-    /// The newest range tombstone that is not newer than `at` and covers `key`; 0 if there is none.
+    /// The newest range tombstone at or below `at` that covers `key`; 0 if there is none.
     #[inline]
     pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
         if self.meta.has_range_tombstones { self.tombstones.covering(key, at) } else { 0 }
     }
 
-    /// A position among its entries.
+    /// A cursor over its entries.
     pub(crate) fn cursor(self: &Arc<Self>, ahead: ReadAheadBytes) -> Box<dyn Cursor> {
         Box::new(TableFileCursor::new(self, ahead))
     }
 
-    /// Takes [`Self::mark_obsolete`] back.
+    /// Reverts [`Self::mark_obsolete`].
     pub(crate) fn keep(&self) {
         self.obsolete_file.keep();
     }
 
-    /// Lets the file be removed when the last reader has gone.
+    /// Lets the file be removed once its last reader is gone.
     pub(crate) fn mark_obsolete(&self) {
         self.obsolete_file.mark_obsolete();
     }
 }
 
-/// A position among the entries of a table.
+/// A cursor over the entries of a table.
 #[derive(Debug)]
 pub(crate) struct TableFileCursor {
     cursor: TableCursor,
     file: Arc<TableFile>,
-    /// The kind of the entry here; `None` where there is none.
+    /// The kind of the current entry; `None` if there is none.
     kind: Option<ValueKind>,
 }
 
@@ -379,7 +379,7 @@ impl TableFileCursor {
         Self { cursor, file: Arc::clone(file), kind: None }
     }
 
-    /// Takes the entry's kind, which a damaged table may not have.
+    /// Reads the kind of the current entry, which is invalid in a damaged table.
     #[inline]
     fn read_kind(&mut self) -> Result<()> {
         self.kind = self.cursor.tag().and_then(ValueKind::from_code);
@@ -388,7 +388,7 @@ impl TableFileCursor {
 }
 
 impl TableFileCursor {
-    /// To the entry at a position, counted from 0, without asking the index; nowhere behind the last.
+    /// Moves to the entry at a position, counted from 0, without using the index.
     pub(crate) fn seek_position(&mut self, position: u64) -> Result<()> {
         self.kind = None;
         self.cursor.seek_position(position)?;

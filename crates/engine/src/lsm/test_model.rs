@@ -22,13 +22,13 @@ pub(crate) struct OwnedEntry {
 /// All versions and range tombstones of a store, or of a part of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// In the order of cursors.
+    /// In cursor order.
     pub(crate) versions: Vec<OwnedEntry>,
     pub(crate) tombstones: RangeTombstones,
 }
 
 impl History {
-    /// Takes operations, the first with sequence number `first`.
+    /// Applies operations; the first has the sequence number `first`.
     pub(crate) fn of(operations: &[TestOperation], first: Sequence) -> Self {
         let mut history = Self::default();
         for (operation, sequence) in operations.iter().zip(first..) {
@@ -49,7 +49,7 @@ impl History {
             .sort_by(|one, other| (&one.key, Reverse(one.sequence)).cmp(&(&other.key, Reverse(other.sequence))));
     }
 
-    /// Both together.
+    /// The union with an older history.
     pub(crate) fn with(&self, older: &Self) -> Self {
         let mut joined = self.clone();
         joined.versions.extend(older.versions.iter().cloned());
@@ -58,7 +58,7 @@ impl History {
         joined
     }
 
-    /// What a reader at `at` sees.
+    /// The records visible at `at`.
     pub(crate) fn seen(&self, at: Sequence) -> BTreeMap<Vec<u8>, (ValueKind, Vec<u8>)> {
         let mut newest: BTreeMap<&[u8], &OwnedEntry> = BTreeMap::new();
         for version in self.versions.iter().filter(|version| version.sequence <= at) {
@@ -83,7 +83,7 @@ impl History {
     }
 }
 
-/// An operation of a generated history.
+/// A generated operation.
 #[derive(Clone, Debug)]
 pub(crate) enum TestOperation {
     Put(Vec<u8>, ValueKind, Vec<u8>),
@@ -99,7 +99,7 @@ pub(crate) fn keys() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Operations; one of twelve removes a range.
+/// Operations, one in twelve of which removes a range.
 pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<TestOperation>> {
     let value = proptest::collection::vec(any::<u8>(), 0..6);
     let put = (keys(), value).prop_map(|(key, value)| TestOperation::Put(key, ValueKind::Value, value));

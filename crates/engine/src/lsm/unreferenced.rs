@@ -16,12 +16,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// What is there beside the files that a manifest names.
+/// Files of a store's folder that its manifest does not name.
 #[derive(Debug, Default)]
 pub(crate) struct UnreferencedFiles {
-    /// Files that are no crash's, and what is said of each.
+    /// Files that no crash leaves, each with an explanation.
     pub(crate) strays: Vec<StrayFile>,
-    /// Where logs ended, by number: the headers of logs that were begun behind them say so, and the manifest does not name those yet.
+    /// The end of logs, by number, as stated by the headers of successors that the manifest does not name yet.
     pub(crate) ends: BTreeMap<u64, u64>,
 }
 
@@ -33,10 +33,10 @@ pub(crate) struct StrayFile {
 }
 
 impl UnreferencedFiles {
-    /// Looks at all files that `state` does not name.
+    /// Examines all files that `state` does not name.
     ///
     /// # Errors
-    /// Whatever the storage reports.
+    /// Errors of the storage.
     pub(crate) fn find(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Self> {
         let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
         let mut unnamed = Self::default();
@@ -60,10 +60,10 @@ impl UnreferencedFiles {
         Ok(unnamed)
     }
 
-    /// Refuses where there are files that no crash leaves.
+    /// Fails if there are files that no crash leaves.
     ///
     /// # Errors
-    /// [`Error::Damaged`], of the first of them.
+    /// [`Error::Damaged`], for the first of them.
     pub(crate) fn check(&self, storage: &dyn Storage) -> Result<()> {
         match self.strays.first() {
             Some(stray) => Err(Error::damaged(storage.path(&stray.name), 0, stray.detail.clone())),
@@ -71,7 +71,7 @@ impl UnreferencedFiles {
         }
     }
 
-    /// What is wrong with a log that nothing names.
+    /// The problem with an unreferenced log, if any.
     fn log(&mut self, storage: &dyn Storage, state: &ManifestState, number: u64) -> Result<Option<&'static str>> {
         let Some(header) = wal::header(storage, number)?.filter(|header| header.bond.store == state.owner) else {
             return Ok(None);
@@ -80,7 +80,7 @@ impl UnreferencedFiles {
             return Ok(Some(BEYOND));
         }
         if header.number != number {
-            // It was about to be begun in the file of an older one.
+            // It was about to be recycled for a new log.
             return Ok(None);
         }
         if !state.knows(header.bond) {
@@ -99,12 +99,12 @@ const BEYOND: &str = "its number is beyond those that the manifest has reserved"
 const WHAT_TO_DO: &str = "the manifest is older than it, or it comes from a copy of the store: put the newest manifest back, or remove the file \
                           if it is a copy's, or let `ogive db repair` set it aside or, where the manifest is older, make one of all files";
 
-/// Whether no file has the number, for all that the manifest says.
+/// Whether no file can have this number, according to the manifest.
 pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {
     state.reserved > 0 && number >= state.reserved
 }
 
-/// Whether a file is a table of the store, or one that it may have taken in.
+/// Whether a file is a table of the store, or one that it may have ingested.
 pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) -> Result<bool> {
     match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
         Ok(table) => {
@@ -122,7 +122,7 @@ fn is_values_of(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<b
     }
 }
 
-/// What cannot be told to be a file of the store is none; a device that fails says nothing.
+/// A file that cannot be identified is not the store's; an I/O error decides nothing.
 fn not_ours(error: Error) -> Result<bool> {
     match error {
         Error::Io { ref source, .. } if !matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {
@@ -132,7 +132,7 @@ fn not_ours(error: Error) -> Result<bool> {
     }
 }
 
-/// The names of files that a crash has left: those that nothing leads to. `young` are value files that entries of logs point to.
+/// The names of files that a crash has left. `young` are value files that entries of logs point into.
 pub(crate) fn leftovers(names: Vec<String>, state: &ManifestState, is_young: impl Fn(u64) -> bool) -> Vec<String> {
     let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
     let is_leftover = |name: &String| {

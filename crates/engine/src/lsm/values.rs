@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A value file that is removed once nobody reads it, if it is obsolete then.
+/// An open value file. Once obsolete, the file is removed when its last reader is gone.
 #[derive(Debug)]
 pub(crate) struct ValueHandle {
     pub(crate) file: Arc<ValueFile>,
     pub(crate) number: u64,
-    // Dropped last.
+    // Must be dropped last.
     obsolete_file: ObsoleteFile,
 }
 
@@ -24,23 +24,23 @@ impl ValueHandle {
         Arc::new(Self { file, number, obsolete_file: ObsoleteFile::new(storage, file_name(number, FileKind::Values)) })
     }
 
-    /// Takes [`Self::mark_obsolete`] back.
+    /// Reverts [`Self::mark_obsolete`].
     pub(crate) fn keep(&self) {
         self.obsolete_file.keep();
     }
 
-    /// Lets the file be removed when the last reader has gone.
+    /// Lets the file be removed once its last reader is gone.
     pub(crate) fn mark_obsolete(&self) {
         self.obsolete_file.mark_obsolete();
     }
 }
 
-/// All value files that a view leads to, by number.
+/// The value files of a view, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ValueFiles(pub(crate) BTreeMap<u64, Arc<ValueHandle>>);
 
 impl ValueFiles {
-    /// The file that an encoded place leads to, and the place.
+    /// Decodes a pointer and finds its value file.
     fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValuePointer)> {
         let place = ValuePointer::decode(pointer)
             .ok_or_else(|| Error::damaged(path(), 0, "a pointer to a value that makes no sense"))?;
@@ -53,13 +53,14 @@ impl ValueFiles {
         }
     }
 
-    /// The value at an encoded place, if it is not longer than `limit_bytes`; `path` is the store's, for messages.
+    /// Reads the value at an encoded pointer, up to `limit_bytes`; `path` is the folder of the store, for error
+    /// messages.
     pub(crate) fn get(&self, pointer: &[u8], limit_bytes: u64, path: &dyn Fn() -> PathBuf) -> Result<Slice> {
         let (file, place) = self.resolve(pointer, path)?;
         file.get(&place, limit_bytes)
     }
 
-    /// As [`Self::get`], into a buffer that may be used again.
+    /// As [`Self::get`], into a reusable buffer.
     pub(crate) fn get_into(
         &self,
         pointer: &[u8],
@@ -71,7 +72,7 @@ impl ValueFiles {
         file.get_into(&place, limit_bytes, value)
     }
 
-    /// The value at an encoded place, as a stream.
+    /// The value at an encoded pointer, as a stream.
     pub(crate) fn stream(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<ValueStream> {
         let (file, place) = self.resolve(pointer, path)?;
         file.stream(&place)

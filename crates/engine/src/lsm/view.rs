@@ -12,7 +12,7 @@ use crate::io::sync::Published;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A keyspace.
+/// A keyspace, with its current view.
 #[derive(Debug)]
 pub(crate) struct KeyspaceTree {
     pub(crate) id: KeyspaceId,
@@ -35,37 +35,37 @@ impl KeyspaceTree {
     }
 }
 
-/// All that a reader needs; it never changes, so that who holds it holds all files that it leads to.
+/// Everything a reader needs, immutable. Holding a view keeps all its files.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyspaceView {
     pub(crate) active: Arc<Memtable>,
-    /// Memtables that are being written out, newest first.
+    /// Memtables being flushed, newest first.
     pub(crate) sealed: Vec<Arc<Memtable>>,
     pub(crate) levels: Arc<OpenLevels>,
     pub(crate) values: Arc<ValueFiles>,
 }
 
-/// The tables of a keyspace.
+/// The open tables of a keyspace.
 #[derive(Debug, Default)]
 pub(crate) struct OpenLevels {
-    /// Level 0: tables may overlap, newest first.
+    /// Tables of level 0, newest first; they may overlap.
     pub(crate) newest: Vec<Arc<TableFile>>,
-    /// OpenLevels 1 and below that have tables, with their numbers: tables are disjoint and sorted.
+    /// The non-empty levels from 1 on, with their numbers; the tables of each are disjoint and sorted.
     pub(crate) deeper: Vec<(usize, Arc<LevelTables>)>,
 }
 
 impl OpenLevels {
-    /// OpenLevels 1 and below, with their numbers.
+    /// The non-empty levels from 1 on, with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Arc<LevelTables>)> {
         self.deeper.iter().map(|(number, level)| (*number, level))
     }
 
-    /// Whether one of the levels is this very one.
+    /// Whether `level` is one of these levels.
     pub(crate) fn has(&self, level: &Arc<LevelTables>) -> bool {
         self.deeper.iter().any(|(_, other)| Arc::ptr_eq(level, other))
     }
 
-    /// The level of these tables if there is one, or a new one.
+    /// An existing level of exactly these tables, or a new one.
     pub(crate) fn reused(&self, tables: Vec<Arc<TableFile>>) -> Arc<LevelTables> {
         let is_same = |level: &&Arc<LevelTables>| {
             let others = level.tables();
@@ -76,16 +76,16 @@ impl OpenLevels {
     }
 }
 
-/// What a look-up has found: the kind is [`ValueKind::Value`] or [`ValueKind::Pointer`].
+/// The result of a lookup: [`ValueKind::Value`] with the value, or [`ValueKind::Pointer`] with the encoded pointer.
 pub(crate) type FoundValue = (ValueKind, Slice);
 
-/// The newest range tombstone that hides older entries, and what was found in one source.
+/// The answer of one source: its newest range tombstone that covers the key, and its newest entry of the key.
 pub(super) struct SourceAnswer<T> {
     pub(super) hidden: Sequence,
     pub(super) entry: Option<(ValueKind, Sequence, T)>,
 }
 
-/// How a look-up takes what it finds.
+/// The way in which a lookup returns a value.
 trait CaptureValue {
     type Captured;
 
@@ -105,7 +105,7 @@ trait CaptureValue {
     ) -> Result<Option<(ValueKind, Sequence, Self::Captured)>>;
 }
 
-/// Shares the value with what holds it.
+/// Returns the value as a slice that shares its buffer.
 struct ShareValue;
 
 impl CaptureValue for ShareValue {
@@ -129,7 +129,7 @@ impl CaptureValue for ShareValue {
     }
 }
 
-/// Copies the value, whatever was in the buffer before; so no count of a block's users is touched.
+/// Copies the value into a buffer, replacing its contents, without touching the reference count of a block.
 struct CopyValue<'a>(&'a mut Vec<u8>);
 
 impl CaptureValue for CopyValue<'_> {
@@ -154,15 +154,15 @@ impl CaptureValue for CopyValue<'_> {
 }
 
 impl KeyspaceView {
-    /// The newest entry of a key that a reader at `at` sees; `None` where it was removed or never there.
+    /// Finds the newest entry of a key at or below `at`; `None` if it was removed, or never present.
     ///
-    /// Sources are asked newest first. All that an older source knows of a key is older than what a newer one does, so the
-    /// first that knows anything decides.
+    /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
+    /// with an answer decides.
     pub(crate) fn find(&self, key: &[u8], at: Sequence) -> Result<Option<FoundValue>> {
         self.find_by(key, at, &mut ShareValue)
     }
 
-    /// As [`Self::find`], with the value, or the place of it, copied into a buffer.
+    /// As [`Self::find`]; copies the value, or the encoded pointer, into a buffer.
     pub(crate) fn find_into(&self, key: &[u8], at: Sequence, value: &mut Vec<u8>) -> Result<Option<ValueKind>> {
         Ok(self.find_by(key, at, &mut CopyValue(value))?.map(|(kind, ())| kind))
     }
@@ -219,7 +219,7 @@ impl KeyspaceView {
 }
 
 impl<T> SourceAnswer<T> {
-    /// What the source says: `None` that it knows nothing of the key.
+    /// The decision of this source; `None` if it has neither an entry nor a tombstone for the key.
     pub(super) fn decide(self) -> Option<Option<(ValueKind, T)>> {
         match self.entry {
             Some((kind, sequence, value)) if kind != ValueKind::Remove && sequence >= self.hidden => {

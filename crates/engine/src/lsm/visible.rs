@@ -9,10 +9,10 @@ use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
-/// Versions of one key that are stepped over before the rest of them is skipped by a search.
+/// Versions of one key to step over before seeking past the rest.
 const STEPS_BEFORE_SEEK: usize = 8;
 
-/// The visible entries of a cursor, in key order; it moves both ways.
+/// The visible entries of a cursor, in key order, in both directions.
 ///
 /// ```text
 /// entries   a@9  a@4  b@7(remove)  b@3  c@6  d@2        range tombstones   [c, e)@5
@@ -20,25 +20,25 @@ const STEPS_BEFORE_SEEK: usize = 8;
 /// at 4           a@4               b@3       d@2
 /// ```
 ///
-/// Of each key it shows the newest entry that is not newer than the reader, unless that is a tombstone, or a range tombstone hides it that
-/// is newer than the entry and not newer than the reader. After an error it stays failed.
+/// For each key it shows the newest entry at or below the reader's sequence number, unless that is a removal or a range
+/// tombstone, at or below the same number and newer than the entry, covers it. After an error, every move fails.
 #[derive(Debug)]
 pub(crate) struct VisibleCursor {
     cursor: EntrySource,
-    /// Whether the entry here is the last of its key.
+    /// Whether the current entry is the last version of its key.
     is_oldest_version: bool,
     tombstones: Vec<Arc<RangeTombstones>>,
     at: Sequence,
     place: CursorPosition,
-    /// The key that is shown, where the cursor is not at it, and that of versions being skipped.
+    /// The current key if the cursor has moved away from it, or the key of versions being skipped.
     key: Vec<u8>,
-    /// With `key`, what is shown where the cursor is not at it.
+    /// The rest of the current entry if the cursor has moved away from it.
     stashed: StashedEntry,
-    /// What the last long run was that a move has skipped.
+    /// The last long run that a move skipped.
     skipped: Option<SkippedRun>,
 }
 
-/// What is looked through. A store that was compacted is one level, which is worth a way without virtual calls.
+/// The underlying cursor. A fully compacted store is one level, for which virtual calls are avoided.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one in each range, and a box would cost each step")]
 pub(crate) enum EntrySource {
@@ -93,16 +93,16 @@ impl EntrySource {
     }
 }
 
-/// Where the cursor stands.
+/// The position of the underlying cursor relative to the current entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CursorPosition {
-    /// Nothing is shown.
+    /// There is no current entry.
     Nowhere,
-    /// At the entry that is shown.
+    /// At the current entry.
     Here,
-    /// At the last entry whose key lies before the one that is shown: so it comes out of a move backward.
+    /// At the last entry before the current key, as after a backward move.
     Before,
-    /// Some move failed.
+    /// A move failed.
     Failed,
 }
 
@@ -120,7 +120,7 @@ impl StashedEntry {
 }
 
 impl VisibleCursor {
-    /// What a reader at `at` sees; `tombstones` are those of all sources of the cursor.
+    /// The entries visible at `at`; `tombstones` are those of all sources of the cursor.
     pub(crate) fn new(cursor: EntrySource, mut tombstones: Vec<Arc<RangeTombstones>>, at: Sequence) -> Self {
         tombstones.retain(|tombstones| !tombstones.is_empty());
         Self {
@@ -135,13 +135,13 @@ impl VisibleCursor {
         }
     }
 
-    /// The long run of hidden entries that the last move has skipped, if there was one.
+    /// The long run of hidden entries that the last move skipped, if any.
     #[inline]
     pub(crate) fn take_skipped(&mut self) -> Option<SkippedRun> {
         self.skipped.take()
     }
 
-    /// The entry here; `None` behind either end, and before the first move.
+    /// The current entry; `None` before the first, behind the last, and before the first move.
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'_>> {
         match self.place {
@@ -156,12 +156,12 @@ impl VisibleCursor {
         }
     }
 
-    /// The key here.
+    /// The current key.
     pub(crate) fn key(&self) -> Option<&[u8]> {
         self.entry().map(|entry| entry.key)
     }
 
-    /// The value of the entry here, shared.
+    /// The value of the current entry, sharing its buffer.
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
         match self.place {
@@ -171,7 +171,7 @@ impl VisibleCursor {
         }
     }
 
-    /// To the first visible key at or behind `key`.
+    /// Moves to the first visible key at or after `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
         self.moves(|this| {
             this.cursor.seek(key, this.at)?;
@@ -179,7 +179,7 @@ impl VisibleCursor {
         })
     }
 
-    /// To the last visible key before `key`.
+    /// Moves to the last visible key before `key`.
     pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.moves(|this| {
             this.cursor.seek_before(key)?;
@@ -187,7 +187,7 @@ impl VisibleCursor {
         })
     }
 
-    /// To the first visible key.
+    /// Moves to the first visible key.
     pub(crate) fn first(&mut self) -> Result<()> {
         self.moves(|this| {
             this.cursor.first()?;
@@ -195,7 +195,7 @@ impl VisibleCursor {
         })
     }
 
-    /// To the last visible key.
+    /// Moves to the last visible key.
     pub(crate) fn last(&mut self) -> Result<()> {
         self.moves(|this| {
             this.cursor.last()?;
@@ -203,12 +203,12 @@ impl VisibleCursor {
         })
     }
 
-    /// To the next visible key; nowhere from the last one, and from nowhere.
+    /// Moves to the next visible key, if there is a current one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
         self.moves(|this| {
             match this.place {
-                // What is settled at the bottom is the last of its key.
+                // An entry with sequence number 0 is the last version of its key.
                 CursorPosition::Here if this.is_oldest_version => this.cursor.next()?,
                 CursorPosition::Here => this.skip_key()?,
                 CursorPosition::Before => {
@@ -221,7 +221,7 @@ impl VisibleCursor {
         })
     }
 
-    /// To the visible key before; nowhere from the first one, and from nowhere.
+    /// Moves to the previous visible key, if there is a current one.
     pub(crate) fn prev(&mut self) -> Result<()> {
         self.moves(|this| {
             match this.place {
@@ -248,7 +248,7 @@ impl VisibleCursor {
         moved
     }
 
-    /// Remembers the key of the cursor's entry.
+    /// Saves the key of the cursor's entry.
     fn keep_key(&mut self) {
         self.key.clear();
         self.key.extend_from_slice(self.cursor.entry().map_or(&[], |entry| entry.key));
@@ -258,7 +258,7 @@ impl VisibleCursor {
         self.tombstones.iter().any(|tombstones| tombstones.covering(key, self.at) > sequence)
     }
 
-    /// From an entry on to the first that is visible.
+    /// Moves forward to the first visible entry, starting with the cursor's.
     #[inline]
     fn find_visible_forward(&mut self) -> Result<()> {
         let (mut too_new, mut skipped) = (0, 0);
@@ -285,7 +285,7 @@ impl VisibleCursor {
         }
     }
 
-    /// Passes an entry that is too new, behind `before` others that were; returns how many there were now.
+    /// Skips an entry that is too new, after `before` consecutive others; returns the new count.
     fn pass_too_new(&mut self, before: usize) -> Result<usize> {
         if before == STEPS_BEFORE_SEEK {
             self.keep_key();
@@ -302,7 +302,7 @@ impl VisibleCursor {
         Ok(before + 1)
     }
 
-    /// Notes that so many hidden entries were skipped in a row, and that the last one is that of `key`.
+    /// Records a run of `entries` hidden entries, the last of which has the key `key`.
     #[cold]
     fn note_skipped(&mut self, entries: u64) {
         let run =
@@ -312,7 +312,7 @@ impl VisibleCursor {
         reached.clone_from(&self.key);
     }
 
-    /// From an entry to the first of the next key.
+    /// Moves to the first entry of the next key.
     fn skip_key(&mut self) -> Result<()> {
         if self.cursor.entry().is_none_or(|entry| entry.sequence == 0) {
             return self.cursor.next();
@@ -328,7 +328,8 @@ impl VisibleCursor {
         self.cursor.seek(&self.key, SEQUENCE_MAX)
     }
 
-    /// From the oldest entry of a key back to the first key of which something is visible; the cursor then stands before it.
+    /// Moves backward from the oldest entry of a key to the first key with a visible entry; the cursor ends up before
+    /// it.
     fn find_visible_backward(&mut self) -> Result<()> {
         let mut skipped = 0;
         while self.cursor.entry().is_some() {
@@ -349,8 +350,8 @@ impl VisibleCursor {
         Ok(())
     }
 
-    /// From the oldest entry of `key` to the last entry of the keys before it; finds on the way the newest that is not too new, and
-    /// says whether there is one.
+    /// Moves from the oldest entry of `key` to the last entry of the preceding keys, and finds the newest version that
+    /// is not too new; returns whether there is one.
     fn find_newest(&mut self) -> Result<bool> {
         let mut has_found = false;
         for step in 0.. {
@@ -370,7 +371,7 @@ impl VisibleCursor {
         Ok(has_found)
     }
 
-    /// The same where there are many versions left, or all that are left are too new.
+    /// The same by seeking, if many versions are left or all of them are too new.
     fn find_newest_by_search(&mut self, has_found: bool) -> Result<bool> {
         let has_newer = self.cursor.entry().is_some_and(|entry| entry.sequence <= self.at);
         if has_newer {

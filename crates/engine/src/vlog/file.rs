@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(super) const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEVAL", version: 2 };
 
-/// First bytes of the footer; no chunk begins so.
+/// First bytes of the footer, with which no chunk begins.
 const FOOTER_MAGIC: &[u8; 8] = b"\xffOGIVEVF";
 
 /// `magic | records: u64 | bytes of values: u64 | zero: u32 | checksum: u32`.
@@ -25,7 +25,7 @@ pub(crate) fn values_name(number: u64) -> String {
     format!("{number:06}.values")
 }
 
-/// What the end of a finished file says. As its checksum is bound to its place, it proves the length of the file.
+/// The footer of a finished file. Its checksum is bound to its offset, so it proves the length of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Footer {
     pub(super) records: u64,
@@ -49,14 +49,14 @@ impl Footer {
     }
 }
 
-/// A file of values, growing or finished, read by many threads.
+/// An open value file, growing or finished, which many threads can read.
 #[derive(Debug)]
 pub(crate) struct ValueFile {
     pub(super) file: Arc<dyn ReadableFile>,
     pub(super) identity: u64,
     bond: Bond,
     number: u64,
-    /// Where the first record begins.
+    /// Offset of the first record.
     pub(super) start: u64,
 }
 
@@ -64,12 +64,13 @@ impl ValueFile {
     /// Opens a file, finished or not.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where it does not begin as file `number` of `bond`; [`Error::UnknownVersion`]; whatever the storage reports.
+    /// [`Error::Damaged`] if it does not begin as file `number` of `bond`; [`Error::UnknownVersion`]; errors of the
+    /// storage.
     pub(crate) fn open(storage: &dyn Storage, bond: Bond, number: u64) -> Result<Self> {
         Self::open_checked(storage, number, |found| found == bond)
     }
 
-    /// As [`Self::open`], of whichever opening of a store wrote it.
+    /// As [`Self::open`], for a file of any opening of a store.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -77,19 +78,19 @@ impl ValueFile {
         Self::open_checked(storage, number, |found| found.store == store)
     }
 
-    /// The store and the opening that a file says it is of, whichever number it says; `None` where it does not begin with a sound header.
+    /// The store and the opening stated by a file's header, regardless of its number; `None` without a valid header.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; whatever the storage reports.
+    /// [`Error::UnknownVersion`]; errors of the storage.
     pub(crate) fn bond_of(storage: &dyn Storage, number: u64) -> Result<Option<Bond>> {
         let header = HEADER.read(&*storage.open(&values_name(number))?)?;
         Ok(header.map(|header| header.bond))
     }
 
-    /// Whether there is a sound value file of that name which is another: no crash leaves that.
+    /// Whether there is a valid value file of this name with another identity, which no crash leaves.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; whatever the storage reports.
+    /// [`Error::UnknownVersion`]; errors of the storage.
     pub(crate) fn is_anothers(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
         let name = values_name(number);
         if !storage.exists(&name)? {
@@ -113,7 +114,7 @@ impl ValueFile {
         Self { file, identity: bond.identity(number), bond, number, start }
     }
 
-    /// The store, and the opening of it, that wrote the file.
+    /// The store and the opening that wrote the file.
     pub(crate) fn bond(&self) -> Bond {
         self.bond
     }
@@ -123,12 +124,12 @@ impl ValueFile {
         self.number
     }
 
-    /// Length of the file, in bytes; while it grows, of what was written out.
+    /// Length of the file in bytes; while it grows, of the written part.
     pub(crate) fn len_bytes(&self) -> u64 {
         self.file.len()
     }
 
-    /// Whether the file was finished and has the length that it had then: one read.
+    /// Whether the file was finished and still has its full length, by one read.
     pub(crate) fn is_finished(&self) -> Result<bool> {
         Ok(self.footer()?.is_some())
     }
@@ -141,11 +142,11 @@ impl ValueFile {
         Ok(Footer::decode(self.identity, offset, &bytes))
     }
 
-    /// The value at a place. One read, unless it has more than 64 KiB; no copy, unless it has more or is packed.
+    /// Reads a value: with one read if it has at most 64 KiB, and without a copy if it is not compressed either.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] where the value is not
-    /// there or not what it was.
+    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] if the
+    /// value is missing or damaged.
     pub(crate) fn get(&self, place: &ValuePointer, limit_bytes: u64) -> Result<Slice> {
         self.check_place(place)?;
         self.check_limit(place, limit_bytes)?;
@@ -162,7 +163,7 @@ impl ValueFile {
         Ok(value.into())
     }
 
-    /// As [`Self::get`], into a buffer, which is cleared first; after an error it holds nothing of use.
+    /// As [`Self::get`], into a buffer whose contents are replaced; after an error they are unspecified.
     pub(crate) fn get_into(&self, place: &ValuePointer, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
         value.clear();
         self.check_place(place)?;
@@ -184,20 +185,20 @@ impl ValueFile {
         head.unpack(&record, value).map_err(|error| self.malformed(place.offset, &error))
     }
 
-    /// The value at a place as a stream; nothing is read yet, unless the value is empty.
+    /// Returns a value as a stream; nothing is read yet, unless the value is empty.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the file ends before the place does, or the place makes no sense.
+    /// [`Error::Damaged`] if the pointer is invalid, or beyond the end of the file.
     pub(crate) fn stream(&self, place: &ValuePointer) -> Result<ValueStream> {
         self.check_place(place)?;
         if place.length == 0 {
-            // No chunk of it will be asked for.
+            // A stream of it would read no chunk.
             self.read_whole(place, &mut Vec::new())?;
         }
         Ok(ValueStream::new(Arc::clone(&self.file), self.identity, *place))
     }
 
-    /// Whether the value at a place is there and is what was written. An error says that it cannot be read.
+    /// Whether a value is intact. An error means that it cannot be read.
     pub(crate) fn is_whole(&self, place: &ValuePointer) -> Result<bool> {
         let read = || {
             let mut stream = self.stream(place)?;
@@ -211,7 +212,7 @@ impl ValueFile {
         }
     }
 
-    /// Reads a record of one chunk and checks it.
+    /// Reads and verifies a record of one chunk.
     fn read_whole(&self, place: &ValuePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
         record.resize(place.stored_bytes as usize, 0);
         self.file.read(ReadRequest { offset: place.offset, buffer: record, purpose: Purpose::Value })?;
@@ -221,7 +222,7 @@ impl ValueFile {
             .ok_or_else(|| self.not_whole(place.offset))
     }
 
-    /// Holds what a place says against the file and the format.
+    /// Checks a pointer against the file and the format.
     fn check_place(&self, place: &ValuePointer) -> Result<()> {
         let chunks = place.length.div_ceil(CHUNK_BYTES as u64).max(1);
         let most = chunks.saturating_mul(STORED_BYTES_MAX as u64);

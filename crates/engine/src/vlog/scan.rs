@@ -7,52 +7,52 @@ use crate::block::window::Window;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
 
-/// Bytes read at once.
+/// Read size in bytes.
 const READ_BYTES: usize = 1 << 20;
 
-/// What a scan meets.
+/// An item of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScannedItem<'a> {
-    /// A record all of whose chunks are what was written.
+    /// A record, all of whose chunks are intact.
     Record {
-        /// The key beside the value.
+        /// The key stored with the value.
         key: &'a [u8],
-        /// Where it lies.
+        /// The location of the value.
         place: ValuePointer,
     },
-    /// Chunks of a record that was given up, or whose end is damaged.
+    /// Chunks of an incomplete record: abandoned, or with a damaged end.
     Part {
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// Bytes that are no chunk. Where an unfinished file ends with them, they may be what a crash left.
+    /// Bytes that are not a chunk. At the end of an unfinished file, they may be a torn write.
     Unknown {
-        /// First byte.
+        /// Offset of the first byte.
         offset: u64,
-        /// How many.
+        /// Length in bytes.
         bytes: u64,
     },
 }
 
-/// What a scan met in all.
+/// The totals of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ScanSummary {
-    /// Whole records.
+    /// Number of intact records.
     pub(crate) records: u64,
-    /// The lengths of their values.
+    /// Total length of their values.
     pub(crate) value_bytes: u64,
-    /// Whether the file was finished, and has as many records as it had then.
+    /// Whether the file was finished and still has as many records as then.
     pub(crate) is_proved: bool,
-    /// Where the last whole chunk ends.
+    /// End of the last intact chunk.
     pub(crate) end: u64,
 }
 
 impl ValueFile {
-    /// Shows `visit` all that the file holds, in order, whatever it is. Every chunk is checked, none is unpacked.
+    /// Passes everything in the file to `visit`, in order. Every chunk is verified, none is decompressed.
     ///
-    /// Behind bytes that are no chunk the scan looks for the next one, place by place.
+    /// After bytes that are not a chunk, the scan searches for the next one byte by byte.
     pub(crate) fn scan(&self, visit: &mut dyn FnMut(ScannedItem<'_>) -> Result<()>) -> Result<ScanSummary> {
         let footer = self.footer()?;
         let end = self.len_bytes() - if footer.is_some() { FOOTER_BYTES as u64 } else { 0 };
@@ -81,13 +81,13 @@ impl ValueFile {
     }
 }
 
-/// A scan at some place.
+/// The state of a scan.
 struct FileScan<'a> {
     file: &'a ValueFile,
     window: Window,
     position: u64,
     end: u64,
-    /// The record that has begun: its key, where it began, the length of its value so far.
+    /// The current record: its key, its offset, and the length of its value so far.
     open: Option<(Vec<u8>, u64, u64)>,
     unknown_bytes: u64,
     scanned: ScanSummary,
@@ -122,7 +122,7 @@ impl<'a> FileScan<'a> {
         self.give_up(visit)
     }
 
-    /// Makes a chunk part of its record.
+    /// Adds a chunk to its record.
     fn take(
         &mut self,
         head: &ChunkHead,
@@ -150,7 +150,7 @@ impl<'a> FileScan<'a> {
         })
     }
 
-    /// Says that the record that has begun does not end.
+    /// Reports the current record as incomplete.
     fn give_up(&mut self, visit: &mut dyn FnMut(ScannedItem<'_>) -> Result<()>) -> Result<()> {
         match self.open.take() {
             Some((_, offset, _)) => visit(ScannedItem::Part { offset, bytes: self.scanned.end - offset }),
@@ -158,7 +158,7 @@ impl<'a> FileScan<'a> {
         }
     }
 
-    /// Goes on to the next place where a chunk begins, or to the end.
+    /// Moves to the next offset at which a chunk begins, or to the end.
     fn skip(&mut self, visit: &mut dyn FnMut(ScannedItem<'_>) -> Result<()>) -> Result<()> {
         let (identity, offset) = (self.file.identity, self.position);
         self.position += 1;

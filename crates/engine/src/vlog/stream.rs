@@ -11,12 +11,12 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes read at once: four chunks, so that a request costs little beside what it brings.
+/// Read size: four chunks, so that the cost of a request is small.
 const READ_BYTES: usize = 4 * CHUNK_BYTES;
 
-/// A value as a stream. After an error every further call is an error: a damaged value never looks like a short one.
+/// A value as a stream. After an error every further call fails, so a damaged value never looks like a short one.
 ///
-/// Memory: some hundred KiB, whatever the length of the value.
+/// Memory: a few hundred KiB, whatever the length of the value.
 #[derive(Debug)]
 pub(crate) struct ValueStream {
     chunks: ChunkReader<Chunks>,
@@ -30,18 +30,19 @@ impl ValueStream {
         Self { chunks: ChunkReader::new(chunks) }
     }
 
-    /// The bytes that come next, at most 64 KiB; `None` at the end.
+    /// Returns the next bytes, at most 64 KiB; `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a chunk that is not what was written; whatever the storage reports.
+    /// [`Error::Damaged`] for a damaged chunk; errors of the storage.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         self.chunks.next_chunk()
     }
 
-    /// What has not been read yet.
+    /// Reads the rest of the value.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; those of [`Self::next_chunk`].
+    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; those of
+    /// [`Self::next_chunk`].
     pub(crate) fn read_to_vec(self, limit_bytes: u64) -> Result<Vec<u8>> {
         self.chunks.read_to_vec(limit_bytes)
     }
@@ -61,12 +62,12 @@ struct Chunks {
     place: ValuePointer,
     end: u64,
     window: Window,
-    /// Where the next chunk begins.
+    /// Offset of the next chunk.
     position: u64,
 }
 
 impl Chunks {
-    /// Which chunk comes behind the first `read_bytes` of the value, and its length.
+    /// The position and the length of the chunk after the first `read_bytes` of the value.
     fn expected(&self, read_bytes: u64) -> (ChunkPart, usize) {
         let left = self.place.length - read_bytes;
         let part = match (read_bytes == 0, left <= CHUNK_BYTES as u64) {

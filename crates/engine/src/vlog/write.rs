@@ -13,9 +13,9 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A value file that grows. After a failed write or sync it takes nothing more.
+/// The writer of a growing value file. After a failed write or sync it accepts nothing more.
 ///
-/// Values can be read through [`Self::file`] as soon as they are [written out](Self::flush).
+/// Values can be read through [`Self::file`] once they are [flushed](Self::flush).
 #[derive(Debug)]
 pub(crate) struct ValueWriter {
     storage: Arc<dyn Storage>,
@@ -23,17 +23,17 @@ pub(crate) struct ValueWriter {
     appender: Appender,
     identity: u64,
     compression: Compression,
-    /// A chunk that was packed.
+    /// A compressed chunk.
     packed: Vec<u8>,
-    /// Whole records, and the lengths of their values.
+    /// Number of complete records, and the total length of their values.
     records: u64,
     value_bytes: u64,
-    /// Whether the file is durable under its name.
+    /// Whether the name of the file is durable.
     is_named: bool,
 }
 
 impl ValueWriter {
-    /// Begins value file `number`.
+    /// Creates value file `number`.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
         bond: Bond,
@@ -48,10 +48,10 @@ impl ValueWriter {
         Ok(Self::new(storage, reader, appender, compression))
     }
 
-    /// Goes on with a file that was not finished, behind its first `end` bytes; what follows them is cut off.
+    /// Resumes an unfinished file after its first `end` bytes; the rest is cut off.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where these are not whole records, given up ones among them; whatever the storage reports.
+    /// [`Error::Damaged`] if these bytes are not complete or abandoned records; errors of the storage.
     pub(crate) fn resume(
         storage: &Arc<dyn Storage>,
         bond: Bond,
@@ -84,7 +84,7 @@ impl ValueWriter {
         }
     }
 
-    /// The file, to be read.
+    /// The file, for reading.
     pub(crate) fn file(&self) -> Arc<ValueFile> {
         Arc::clone(&self.file)
     }
@@ -99,10 +99,10 @@ impl ValueWriter {
         self.appender.position()
     }
 
-    /// Appends a value. The key stands beside it, so that the value can be told when its place is lost.
+    /// Appends a value. The key is stored with it, so that the value can be identified without its pointer.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] and [`Error::KeyLength`], which leave the file as it was; whatever the storage reports.
+    /// [`Error::ValueTooLarge`] and [`Error::KeyLength`], which leave the file unchanged; errors of the storage.
     pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValuePointer> {
         self.check(key, value.len() as u64)?;
         let offset = self.len_bytes();
@@ -124,11 +124,11 @@ impl ValueWriter {
         Ok(self.appended(offset, value.len() as u64))
     }
 
-    /// Appends all that a source gives as a value, of which never more than two chunks are in memory.
+    /// Appends the contents of a stream as a value, with at most two chunks in memory.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; [`Error::Io`] when the source fails, and [`Error::ValueTooLarge`] when it gives too much: then the file
-    /// holds chunks that no place leads to, and takes other values. Whatever the storage reports.
+    /// [`Error::KeyLength`]; [`Error::Io`] if the source fails, and [`Error::ValueTooLarge`] if it is too long: the
+    /// file then contains unreferenced chunks, and accepts further values. Errors of the storage.
     pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValuePointer> {
         self.check(key, 0)?;
         let (offset, path) = (self.len_bytes(), self.path());
@@ -152,19 +152,19 @@ impl ValueWriter {
         }
     }
 
-    /// Writes out what waits: from now on it can be read. A crash of the machine may still lose it.
+    /// Writes buffered values, which can then be read. A crash of the machine may still lose them.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.appender.flush()
     }
 
-    /// Makes all values so far durable, and the first time the name of the file.
+    /// Syncs all values, and the first time also the name of the file.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.appender.flush()?;
         self.appender.sync()?;
         self.name()
     }
 
-    /// Ends the file, durably: its footer proves its length and how many values it has.
+    /// Finishes the file durably, with a footer that proves its length and its number of values.
     pub(crate) fn finish(mut self) -> Result<Arc<ValueFile>> {
         let footer = Footer { records: self.records, value_bytes: self.value_bytes };
         let encoded = footer.encode(self.identity, self.len_bytes());
@@ -175,7 +175,7 @@ impl ValueWriter {
         Ok(self.file)
     }
 
-    /// What [`Self::finish`] adds to the length, in bytes.
+    /// Bytes that [`Self::finish`] adds.
     #[cfg(test)]
     pub(crate) const FINISH_BYTES: u64 = super::file::FOOTER_BYTES as u64;
 

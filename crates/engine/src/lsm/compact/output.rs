@@ -17,13 +17,13 @@ use crate::tune::DesignRequest;
 use crate::vlog::ValuePointer;
 use std::sync::Arc;
 
-/// How a store's tables are written: records with tags, exact separators over their blocks.
+/// The options of a store's tables: tagged records, with exact separators over their blocks.
 fn table_options(options: &DbOptions) -> WriteOptions {
     WriteOptions {
         key_type: KeyType::Bytes,
         block_bytes: Some(options.block_bytes),
         design: DesignRequest::Coded,
-        // What a store writes it can open, in as little memory as it may be given later.
+        // Limits the index, so that the table can be opened with as little memory as the store may have later.
         resident_budget_bytes: Some(options.root_limit_bytes()),
         profile: options.profile.clone(),
         compression: options.compression,
@@ -33,24 +33,24 @@ fn table_options(options: &DbOptions) -> WriteOptions {
     }
 }
 
-/// Writes entries in order to tables, as many as it takes.
+/// Writes entries in order to as many tables as needed.
 ///
-/// A table ends between two keys, never between two entries of one. Each gets what of the range tombstones lies between the first
-/// key of its own and that of the next table, so that tables stay disjoint:
+/// A table ends between two keys, never between two versions of one. Each table gets the parts of the range tombstones
+/// between its first key and the first key of the next table, so tables stay disjoint:
 ///
 /// ```text
 /// entries         b  c   | f  g       table 1: b c, tombstone [a, f)
 /// tombstone     [a ---------- h)        table 2: f g, tombstone [f, h)
 /// ```
 ///
-/// Dropping it without [`Self::finish`] removes all that it has written.
+/// Dropping it without [`Self::finish`] removes all its files.
 #[derive(Debug)]
 pub(crate) struct OutputWriter<'a> {
     context: &'a JobContext<'a>,
-    /// What stays of the range tombstones of all inputs.
+    /// The remaining range tombstones of all inputs.
     tombstones: RangeTombstones,
     limits: OutputLimits<'a>,
-    /// The first and the last key of all inputs, where models are fitted to the tables.
+    /// The first and the last key of all inputs, if models are fitted to the tables.
     ends: Option<(Vec<u8>, Vec<u8>)>,
     learning_us: f64,
     current: Option<OutputTable>,
@@ -60,29 +60,29 @@ pub(crate) struct OutputWriter<'a> {
     is_done: bool,
 }
 
-/// Where tables end.
+/// The rules that end a table.
 #[derive(Debug)]
 pub(crate) struct OutputLimits<'a> {
-    /// A table ends when it has this size, in bytes.
+    /// A table ends at this size, in bytes.
     pub(crate) table_bytes: u64,
-    /// And where it would share keys with too much of the level below.
+    /// A table also ends where it would overlap too much of the level below.
     pub(crate) cuts: Option<OutputCuts<'a>>,
 }
 
-/// The table that is being written.
+/// The table being written.
 #[derive(Debug)]
 struct OutputTable {
     writer: TableWriter,
     meta: TableMeta,
-    /// The last key; it goes to the meta in the end.
+    /// The last key; it becomes the largest key of the metadata.
     last: Vec<u8>,
-    /// Value files that are pointed into, and how many bytes; the last one that was met stands first.
+    /// Value files pointed into, with the bytes pointed at; the most recent one first.
     values: Vec<(u64, u64)>,
     model: Option<ModelBuilder>,
 }
 
 impl<'a> OutputWriter<'a> {
-    /// With `ends`, the first and the last key that can come, a model is fitted to each table.
+    /// With `ends`, the first and the last key of the inputs, a model is fitted to each table.
     pub(crate) fn new(
         context: &'a JobContext<'a>,
         tombstones: RangeTombstones,
@@ -103,13 +103,13 @@ impl<'a> OutputWriter<'a> {
         }
     }
 
-    /// Notes the operation that an entry of the inputs came from.
+    /// Records the sequence number of an input entry.
     #[inline]
     pub(crate) fn note_newest(&mut self, sequence: Sequence) {
         self.newest = self.newest.max(sequence);
     }
 
-    /// Appends an entry; its place in the order is the caller's duty.
+    /// Appends an entry; entries must come in order.
     #[inline]
     pub(crate) fn add(&mut self, key: &[u8], kind: ValueKind, sequence: Sequence, value: &[u8]) -> Result<()> {
         let is_new_key = self.current.as_ref().is_none_or(|current| current.last != key);
@@ -123,17 +123,17 @@ impl<'a> OutputWriter<'a> {
         current.add(key, kind, sequence, value, is_new_key)
     }
 
-    /// Whether the table at hand ends before a key.
+    /// Whether the current table ends before a key.
     #[inline]
     fn is_due(&mut self, key: &[u8]) -> bool {
         let is_cut = self.limits.cuts.as_mut().is_some_and(|cuts| cuts.is_cut(key));
         self.current.as_ref().is_some_and(|current| is_cut || current.writer.bytes_so_far() >= self.limits.table_bytes)
     }
 
-    /// Ends the last table and gives what was written, and the microseconds that went into models.
+    /// Finishes the last table; returns all tables, and the microseconds spent on models.
     ///
     /// # Errors
-    /// Whatever the storage reports; nothing is left then.
+    /// Errors of the storage; all files are then removed.
     pub(crate) fn finish(mut self) -> Result<(Vec<TableMeta>, f64)> {
         if self.current.is_none() && !self.tombstones.is_empty() {
             self.current = Some(OutputTable::begin(self.context, &[], None)?);
@@ -143,7 +143,7 @@ impl<'a> OutputWriter<'a> {
         Ok((std::mem::take(&mut self.finished), self.learning_us))
     }
 
-    /// Ends the table at hand; the next one begins with `next`.
+    /// Finishes the current table; the next one begins with `next`.
     fn end_table(&mut self, next: Option<&[u8]>) -> Result<()> {
         let Some(current) = self.current.take() else { return Ok(()) };
         let tombstones = self.tombstones.clip(None, next);
@@ -161,7 +161,7 @@ impl<'a> OutputWriter<'a> {
         match current.finish(&tombstones) {
             Ok(meta) => self.finished.push(meta),
             Err(error) => {
-                // It may have got its name before the failure.
+                // The file may have got its name before the failure.
                 self.context.discard([name]);
                 return Err(error);
             }
@@ -213,7 +213,7 @@ impl OutputTable {
         if kind == ValueKind::Pointer { self.note_value(value) } else { Ok(()) }
     }
 
-    /// Adds the model to the table, if one is fitted; returns the microseconds that it took in all.
+    /// Adds the fitted model to the table, if there is one; returns the microseconds it took in total.
     fn learn(&mut self) -> f64 {
         let Some(builder) = self.model.take() else { return 0.0 };
         let timer = Timer::start();

@@ -7,18 +7,18 @@ use crate::vlog::{ValueFile, ValuePointer, ValueWriter};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A longer value is moved piece by piece, in bytes.
+/// Longer values are moved chunk by chunk.
 const STREAMED_VALUE_BYTES_MIN: u64 = 1 << 20;
-/// A value file is followed by another when it has this size, in bytes.
+/// Size at which a new value file is begun, in bytes.
 pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
 
-/// Value files that are to be emptied, by number.
+/// Value files being collected, by number.
 pub(crate) type CollectedFiles = BTreeMap<u64, Arc<ValueFile>>;
 
 /// Copies values to new value files.
 ///
-/// An entry whose value moves keeps its sequence number: for whoever reads it, nothing has happened. Dropping it without
-/// [`Self::finish`] removes all that it has written.
+/// An entry whose value moves keeps its sequence number, so readers see no change. Dropping it without [`Self::finish`]
+/// removes all its files.
 #[derive(Debug)]
 pub(crate) struct Relocator<'a> {
     context: &'a JobContext<'a>,
@@ -26,7 +26,7 @@ pub(crate) struct Relocator<'a> {
     growing: Option<ValueWriter>,
     finished: Vec<Arc<ValueFile>>,
     place: Vec<u8>,
-    /// Bytes of values that were read.
+    /// Bytes of values read.
     pub(crate) read_bytes: u64,
     is_done: bool,
 }
@@ -44,10 +44,10 @@ impl<'a> Relocator<'a> {
         }
     }
 
-    /// The pointer that takes the place of one: its value has moved; `None` where it may stay.
+    /// Moves a value and returns its new pointer; `None` if it may stay.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for what is no pointer, and for a value whose checksum does not hold; whatever the storage reports.
+    /// [`Error::Damaged`] for an invalid pointer or a damaged value; errors of the storage.
     pub(crate) fn moved(&mut self, key: &[u8], pointer: &[u8]) -> Result<Option<&[u8]>> {
         if self.collected.is_empty() {
             return Ok(None);
@@ -92,7 +92,7 @@ impl<'a> Relocator<'a> {
         Ok(())
     }
 
-    /// Makes what was written durable.
+    /// Syncs and finishes the new files.
     pub(crate) fn finish(mut self) -> Result<Vec<Arc<ValueFile>>> {
         self.end_file()?;
         self.is_done = true;

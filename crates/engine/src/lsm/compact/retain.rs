@@ -4,19 +4,20 @@ use super::super::entry::{Entry, Sequence, ValueKind};
 use super::super::range_tombstones::{RangeTombstones, reaches};
 use super::levels_below::LevelsBelow;
 
-/// What becomes of an entry.
+/// The decision on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RetainDecision {
-    /// Nobody can see it any more.
+    /// Drop the entry, since no reader can see it.
     Drop,
-    /// It stays, with this sequence number.
+    /// Keep the entry, with this sequence number.
     Keep(Sequence),
 }
 
-/// Judges the entries of a compaction in their order.
+/// Decides on the entries of a compaction, in order.
 ///
-/// Live snapshots cut the sequence numbers into stripes; the entries of one stripe are told apart by no reader, so of each key and
-/// stripe the newest suffices, and of that nothing where a range tombstone of the same stripe is newer still:
+/// Live snapshots divide the sequence numbers into stripes. No reader can distinguish the versions of a key within a
+/// stripe, so only the newest of each is kept, and not even that if a newer range tombstone of the same stripe covers
+/// it:
 ///
 /// ```text
 /// snapshots            4          9
@@ -26,24 +27,24 @@ pub(crate) enum RetainDecision {
 /// and [a, b)@9 too                               kept: a@12, a@3, and the tombstone
 /// ```
 ///
-/// Where nothing lies below the output (at the *bottom*), a tombstone that is in the oldest stripe has nothing left to remove and
-/// goes, and an entry in the oldest stripe needs no sequence number any more. It keeps it if an older range tombstone covers it,
-/// since that may stay for the sake of keys beside it.
+/// If nothing lies below the output (at the *bottom*), a tombstone in the oldest stripe has nothing left to remove and
+/// is dropped, and an entry in the oldest stripe needs no sequence number any more. It keeps its number if an older
+/// range tombstone covers it, since that may stay for the sake of neighbouring keys.
 #[derive(Debug)]
 pub(crate) struct RetentionFilter<'a> {
-    /// Rising.
+    /// Ascending.
     snapshots: &'a [Sequence],
     tombstones: &'a RangeTombstones,
     below: LevelsBelow,
     lowers_sequence: bool,
-    /// Key and stripe of the entry before.
+    /// Key and stripe of the previous entry.
     key: Vec<u8>,
     stripe: Option<Sequence>,
 }
 
 impl<'a> RetentionFilter<'a> {
-    /// `snapshots` are those that somebody may still read, rising; `tombstones` are those of all inputs; `lowers_sequence` says whether
-    /// sequence numbers may be given up at the bottom.
+    /// `snapshots` are the live ones, ascending; `tombstones` are those of all inputs; `lowers_sequence` allows
+    /// sequence numbers to be zeroed at the bottom.
     pub(crate) fn new(
         snapshots: &'a [Sequence],
         tombstones: &'a RangeTombstones,
@@ -54,7 +55,7 @@ impl<'a> RetentionFilter<'a> {
         Self { snapshots, tombstones, below, lowers_sequence, key: Vec::new(), stripe: None }
     }
 
-    /// The newest sequence number of a stripe, which names it.
+    /// The stripe of a sequence number, identified by its newest number.
     #[inline]
     fn stripe_of(&self, sequence: Sequence) -> Sequence {
         if self.snapshots.is_empty() {
@@ -68,7 +69,7 @@ impl<'a> RetentionFilter<'a> {
         self.snapshots.first().copied().unwrap_or(Sequence::MAX)
     }
 
-    /// What becomes of the next entry.
+    /// Decides on the next entry.
     #[inline]
     pub(crate) fn decide(&mut self, entry: &Entry<'_>) -> RetainDecision {
         let stripe = self.stripe_of(entry.sequence);
@@ -97,10 +98,10 @@ impl<'a> RetentionFilter<'a> {
         RetainDecision::Keep(if is_covered { entry.sequence } else { 0 })
     }
 
-    /// The range tombstones that stay.
+    /// The range tombstones that are kept.
     pub(crate) fn surviving_tombstones(&self) -> RangeTombstones {
         let oldest = self.oldest_stripe();
-        // Of those that begin alike, the newest comes first.
+        // Of tombstones with the same start, the newest comes first.
         let mut before: Option<(&[u8], &[u8], Sequence)> = None;
         let surviving = self.tombstones.iter().filter(|tombstone| {
             let stripe = self.stripe_of(tombstone.sequence);

@@ -15,48 +15,48 @@ use crate::error::Result;
 use crate::vlog::ValueFile;
 use std::sync::Arc;
 
-/// After so many entries a job looks whether it is to end.
+/// A job checks for interruption after this many entries.
 const ENTRIES_PER_CHECK: u64 = 1 << 12;
 
-/// What a compaction or a flush is to do.
+/// The inputs and rules of a flush or compaction job.
 #[derive(Debug)]
 pub(crate) struct MergeJob<'a> {
-    /// All inputs, merged.
+    /// A cursor over all inputs, merged.
     pub(crate) cursor: Box<dyn Cursor>,
     /// The range tombstones of all inputs.
     pub(crate) tombstones: Vec<Arc<RangeTombstones>>,
-    /// Where the output goes. For level 0 it is one table.
+    /// The output level. The output to level 0 is a single table.
     pub(crate) level: usize,
-    /// Where tables are to end beside what the options say.
+    /// Additional rules that end a table.
     pub(crate) cuts: Option<OutputCuts<'a>>,
-    /// Sequence numbers of live snapshots, rising.
+    /// Sequence numbers of live snapshots, ascending.
     pub(crate) snapshots: &'a [Sequence],
-    /// The tables that hold older entries than the inputs.
+    /// The tables with older entries than the inputs.
     pub(crate) below: LevelsBelow,
-    /// Value files that are to be emptied.
+    /// Value files being collected.
     pub(crate) collected: &'a CollectedFiles,
-    /// The part that is to be done.
+    /// The key range of the job.
     pub(crate) part: JobRange,
 }
 
-/// Keys from `from` up to, and without, `to`.
+/// The keys from `from` up to `to`, exclusively.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JobRange {
     pub(crate) from: Option<Vec<u8>>,
     pub(crate) to: Option<Vec<u8>>,
 }
 
-/// What came of a job.
+/// The output of a job.
 #[derive(Debug, Default)]
 pub(crate) struct JobOutput {
     pub(crate) tables: Vec<TableMeta>,
     pub(crate) value_files: Vec<Arc<ValueFile>>,
-    /// Entries that went in, and those of them that did not come out.
+    /// The number of input entries, and of those dropped.
     pub(crate) entries: u64,
     pub(crate) dropped: u64,
-    /// Bytes of values that were moved.
+    /// Bytes of values moved.
     pub(crate) moved_bytes: u64,
-    /// Microseconds of the job that went into models.
+    /// Microseconds spent on models.
     pub(crate) learning_us: f64,
 }
 
@@ -77,10 +77,11 @@ impl JobOutput {
     }
 }
 
-/// Does a job. The new files are durable when it returns, and the caller's.
+/// Runs a job. The new files are durable when it returns.
 ///
 /// # Errors
-/// Whatever the storage reports, damage of the inputs, [`Error::Interrupted`](crate::Error::Interrupted); no new file is left then.
+/// Errors of the storage, damage of the inputs, [`Error::Interrupted`](crate::Error::Interrupted); new files are then
+/// removed.
 pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result<JobOutput> {
     let tombstones = gather(&job.tombstones, &job.part);
     let mut retain = RetentionFilter::new(job.snapshots, &tombstones, job.below, job.level > 0);
@@ -131,7 +132,7 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
     Ok(outcome)
 }
 
-/// The first and the last key, so that a model knows what all keys begin with.
+/// The first and the last key, for the common prefix of a model's keys.
 fn ends(cursor: &mut dyn Cursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     cursor.last()?;
     let Some(last) = cursor.entry().map(|entry| entry.key.to_vec()) else { return Ok(None) };
@@ -139,7 +140,7 @@ fn ends(cursor: &mut dyn Cursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     Ok(cursor.entry().map(|entry| (entry.key.to_vec(), last)))
 }
 
-/// What of the range tombstones lies in the part.
+/// The parts of the range tombstones within the job's range.
 fn gather(all: &[Arc<RangeTombstones>], part: &JobRange) -> RangeTombstones {
     let mut gathered = RangeTombstones::default();
     all.iter().filter(|tombstones| !tombstones.is_empty()).for_each(|tombstones| gathered.extend(tombstones));
@@ -149,7 +150,7 @@ fn gather(all: &[Arc<RangeTombstones>], part: &JobRange) -> RangeTombstones {
     }
 }
 
-/// Writes a memtable to one table of level 0; to none if nothing of it needs to stay.
+/// Flushes a memtable to one table of level 0, or to none if none of its entries need to stay.
 ///
 /// # Errors
 /// As [`run_job`].

@@ -8,11 +8,11 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does a job in parts that are cut at `borders`, which rise, on up to `threads` threads, this one included. `job` makes the
-/// job of a part.
+/// Runs a job in parts separated by the ascending `borders`, on up to `threads` threads including this one. `job`
+/// creates the job of a part.
 ///
 /// # Errors
-/// As [`run_job`]; no new file of any part is left then.
+/// As [`run_job`]; the new files of all parts are then removed.
 pub(crate) fn run_subcompactions<'a>(
     context: &JobContext<'_>,
     threads: usize,
@@ -28,14 +28,14 @@ pub(crate) fn run_subcompactions<'a>(
             let has_failed = result.is_err();
             results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
             if has_failed {
-                // The rest would come to nothing.
+                // The remaining parts would be discarded.
                 next.store(parts.len(), Ordering::Relaxed);
             }
         }
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(parts.len()) {
-            // Where the system gives no thread, the others do its part.
+            // If a thread cannot be started, the other threads take over its part.
             _ = spawn_helper(scope, "ogive-compact", work);
         }
         work();
@@ -43,7 +43,7 @@ pub(crate) fn run_subcompactions<'a>(
     join(context, results.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The parts between borders, numbered.
+/// The numbered parts between the borders.
 fn parts(borders: Vec<Vec<u8>>) -> Vec<(usize, JobRange)> {
     let mut parts = vec![JobRange::default()];
     for border in borders {
@@ -55,7 +55,7 @@ fn parts(borders: Vec<Vec<u8>>) -> Vec<(usize, JobRange)> {
     parts.into_iter().enumerate().collect()
 }
 
-/// All outcomes in the order of the parts as one.
+/// Joins the outputs of all parts, in order.
 fn join(context: &JobContext<'_>, mut results: Vec<(usize, Result<JobOutput>)>) -> Result<JobOutput> {
     results.sort_unstable_by_key(|&(number, _)| number);
     let (mut joined, mut failure) = (JobOutput::default(), None);

@@ -13,13 +13,13 @@ use crate::io::{MemoryStorage, Storage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Identity of the store.
+/// The identity of the store.
 pub(crate) const OWNER: u64 = 77;
 
-/// And of the opening.
+/// The nonce of the opening.
 pub(crate) const NONCE: u64 = 5;
 
-/// A folder and what a job needs around it.
+/// A folder with the context of a job.
 pub(crate) struct TestFolder {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) options: DbOptions,
@@ -64,7 +64,7 @@ impl TestFolder {
         run_job(&self.context(), job(history, level, snapshots, below, &CollectedFiles::new()))
     }
 
-    /// All that the tables hold.
+    /// All entries and tombstones of some tables.
     pub(crate) fn read(&self, tables: &[TableMeta]) -> History {
         let mut history = History::default();
         for meta in tables {

@@ -2,28 +2,28 @@
 
 use std::sync::OnceLock;
 
-/// An index is the number of a chunk and a place in it.
+/// An index consists of a chunk number and an offset of this many bits.
 const OFFSET_BITS: u32 = 25;
 
-/// So many chunks there are at most.
+/// Maximum number of chunks.
 const CHUNKS_MAX: usize = 1 << (u32::BITS - OFFSET_BITS);
 
 /// Elements of the first chunk.
 const FIRST_CHUNK_ELEMENTS: usize = 256;
 
-/// After so many chunks they are twice as large, so that at most a fifth of the memory is not in use yet.
+/// Chunk sizes double after this many chunks, so at most a fifth of the memory is unused.
 const CHUNKS_PER_DOUBLING: usize = 4;
 
-/// The first chunk that is as large as places allow.
+/// The first chunk of the maximum size.
 const FIRST_FULL_CHUNK: usize = 68;
 
-/// Elements by index; all that a chunk has are there from the moment it is.
+/// Elements by index. All elements of a chunk exist once the chunk does.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
     chunks: [OnceLock<Box<[T]>>; CHUNKS_MAX],
 }
 
-/// Where the next elements of an arena go.
+/// The position of the next free elements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ArenaEnd {
     chunk: usize,
@@ -45,8 +45,8 @@ impl<T: Default> Arena<T> {
         }
     }
 
-    /// Takes `count` elements side by side, at most [`FIRST_CHUNK_ELEMENTS`]; returns the index of the first, and the bytes that the arena grew
-    /// by. `None` when it is full.
+    /// Allocates `count` adjacent elements, at most [`FIRST_CHUNK_ELEMENTS`]; returns the index of the first and the
+    /// bytes by which the arena grew. `None` if it is full.
     pub(super) fn take(&self, end: &mut ArenaEnd, count: usize) -> Option<(u32, u64)> {
         let grown = if end.used + count > self.elements(end.chunk) { self.grow(end)? } else { 0 };
         let index = (end.chunk as u32) << OFFSET_BITS | end.used as u32;
@@ -54,8 +54,8 @@ impl<T: Default> Arena<T> {
         Some((index, grown))
     }
 
-    /// Elements that can be had for certain: those of full chunks to come, of which each wastes less than a portion
-    /// at its end.
+    /// A lower bound of the elements that can still be allocated: those of the remaining full chunks, each of which
+    /// wastes less than one allocation at its end.
     pub(super) fn room(end: &ArenaEnd) -> usize {
         (CHUNKS_MAX - FIRST_FULL_CHUNK.max(end.chunk + 1)) * ((1 << OFFSET_BITS) - FIRST_CHUNK_ELEMENTS)
     }
@@ -73,7 +73,7 @@ impl<T: Default> Arena<T> {
     }
 }
 
-/// Elements of a chunk.
+/// Number of elements of a chunk.
 fn elements_of(chunk: usize) -> usize {
     let (doublings, step) = (chunk / CHUNKS_PER_DOUBLING, chunk % CHUNKS_PER_DOUBLING);
     let elements =

@@ -8,12 +8,12 @@ use crate::lsm::cursor::Cursor;
 use crate::lsm::entry::{Entry, SEQUENCE_MAX, Sequence};
 use std::sync::Arc;
 
-/// A position in a memtable; what is inserted meanwhile appears in its place. Nodes have no links backwards, so each step that way is a
-/// search.
+/// A position in a memtable; entries inserted later appear in order. Nodes have no backward links, so each backward
+/// step is a search.
 #[derive(Debug)]
 pub(crate) struct MemtableCursor {
     memtable: Arc<Memtable>,
-    /// Where it stands; the head for nowhere.
+    /// The current node, or the head if unpositioned.
     node: u32,
 }
 
@@ -24,7 +24,7 @@ impl MemtableCursor {
 }
 
 impl MemtableCursor {
-    /// Goes to the node that the list leads to.
+    /// Moves to the node that `lead` finds.
     fn go(&mut self, lead: impl FnOnce(&List) -> u32) -> Result<()> {
         self.node = self.memtable.list().map_or(HEAD, lead);
         Ok(())
@@ -45,7 +45,7 @@ impl Cursor for MemtableCursor {
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        // The place ahead of all entries of the key.
+        // The position before all versions of the key.
         self.go(|list| list.find(&list.target(key, SEQUENCE_MAX)).0)
     }
 

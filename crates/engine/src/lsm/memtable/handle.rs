@@ -13,28 +13,28 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
-/// Entries and range tombstones of one keyspace, in memory. One thread inserts at a time, others wait for it; readers wait for nobody. A reader
-/// sees all that was inserted before it came; of what comes meanwhile it may see a part, whose sequence numbers are newer than
-/// those it asks for.
+/// Entries and range tombstones of one keyspace, in memory. One thread inserts at a time; readers never wait. A reader
+/// sees everything that was inserted before it began, and possibly some later entries, whose sequence numbers are newer
+/// than its own.
 pub(crate) struct Memtable {
-    /// There from the first entry on: a store has a memtable for each keyspace, and most may be idle.
+    /// Allocated with the first entry, since many keyspaces may be idle.
     list: OnceLock<Box<List>>,
     inserter: Mutex<Inserter>,
     tombstones: Published<RangeTombstones>,
     has_tombstones: AtomicBool,
-    /// Operations that there is room for at least.
+    /// A lower bound of the operations that still fit.
     room: AtomicUsize,
     entries: AtomicUsize,
     memory_bytes: AtomicU64,
 }
 
 impl Memtable {
-    /// An empty one.
+    /// Creates an empty memtable.
     pub(crate) fn new() -> Self {
         Self::with_prefix(None)
     }
 
-    /// An empty one that follows on `older`, whose keys tell what the next ones have in common.
+    /// Creates an empty memtable that follows `older`, whose keys predict the common prefix of the next keys.
     pub(crate) fn after(older: &Self) -> Self {
         let prefix = older.list().and_then(|list| {
             let (first, last) = (list.entry(list.after(HEAD))?, list.entry(list.last())?);
@@ -57,8 +57,8 @@ impl Memtable {
         }
     }
 
-    /// Inserts operations of a group, all of this keyspace; `bytes` is the group's buffer. False, and nothing inserted, where there is
-    /// [no room](Self::room).
+    /// Inserts the operations of a group that belong to this keyspace; `bytes` is the buffer of the group. Returns
+    /// `false`, with nothing inserted, if there is [no room](Self::room).
     #[must_use]
     pub(crate) fn add(&self, bytes: &Arc<Vec<u8>>, operations: &[Operation]) -> bool {
         let mut inserter = self.inserter.lock();
@@ -98,13 +98,13 @@ impl Memtable {
         taken
     }
 
-    /// The newest entry of `key` that is not newer than `at`. Range tombstones are not regarded.
+    /// The newest entry of `key` at or below `at`, regardless of range tombstones.
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Entry<'_>> {
         let list = self.list()?;
         list.entry(list.find(&list.target(key, at)).1).filter(|entry| entry.key == key)
     }
 
-    /// As [`get`](Self::get): kind, sequence number and value.
+    /// As [`get`](Self::get): the kind, sequence number and value.
     pub(crate) fn get_slice(&self, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
         let list = self.list()?;
         let node = list.find(&list.target(key, at)).1;
@@ -112,7 +112,7 @@ impl Memtable {
         Some((entry.kind, entry.sequence, list.value_slice(node)?))
     }
 
-    /// The newest range tombstone that is not newer than `at` and has `key` in its range; 0 if there is none.
+    /// The newest range tombstone at or below `at` that covers `key`; 0 if there is none.
     pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
         if !self.has_tombstones.load(Acquire) {
             return 0;
@@ -125,32 +125,32 @@ impl Memtable {
         self.tombstones.get()
     }
 
-    /// Bytes of memory taken: nodes, buffers of groups, range tombstones. Of a buffer that other memtables share, their part is not counted.
+    /// Memory in bytes: nodes, group buffers, range tombstones. A buffer shared with other memtables counts in part.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_bytes.load(Relaxed)
     }
 
-    /// Number of entries; range tombstones are none.
+    /// Number of entries, without range tombstones.
     pub(crate) fn len(&self) -> usize {
         self.entries.load(Relaxed)
     }
 
-    /// Whether nothing was inserted, no range tombstone either.
+    /// Whether it has no entries and no range tombstones.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0 && !self.has_tombstones.load(Acquire)
     }
 
-    /// A group of so many operations can be inserted: there is room for some hundred million entries.
+    /// The number of operations that certainly fit; an empty memtable has room for some hundred million.
     pub(crate) fn room(&self) -> usize {
         self.room.load(Relaxed)
     }
 
-    /// The [room](Self::room) of an empty one.
+    /// The [room](Self::room) of an empty memtable.
     pub(crate) fn room_of_empty() -> usize {
         Inserter::new(None).room()
     }
 
-    /// A cursor over the entries, those of newer groups included.
+    /// A cursor over the entries, including those inserted later.
     pub(crate) fn cursor(self: &Arc<Self>) -> MemtableCursor {
         MemtableCursor::new(Arc::clone(self))
     }

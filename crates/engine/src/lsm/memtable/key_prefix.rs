@@ -1,7 +1,7 @@
 //! Key prefixes as `u64`, for fast comparison.
 
-/// A map from keys to numbers that keeps their order, though not strictly: the eight bytes behind a prefix. Keys that do not have the
-/// prefix are at either end.
+/// An order-preserving map from keys to `u64`: the eight bytes behind a shared prefix. The order is not strict. Keys
+/// without the shared prefix map to 0 or the maximum.
 #[derive(Debug)]
 pub(super) struct KeyPrefixes {
     prefix: Box<[u8]>,
@@ -26,7 +26,7 @@ impl KeyPrefixes {
     }
 }
 
-/// The first eight bytes of a key, as if zeros followed it.
+/// The first eight bytes of a key as a big-endian integer, padded with zeros.
 pub(crate) fn prefix_u64(key: &[u8]) -> u64 {
     if let Some(head) = key.first_chunk::<8>() {
         return u64::from_be_bytes(*head);
@@ -34,10 +34,11 @@ pub(crate) fn prefix_u64(key: &[u8]) -> u64 {
     key.iter().enumerate().fold(0, |number, (index, &byte)| number | u64::from(byte) << (56 - 8 * index))
 }
 
-/// Bytes of the shortest key that stay behind the prefix: the keys to come may differ from the first ones further ahead.
+/// Bytes of the shortest key that stay behind the shared prefix, since later keys may differ from the first ones
+/// earlier.
 const SUFFIX_BYTES_MIN: usize = 4;
 
-/// The prefix that makes keys like these tell apart by their key_prefixes.
+/// The shared prefix that lets key prefixes distinguish keys like these.
 pub(super) fn distinguishing_prefix<'a, 'b>(first: &'a [u8], others: impl Iterator<Item = &'b [u8]>) -> &'a [u8] {
     let shared = others.fold(first.len().saturating_sub(SUFFIX_BYTES_MIN), |shared, other| {
         let limit = shared.min(other.len().saturating_sub(SUFFIX_BYTES_MIN));

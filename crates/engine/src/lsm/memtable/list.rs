@@ -12,31 +12,32 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
-/// Most levels: with half of the nodes of a level on the next, enough for 2^24 of them.
+/// Maximum number of levels: with half of the nodes of a level on the next, enough for 2^24 nodes.
 pub(super) const HEIGHT_MAX: usize = 24;
 
-/// The level whose nodes are in the guide: one in eight.
+/// The level whose nodes are in the guide: one node in eight.
 pub(super) const GUIDE_LEVEL: usize = 3;
 
-/// So many steps on the level of the guide are worth it; where more are needed, most nodes are newer than the guide.
+/// Steps on the guide's level before a search gives up on the guide; if it needs more, most nodes are newer than the
+/// guide.
 const GUIDED_STEPS_MAX: u32 = 8;
 
-/// The node ahead of all others, which is no entry.
+/// The head node, which has no entry.
 pub(super) const HEAD: u32 = 0;
 
-/// The link behind the last node of a level. Nothing leads to the head, so its number is free for this.
+/// The link of the last node of a level. Nothing links to the head, so its number is free for this.
 pub(super) const NULL_LINK: u64 = (u32::MAX as u64) << 32;
 
-/// Words of a node ahead of its links.
+/// Number of words of a node before its links.
 pub(super) const FIRST_LINK_WORD: usize = 3;
 
-/// Bits that the kind takes of the word it shares with the sequence number.
+/// Bits of the kind in the word shared with the sequence number.
 const KIND_BITS: u32 = 8;
 
 /// Buffers of groups, by number.
 pub(super) type GroupArena = Arena<OnceLock<Arc<Vec<u8>>>>;
 
-/// What a node says of its entry.
+/// The location of an entry, as stored in its node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NodeRecord {
     pub(super) key_prefix: u64,
@@ -62,7 +63,7 @@ pub(super) fn link_to(node: u32, key_prefix: u64) -> u64 {
     key_prefix >> 32 << 32 | u64::from(node)
 }
 
-/// A place between entries: ahead of those of `key` that are not newer than `sequence`.
+/// A position between entries: before the versions of `key` at or below `sequence`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SearchTarget<'a> {
     pub(super) key_prefix: u64,
@@ -70,22 +71,23 @@ pub(super) struct SearchTarget<'a> {
     pub(super) sequence: Sequence,
 }
 
-/// The list, as readers see it.
+/// The list, as seen by readers.
 #[derive(Debug)]
 pub(super) struct List {
     pub(super) words: Arena<AtomicU64>,
     pub(super) groups: GroupArena,
     pub(super) guides: Guides,
-    /// Levels in use, at least one.
+    /// Number of levels in use, at least one.
     pub(super) height: AtomicU32,
     pub(super) key_prefixes: KeyPrefixes,
 }
 
 impl List {
-    /// An empty list of keys that have a prefix, most of them; where its next node goes, and the bytes that it takes.
+    /// Creates an empty list of keys that mostly have a prefix; returns it with the position of the next node, and its
+    /// memory in bytes.
     pub(super) fn new(prefix: &[u8]) -> (Self, ArenaEnd, u64) {
         let (words, mut end) = (Arena::<AtomicU64>::new(), ArenaEnd::default());
-        // The first node of an arena has number 0, and there is room for it.
+        // The first node of an arena always fits, and has number 0.
         let grown = words.take(&mut end, FIRST_LINK_WORD + HEIGHT_MAX).map_or(0, |(_, grown)| grown);
         for link in words.from(HEAD).iter().skip(FIRST_LINK_WORD).take(HEIGHT_MAX) {
             link.store(NULL_LINK, Relaxed);
@@ -104,13 +106,13 @@ impl List {
         SearchTarget { key_prefix: self.key_prefixes.of(key), key, sequence }
     }
 
-    /// The node before a place, or the head, and the node behind it, or [`HEAD`] where there is none.
+    /// The node before a target, or the head, and the node after it, or [`HEAD`] if there is none.
     pub(super) fn find(&self, target: &SearchTarget<'_>) -> (u32, u32) {
         let guided = self.guided(target).map(|at| self.descend(at, GUIDE_LEVEL, target, |_, _| ()));
         guided.unwrap_or_else(|| self.descend(HEAD, self.height.load(Relaxed) as usize - 1, target, |_, _| ()))
     }
 
-    /// The last node of the guide's level that the guide leads to ahead of a place.
+    /// The last node of the guide's level before a target, found by the guide.
     #[inline]
     pub(super) fn guided(&self, target: &SearchTarget<'_>) -> Option<u32> {
         let mut at = self.guides.before(target.key_prefix)?;
@@ -124,7 +126,8 @@ impl List {
         None
     }
 
-    /// Searches on from a node ahead of a place that has a level: shows the last node ahead of it on each level.
+    /// Searches from a node before the target, down from one of its levels; passes the last node before the target on
+    /// each level to `show`.
     #[inline]
     pub(super) fn descend(
         &self,
@@ -153,7 +156,7 @@ impl List {
         }
     }
 
-    /// The node behind `node`, or [`HEAD`].
+    /// The next node, or [`HEAD`].
     pub(super) fn after(&self, node: u32) -> u32 {
         #[cfg(test)]
         schedule::pass();
@@ -173,14 +176,14 @@ impl List {
         at
     }
 
-    /// Whether the node that a link leads to lies before a place.
+    /// Whether the target of a link precedes `target`.
     #[inline]
     pub(super) fn precedes(&self, link: u64, target: &SearchTarget<'_>) -> bool {
         let (linked, wanted) = ((link >> 32) as u32, (target.key_prefix >> 32) as u32);
         if linked == wanted { self.node_precedes(link as u32, target) } else { linked < wanted }
     }
 
-    /// As [`precedes`](Self::precedes), where the high halves of the key_prefixes are the same.
+    /// As [`precedes`](Self::precedes), if the high halves of the key prefixes are equal.
     fn node_precedes(&self, node: u32, target: &SearchTarget<'_>) -> bool {
         if node == HEAD {
             return false;
@@ -211,13 +214,13 @@ impl List {
         self.parts(node).map(|(entry, _)| entry)
     }
 
-    /// The value of a node's entry, shared.
+    /// The value of a node's entry, sharing its buffer.
     pub(super) fn value_slice(&self, node: u32) -> Option<Slice> {
         let (entry, start) = self.parts(node)?;
         Slice::of_buffer(self.group(self.words.from(node))?, start..start + entry.value.len())
     }
 
-    /// The entry of a node, and where in its buffer the value begins.
+    /// The entry of a node, and the offset of its value in the buffer.
     fn parts(&self, node: u32) -> Option<(Entry<'_>, usize)> {
         if node == HEAD {
             return None;
@@ -229,7 +232,7 @@ impl List {
         let key = buffer.get(key_start..at)?;
         let word = words[2].load(Relaxed);
         let kind = ValueKind::from_code(word as u8)?;
-        // The value follows the key, behind its length, as the encoding of operations has it.
+        // The value follows the key, with its length in front, as operations are encoded.
         let value_bytes = if kind == ValueKind::Remove { 0 } else { take_varint(buffer, &mut at)? as usize };
         let value = buffer.get(at..at.checked_add(value_bytes)?)?;
         Some((Entry { key, sequence: word >> KIND_BITS, kind, value }, at))

@@ -6,11 +6,11 @@
 use super::set::{RangeTombstone, RangeTombstones, is_ended};
 use crate::lsm::entry::{SEQUENCE_MAX, put_varint, take_varint};
 
-/// Least bytes of a tombstone: an empty start, no end, a sequence number, and two lengths.
+/// Minimum size of a tombstone: an empty start, no end, a sequence number, and two lengths.
 const TOMBSTONE_BYTES_MIN: u64 = 3;
 
 impl RangeTombstones {
-    /// All of them as bytes; nothing for none.
+    /// Encodes the set; an empty set has no bytes.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         if !self.is_empty() {
@@ -26,7 +26,7 @@ impl RangeTombstones {
         bytes
     }
 
-    /// What [`encode`](Self::encode) made; `None` for anything else.
+    /// Decodes the result of [`encode`](Self::encode); `None` for anything else.
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         if bytes.is_empty() {
             return Some(Self::new());

@@ -4,24 +4,26 @@ use super::set::{RangeTombstone, bytes_of};
 use crate::lsm::entry::Sequence;
 use std::sync::Arc;
 
-/// Range tombstones and a segment tree over the fragments between their ends (J. L. Bentley, "Algorithms for Klee's rectangle
-/// problems", 1977).
+/// Range tombstones, and a segment tree over the fragments between their ends (J. L. Bentley, "Algorithms for Klee's
+/// rectangle problems", 1977).
 ///
 /// ```text
 ///   tombstones      [a------------e)  7         fragments   [a   b) [b   c) [c   e)
 ///                      [b----c)     9         tree         7       9,7      7
 /// ```
 ///
-/// Each tombstone is noted at the O(log n) nodes that make up its range, so that ranges inside ranges take O(n log n) and not
-/// O(n^2) of memory. A query goes from the leaf of its fragment up to the root, and looks at each node for the newest that is not too new.
+/// Each tombstone is recorded at the O(log n) nodes that make up its range, so nested ranges take O(n log n) rather
+/// than O(n^2) memory. A query goes from the leaf of its fragment up to the root, and looks for the newest visible
+/// tombstone at each node.
 #[derive(Debug)]
 pub(super) struct FragmentTree {
     tombstones: Vec<Arc<RangeTombstone>>,
-    /// The ends of ranges, in order: index of the tombstone, and whether it is its end.
+    /// The ends of all ranges, in order: the index of the tombstone, and whether it is its end or its start.
     ends: Vec<(u32, bool)>,
-    /// Where the sequence numbers of each node begin; node 1 is the root, that of the first fragment is half the number of nodes.
+    /// Offsets of the sequence numbers of each node. Node 1 is the root; the first fragment has half the number of
+    /// nodes.
     first: Vec<u32>,
-    /// The sequence numbers of all nodes, of each in ascending order.
+    /// The sequence numbers of all nodes, ascending within each.
     sequences: Vec<Sequence>,
     bytes: u64,
 }
@@ -47,7 +49,7 @@ impl FragmentTree {
         fragments
     }
 
-    /// Notes each tombstone at the nodes of its range: counts first, then places, oldest first.
+    /// Records each tombstone at the nodes of its range: counts first, then sequence numbers, oldest first.
     fn note(&mut self) {
         let leaves = self.ends.len().next_power_of_two();
         let mut counts = vec![0_u32; 2 * leaves + 1];
@@ -89,7 +91,7 @@ impl FragmentTree {
         if is_end { &tombstone.end } else { &tombstone.start }
     }
 
-    /// The newest tombstone that is not newer than `at` and has `key` in its range; 0 if there is none.
+    /// The newest tombstone at or below `at` that covers `key`; 0 if there is none.
     pub(super) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
         let behind = self.ends.partition_point(|&end| self.end(end) <= key);
         let Some(fragment) = behind.checked_sub(1) else { return 0 };
@@ -107,7 +109,7 @@ impl FragmentTree {
         &self.tombstones
     }
 
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         let tombstones = self.tombstones.capacity() * size_of::<Arc<RangeTombstone>>();
         let ends = self.ends.capacity() * size_of::<(u32, bool)>();

@@ -6,11 +6,11 @@ use crate::table::MAX_KEY_BYTES;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// So many tombstones are looked through one by one; more of them become a run.
+/// Maximum number of tombstones that are searched linearly; beyond it they become a run.
 const RECENT_MAX: usize = 16;
 
-/// A tombstone of all keys from `start` up to, and without, `end` that are older than it. An empty `end` is none: nothing would lie before
-/// it, so that no other tombstone has it.
+/// A removal of all older entries from `start` up to `end`, exclusively. An empty `end` means no end; it cannot occur
+/// otherwise, since nothing would precede it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RangeTombstone {
     pub(crate) start: Box<[u8]>,
@@ -28,14 +28,14 @@ impl RangeTombstone {
         *self.start <= *key && !is_ended(&self.end, key)
     }
 
-    /// Whether the range has no keys.
+    /// Whether the range is empty.
     fn is_empty(&self) -> bool {
         is_ended(&self.end, &self.start)
     }
 
-    /// Bytes of memory.
+    /// Memory in bytes.
     fn memory_bytes(&self) -> u64 {
-        // The counts of the handle stand in front of it.
+        // Includes the reference counts.
         (self.start.len() + self.end.len() + size_of::<Self>() + 2 * size_of::<usize>()) as u64
     }
 }
@@ -45,23 +45,23 @@ pub(super) fn is_ended(end: &[u8], key: &[u8]) -> bool {
     !end.is_empty() && end <= key
 }
 
-/// The end of a range: none, too, for what early versions wrote in its stead, behind which no key lies.
+/// Normalizes an end: early versions wrote a maximal key instead of no end.
 pub(crate) fn known_end(end: &[u8]) -> &[u8] {
     let is_none = end.len() > MAX_KEY_BYTES && end.iter().all(|&byte| byte == u8::MAX);
     if is_none { &[] } else { end }
 }
 
-/// The lesser of two ends of ranges.
+/// The smaller of two ends.
 fn lesser_end<'a>(one: &'a [u8], other: &'a [u8]) -> &'a [u8] {
     if !other.is_empty() && (one.is_empty() || other < one) { other } else { one }
 }
 
-/// Whether a range with the end `one` goes as far as one with the end `other`.
+/// Whether the end `one` is at or after the end `other`.
 pub(crate) fn reaches(one: &[u8], other: &[u8]) -> bool {
     lesser_end(one, other) == other
 }
 
-/// Range tombstones, in any number and however they lie. A clone costs little, and neither changes with the other.
+/// A set of any number of range tombstones, which may overlap. Cloning is cheap, and clones are independent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RangeTombstones {
     /// From large to small, each at least twice as large as the next.
@@ -70,12 +70,12 @@ pub(crate) struct RangeTombstones {
 }
 
 impl RangeTombstones {
-    /// None.
+    /// Creates an empty set.
     pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    /// Those given; empty ranges are left out.
+    /// The set of these tombstones, without empty ranges.
     pub(crate) fn of(tombstones: impl IntoIterator<Item = RangeTombstone>) -> Self {
         Self::of_shared(tombstones.into_iter().map(Arc::new).collect())
     }
@@ -88,7 +88,7 @@ impl RangeTombstones {
         Self { runs: vec![Arc::new(FragmentTree::new(tombstones))], recent: Vec::new() }
     }
 
-    /// Adds the tombstone of `start..end`, unless it is empty; of `start..` where `end` is empty.
+    /// Adds the range `start..end` unless it is empty; `start..` if `end` is empty.
     pub(crate) fn add(&mut self, start: &[u8], end: &[u8], sequence: Sequence) {
         self.add_shared(Arc::new(RangeTombstone::new(start, end, sequence)));
     }
@@ -119,14 +119,14 @@ impl RangeTombstones {
         self.runs.push(Arc::new(FragmentTree::new(merged)));
     }
 
-    /// The newest tombstone that is not newer than `at` and has `key` in its range; 0 if there is none.
+    /// The newest tombstone at or below `at` that covers `key`; 0 if there is none.
     pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
         let recent = self.recent.iter().filter(|tombstone| tombstone.sequence <= at && tombstone.covers(key));
         let newest = recent.map(|tombstone| tombstone.sequence).max().unwrap_or(0);
         self.runs.iter().map(|run| run.covering(key, at)).fold(newest, Sequence::max)
     }
 
-    /// What of them lies between `from` and, exclusively, `to`.
+    /// The parts of the tombstones between `from` and `to`, exclusively.
     pub(crate) fn clip(&self, from: Option<&[u8]>, to: Option<&[u8]>) -> Self {
         if to.is_some_and(<[u8]>::is_empty) {
             return Self::new();
@@ -148,13 +148,13 @@ impl RangeTombstones {
         Self::of_shared(clipped.collect())
     }
 
-    /// Those for which `keep` holds.
+    /// The tombstones for which `keep` returns `true`.
     #[cfg(test)]
     pub(crate) fn filter(&self, mut keep: impl FnMut(&RangeTombstone) -> bool) -> Self {
         Self::of_shared(self.shared().filter(|tombstone| keep(tombstone)).map(Arc::clone).collect())
     }
 
-    /// All of them, by start, then newest first.
+    /// All tombstones by start, then newest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &RangeTombstone> {
         let mut all: Vec<&RangeTombstone> = self.shared().map(|tombstone| &**tombstone).collect();
         all.sort_by(|one, other| {
@@ -163,12 +163,12 @@ impl RangeTombstones {
         all.into_iter()
     }
 
-    /// All of them, in any order.
+    /// All tombstones in any order.
     fn shared(&self) -> impl Iterator<Item = &Arc<RangeTombstone>> {
         self.runs.iter().flat_map(|run| run.tombstones()).chain(&self.recent)
     }
 
-    /// The least key of all ranges, and the key that all of them end at or before; an empty one where there is none.
+    /// The smallest start and the largest end; an empty end if there is none.
     pub(crate) fn bounds(&self) -> Option<(&[u8], &[u8])> {
         let start = self.shared().map(|tombstone| &*tombstone.start).min()?;
         let end = self
@@ -187,7 +187,7 @@ impl RangeTombstones {
         self.recent.len() + self.runs.iter().map(|run| run.tombstones().len()).sum::<usize>()
     }
 
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let recent: u64 = self.recent.iter().map(|tombstone| tombstone.memory_bytes()).sum();
         let handles = (self.recent.len() + self.runs.len()) * size_of::<usize>();
@@ -201,7 +201,7 @@ impl PartialEq for RangeTombstones {
     }
 }
 
-/// Bytes of memory of tombstones themselves.
+/// Memory of tombstones without the set's own, in bytes.
 pub(super) fn bytes_of(tombstones: &[Arc<RangeTombstone>]) -> u64 {
     tombstones.iter().map(|tombstone| tombstone.memory_bytes()).sum()
 }

@@ -14,72 +14,74 @@ use std::sync::Arc;
 /// The last level.
 const LAST_LEVEL: usize = LEVELS - 1;
 
-/// Scores count in thousandths: from here on a level is due.
+/// Score, in thousandths, from which a level is due.
 const DUE_SCORE: u64 = 1000;
 
-/// A job takes further tables of the upper level, which cost nothing below, until it has so many times the size of a table.
+/// A job adds tables of the upper level that cause no further inputs below, up to this many times the size of a table.
 const EXPANDED_TABLES_MAX: u64 = 25;
 
-/// A table is moved rather than merged if it shares keys with at most so many times the size of a table two levels below.
+/// A table is moved rather than merged if it overlaps at most this many times the size of a table two levels below.
 const MOVED_OVERLAP_TABLES_MAX: u64 = 10;
 
-/// So many tables or more that make one of full size are small.
+/// A table smaller than 1/4 of the full size is small.
 const SMALL_TABLE_DIVISOR: u64 = 4;
 
-/// Tables of level 0 that make it due, if they are not fewer bytes than those that they are merged with. As in LevelDB.
+/// Tables of level 0 that make it due, provided that they have at least as many bytes as the tables they are merged
+/// with. As in LevelDB.
 const LEVEL0_DUE_TABLES: usize = 4;
 
-/// Tables of level 0 that make it due in any case: each costs a look-up a filter.
+/// Tables of level 0 that make it due in any case, since each costs every lookup a filter query.
 const LEVEL0_TABLES_MAX: usize = 12;
 
-/// A table is rewritten when so much of it can be dropped, in percent.
+/// A table is rewritten when at least this much of it can be dropped, in percent.
 const DROPPABLE_PERCENT_MIN: u64 = 50;
 
-/// Value files with less that is dead are left alone, in bytes: their own head and foot are more of them than what could be gained.
+/// Value files with less dead data are left alone, in bytes: their header and footer exceed what could be gained.
 const DEAD_BYTES_MIN: u64 = 512;
 
-/// A level is merged into the next when it hides more than this part of all live values: until then nobody knows which of them are
-/// dead, and at most so much space is lost to that.
+/// A level is merged into the next when it hides more than 1/16 of all live values; until then the hidden values are
+/// not known to be dead, and their space is lost.
 const LEVEL_HIDDEN_DIVISOR: u64 = 16;
 
-/// A table is rewritten for the sake of collection alone when so many percent of what may be dead are.
+/// A table is rewritten only for collection when the dead share exceeds its limit by this factor, in percent.
 const COLLECTION_DELAY_PERCENT: u64 = 125;
 
-/// A compaction that was asked for takes more than this in parts: until it ends, its outputs lie beside its inputs.
+/// A larger requested compaction runs in parts, since its inputs exist until it ends.
 const ASKED_JOB_BYTES_MAX: u64 = 4 << 30;
 
-/// At most so many small tables are merged at once: each takes a buffer.
+/// Maximum number of small tables merged at once, since each needs a buffer.
 const RUN_TABLES_MAX: usize = 128;
 
-/// What is asked of compaction.
+/// The limits that determine which compactions are due.
 #[derive(Clone, Debug)]
 pub(crate) struct PickLimits {
-    /// Level 0 is due from so many tables on, if they are not fewer bytes than those that they are merged with.
+    /// Level 0 is due from this many tables on, provided that they have at least as many bytes as the tables they are
+    /// merged with.
     pub(crate) level0_tables: usize,
-    /// Level 0 is due from so many tables on, whatever it costs.
+    /// Level 0 is due from this many tables on in any case.
     pub(crate) level0_tables_max: usize,
-    /// Most bytes of the first level below level 0.
+    /// Maximum size of the first level below level 0.
     pub(crate) base_bytes: u64,
-    /// How many times as large as a level the one below it is.
+    /// Size ratio of adjacent levels.
     pub(crate) factor: u64,
     /// Size of a table.
     pub(crate) table_bytes: u64,
-    /// A job that was asked for takes no more at once, where it can be parted.
+    /// Maximum size of one requested job, if it can be split.
     pub(crate) job_bytes: u64,
-    /// A table is rewritten when so much of it, in percent, can be dropped.
+    /// A table is rewritten when this much of it can be dropped, in percent.
     pub(crate) dropped_percent: u64,
-    /// Values are collected when so much of all value files is dead, in percent.
+    /// Values are collected when this much of all value files is dead, in percent.
     pub(crate) dead_percent: u64,
-    /// Of tables, by number: bytes of older values in tables below that their entries are estimated to hide.
+    /// Estimated bytes of older values that a table hides in tables below it, by table number.
     pub(crate) hidden: BTreeMap<u64, u64>,
-    /// Tables whose index leads look-ups astray: they are written anew, and never moved as they are.
+    /// Tables with a wrong index: they are rewritten, and never just moved.
     pub(crate) misindexed: BTreeSet<u64>,
-    /// No snapshot is older: of a key, one entry of this number or less is needed.
+    /// The oldest snapshot: of each key, only one entry at or below it is needed.
     pub(crate) oldest_snapshot: Sequence,
 }
 
 impl PickLimits {
-    /// As the options of a store have it.
+    /// The limits that the options of a store imply.
     pub(crate) fn of(options: &DbOptions, oldest_snapshot: Sequence, hidden: BTreeMap<u64, u64>) -> Self {
         Self {
             level0_tables: LEVEL0_DUE_TABLES,
@@ -97,34 +99,34 @@ impl PickLimits {
     }
 }
 
-/// What a step of compacting a range came to.
+/// The next step of compacting a range.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RangeStep {
-    /// This is next; there may be more to do beside it.
+    /// Run this job; there may be more to do concurrently.
     Job(Box<CompactionJob>),
-    /// Jobs under way must end first.
+    /// Wait for running jobs.
     Wait,
     /// Nothing is left to do.
     Done,
 }
 
-/// Chooses jobs.
+/// The compaction picker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Picker<'a> {
     pub(crate) state: &'a ManifestState,
     pub(crate) limits: &'a PickLimits,
-    /// The jobs under way.
+    /// The running jobs.
     pub(crate) running: &'a [Arc<CompactionJob>],
 }
 
 impl<'a> Picker<'a> {
-    /// The job that is most urgent, if any is due.
+    /// The most urgent job, if any is due.
     #[cfg(test)]
     pub(crate) fn pick(&self) -> Option<CompactionJob> {
         self.pick_among(&self.state.keyspaces.keys().copied().collect())
     }
 
-    /// The job that is most urgent, if any is due in some keyspaces, or to collect values.
+    /// The most urgent job among these keyspaces, or a job that collects values, if any is due.
     pub(crate) fn pick_among(&self, keyspaces: &BTreeSet<KeyspaceId>) -> Option<CompactionJob> {
         let all = || keyspaces.iter().filter_map(|&id| Some((id, self.state.levels(id)?)));
         let mut due: Vec<(u64, KeyspaceId, usize)> = Vec::new();
@@ -145,7 +147,7 @@ impl<'a> Picker<'a> {
             .map(|job| self.collecting(job))
     }
 
-    /// How urgent each level is, in thousandths: 1000 and more is due.
+    /// The urgency of each level, in thousandths; it is due from 1000 on.
     pub(crate) fn scores(&self, levels: &KeyspaceLevels) -> [u64; LEVELS] {
         let targets = self.targets(levels);
         let mut scores = [0; LEVELS];
@@ -162,10 +164,11 @@ impl<'a> Picker<'a> {
         scores
     }
 
-    /// Value files that are to be collected: those of which most is dead, until no more of all files is dead than the limit.
+    /// The value files to collect: those with the largest dead share, until the dead share of all files is within its
+    /// limit.
     ///
-    /// Which files are taken decides what collection costs: to free a byte of a file of which the part *d* is dead, `(1 - d) / d` bytes
-    /// are moved. So how much is dead of all of them says when, and how much of each says which.
+    /// The choice of files determines the cost of collection: freeing a byte of a file whose share *d* is dead moves
+    /// `(1 - d) / d` bytes. So the overall dead share decides when to collect, and that of each file decides which.
     pub(crate) fn collectable(&self) -> BTreeSet<u64> {
         let mut files: Vec<(u64, u64, u64)> = self
             .state
@@ -185,19 +188,19 @@ impl<'a> Picker<'a> {
             }
             chosen.insert(number);
             dead = dead.saturating_sub(file_dead);
-            // What is alive of it lies in another file then.
+            // Its live values move to another file.
             bytes = bytes.saturating_sub(file_dead.min(file_bytes));
         }
         chosen
     }
 
-    /// Bytes of all value files, and how many of them are dead.
+    /// Bytes of all value files, and of the dead values in them.
     fn value_bytes(&self) -> (u64, u64) {
         let files = self.state.value_files.values();
         files.fold((0, 0), |(bytes, dead), file| (bytes + file.bytes, dead + file.dead_bytes()))
     }
 
-    /// Whether the tables of a level hide too many bytes of older values from readers, while the tables below still lead to them.
+    /// Whether a level hides too many bytes of values that tables below still point to.
     fn is_hiding(&self, levels: &KeyspaceLevels, level: usize) -> bool {
         let idle = levels.level(level).iter().filter(|table| !self.is_busy(table));
         let hidden: u64 = idle.filter_map(|table| self.limits.hidden.get(&table.number)).sum();
@@ -216,14 +219,14 @@ impl<'a> Picker<'a> {
         self.running.iter().any(|job| job.has(table.number))
     }
 
-    /// Whether a running job writes to the same level among the same keys.
+    /// Whether a running job writes to this level within this span.
     fn is_written(&self, keyspace: KeyspaceId, level: usize, span: &KeySpan) -> bool {
         let writes =
             |job: &Arc<CompactionJob>| job.keyspace == keyspace && job.output_level == level && job.span.overlaps(span);
         self.running.iter().any(writes)
     }
 
-    /// The job, unless one under way is in its way.
+    /// The job, unless a running job conflicts with it.
     pub(super) fn unless_blocked(&self, job: CompactionJob) -> Option<CompactionJob> {
         let blocked = job.inputs.iter().any(|(_, table)| self.is_busy(table))
             || self.is_written(job.keyspace, job.output_level, &job.span);
@@ -244,7 +247,7 @@ impl<'a> Picker<'a> {
         if tables.len() < self.limits.level0_tables.max(1) {
             return if is_hiding { DUE_SCORE } else { 0 };
         }
-        // Tables that wait for more of them are merged with the base for less in all, and cost look-ups a filter each.
+        // It is cheaper in total to wait for more tables of level 0, at the price of one filter query each.
         let merged: u64 = KeySpan::of(tables.iter().map(AsRef::as_ref))
             .map_or(0, |span| levels.overlapping(base, span.bounds()).map(|table| table.bytes).sum());
         let is_due = is_hiding || tables.len() >= self.limits.level0_tables_max || levels.bytes(0) >= merged;
@@ -266,7 +269,8 @@ impl<'a> Picker<'a> {
         candidates.into_iter().find_map(|(_, table)| self.table_job(keyspace, levels, JobReason::Size, level, table))
     }
 
-    /// Merges level 0, or the part of it that its oldest table shares keys with, into `output`; no level between has tables there.
+    /// Merges level 0, or the tables connected with its oldest one, into `output`; the levels between have no tables
+    /// there.
     pub(super) fn level0_job(
         &self,
         keyspace: KeyspaceId,
@@ -279,7 +283,7 @@ impl<'a> Picker<'a> {
             return Some(job);
         }
         let oldest = tables.last()?;
-        // Small tables that lie apart become one; moved as they are, they would be ever more.
+        // Small tables that lie apart are merged into one; if they were moved, their number would grow.
         let group = if self.is_small(oldest) { tables.to_vec() } else { connected(tables, oldest) };
         let span = KeySpan::of(group.iter().map(AsRef::as_ref))?;
         let mut inputs: Vec<_> = group.into_iter().map(|table| (0, table)).collect();
@@ -287,7 +291,7 @@ impl<'a> Picker<'a> {
         self.unless_blocked(CompactionJob::new(keyspace, reason, inputs, output, levels)?)
     }
 
-    /// Moves tables of level 0 that share keys with nothing: a load in the order of keys is written once.
+    /// Moves tables of level 0 that overlap nothing, so a load in key order is written only once.
     fn moving_level0(
         &self,
         keyspace: KeyspaceId,
@@ -308,7 +312,7 @@ impl<'a> Picker<'a> {
         let free: Vec<_> = tables.iter().filter(is_free).map(|table| (0, Arc::clone(table))).collect();
         let mut job = CompactionJob::new(keyspace, reason, free, output, levels)?;
         job.moves = true;
-        // The span of tables that lie apart is more than their keys; what another job writes there may be among them.
+        // The span of tables that lie apart covers more than their keys, so outputs of other jobs may lie between them.
         self.unless_blocked(job)
     }
 
@@ -344,7 +348,7 @@ impl<'a> Picker<'a> {
         self.unless_blocked(expanded.unwrap_or(job))
     }
 
-    /// The job with all tables of its upper level whose keys lie among its own: they cost nothing more below.
+    /// The job with all tables of its upper level within its span, which cause no further inputs below.
     fn expanded(&self, job: &CompactionJob, levels: &KeyspaceLevels, level: usize) -> Option<CompactionJob> {
         let is_within = |table: &&Arc<TableMeta>| {
             KeySpan::of([table.as_ref()]).is_some_and(|span| covers(&job.span, &span)) && !self.is_busy(table)
@@ -370,7 +374,8 @@ impl<'a> Picker<'a> {
             .find_map(|(level, table)| self.dropping_job(keyspace, levels, JobReason::Droppable, level, table))
     }
 
-    /// Rewrites a table where nothing lies below it, so that what can be dropped is; or brings it down by a level.
+    /// Rewrites a table with nothing below it, which drops what can be dropped; otherwise merges it into the next
+    /// level.
     fn dropping_job(
         &self,
         keyspace: KeyspaceId,
@@ -389,7 +394,7 @@ impl<'a> Picker<'a> {
         self.table_job(keyspace, levels, reason, level, table)
     }
 
-    /// The next step of dropping what was removed between two keys.
+    /// The next step of dropping removed entries between two keys.
     pub(crate) fn pick_cleanup(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
         let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
         let mut step = RangeStep::Done;
@@ -402,7 +407,8 @@ impl<'a> Picker<'a> {
         step
     }
 
-    /// How many entries the first of these steps read, for all tables between two keys that have something to drop; `None` without any.
+    /// The number of entries that the first of these steps read, over all tables in the range with something to drop;
+    /// `None` if there are none.
     pub(crate) fn cleanup_cost(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> Option<u64> {
         let levels = self.state.levels(keyspace)?;
         let records = |(level, table): (usize, &Arc<TableMeta>)| {
@@ -413,7 +419,7 @@ impl<'a> Picker<'a> {
         self.droppable_within(levels, range).map(records).reduce(|one, other| one + other)
     }
 
-    /// The tables with keys in a range that hold what a compaction may drop, level 0 first.
+    /// The tables overlapping a range that contain entries to drop, level 0 first.
     fn droppable_within<'l>(
         &self,
         levels: &'l KeyspaceLevels,
@@ -424,11 +430,11 @@ impl<'a> Picker<'a> {
     }
 
     fn is_mostly_dropped(&self, table: &TableMeta) -> bool {
-        // What a snapshot needs cannot be dropped, and trying again would not end.
+        // Entries that a snapshot needs cannot be dropped, so rewriting would never end.
         self.is_mostly_droppable(table) && table.largest_sequence <= self.limits.oldest_snapshot
     }
 
-    /// Whether a keyspace has tables that are to be rewritten when snapshots are gone.
+    /// Whether a keyspace has tables to be rewritten once snapshots are dropped.
     pub(crate) fn waits_for_snapshot(&self, keyspace: KeyspaceId) -> bool {
         let mut tables = self.state.levels(keyspace).into_iter().flat_map(|levels| levels.iter());
         tables.any(|(level, table)| {
@@ -442,10 +448,10 @@ impl<'a> Picker<'a> {
         table.is_dropped_at_the_bottom() && dropped >= share
     }
 
-    /// Rewrites the table that points at most bytes of files that are to be collected.
+    /// Rewrites the table that points at most bytes of collectable files.
     ///
-    /// Merges that are due anyway collect along their way, for nothing more than the values that they move; so one for its own sake waits
-    /// until they have not kept up.
+    /// Regular merges collect values along the way, at no cost beyond moving them. A merge only for collection
+    /// therefore waits until they fall behind.
     fn collection_job(&self) -> Option<CompactionJob> {
         let (bytes, dead) = self.value_bytes();
         if !is_share(dead, bytes, self.limits.dead_percent.saturating_mul(COLLECTION_DELAY_PERCENT) / 100) {
@@ -465,27 +471,27 @@ impl<'a> Picker<'a> {
             let levels = self.state.levels(keyspace)?;
             let mut job =
                 CompactionJob::new(keyspace, JobReason::Collection, vec![(level, Arc::clone(table))], level, levels)?;
-            // Of level 0, older entries may be in other tables of the same level.
+            // Other tables of level 0 may contain older entries.
             job.is_bottom &= level > 0;
             self.unless_blocked(job)
         })
     }
 
-    /// Rewrites a table whose index leads look-ups astray, where it lies.
+    /// Rewrites a table with a wrong index in place.
     fn reindex_job(&self) -> Option<CompactionJob> {
         let mut misindexed = self.state.tables().filter(|(_, _, table)| self.is_misindexed(table));
         misindexed.find_map(|(keyspace, level, table)| {
             let levels = self.state.levels(keyspace)?;
             let mut job =
                 CompactionJob::new(keyspace, JobReason::Index, vec![(level, Arc::clone(table))], level, levels)?;
-            // Of level 0, older entries may be in other tables of the same level.
+            // Other tables of level 0 may contain older entries.
             job.is_bottom &= level > 0;
             self.unless_blocked(job)
         })
     }
 
-    /// Whether nothing proves that a table's index leads to all its keys: that of one which was taken in as it was may be of any design, and
-    /// of any age.
+    /// Whether the index of a table is not proven to lead to all its keys: an ingested table may have any design, from
+    /// any version.
     fn is_unconfirmed(&self, table: &TableMeta) -> bool {
         table.global_sequence.is_some() || self.is_misindexed(table)
     }
@@ -494,7 +500,7 @@ impl<'a> Picker<'a> {
         self.limits.misindexed.contains(&table.number)
     }
 
-    /// The next step of bringing all entries of `range` to the last level, dropping what no snapshot needs.
+    /// The next step of moving all entries of `range` to the last level, dropping those that no snapshot needs.
     pub(crate) fn pick_range(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
         let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
         let mut step = RangeStep::Done;
@@ -511,8 +517,8 @@ impl<'a> Picker<'a> {
         step
     }
 
-    /// Merges neighbours of the last level that are one table together: many that were taken in as they are stay small otherwise. For
-    /// when nothing else of a range is left to do.
+    /// Merges adjacent small tables of the last level, such as many ingested ones, up to the size of one table. Used
+    /// when nothing else is left to do in the range.
     pub(crate) fn pick_run(&self, keyspace: KeyspaceId, range: KeyBounds<'_>) -> RangeStep {
         let Some(levels) = self.state.levels(keyspace) else { return RangeStep::Done };
         let mut settled = TableRuns::new(self.limits.table_bytes);
@@ -529,7 +535,7 @@ impl<'a> Picker<'a> {
         job.map_or(RangeStep::Wait, |job| RangeStep::Job(Box::new(self.collecting(job))))
     }
 
-    /// Whether nothing is left to do for tables that share keys with no others.
+    /// Whether nothing is left to do for tables that overlap no others.
     fn is_settled(&self, group: &[(usize, Arc<TableMeta>)]) -> bool {
         let oldest_snapshot = self.limits.oldest_snapshot;
         matches!(group, [(LAST_LEVEL, table)] if !is_droppable(table, oldest_snapshot) && !self.is_unconfirmed(table))
@@ -557,7 +563,8 @@ impl<'a> Picker<'a> {
         self.part_of_group(keyspace, levels, &group)
     }
 
-    /// One level at a time, for what is too much at once: level 0 to the next level with tables, or a table to the next level.
+    /// For a group too large for one job, compacts one level at a time: level 0 to the next level with tables, or a
+    /// table to the next level.
     fn part_of_group(
         &self,
         keyspace: KeyspaceId,
@@ -573,17 +580,17 @@ impl<'a> Picker<'a> {
     }
 }
 
-/// Whether a compaction to the bottom drops something of a table, and no snapshot needs it.
+/// Whether a compaction to the bottom would drop entries of a table, and no snapshot needs them.
 fn is_droppable(table: &TableMeta, oldest_snapshot: Sequence) -> bool {
     table.is_dropped_at_the_bottom() && table.largest_sequence <= oldest_snapshot
 }
 
-/// TableRuns of neighbouring tables of the last level that make one table of full size at most, in the order of their keys.
+/// Runs of adjacent tables of the last level, each of at most the size of one full table, in key order.
 #[derive(Debug)]
 struct TableRuns {
     table_bytes: u64,
     runs: Vec<Vec<Arc<TableMeta>>>,
-    /// Bytes of the last run; `None` where the next table begins another.
+    /// Bytes of the last run; `None` if the next table begins another run.
     bytes: Option<u64>,
 }
 
@@ -606,19 +613,19 @@ impl TableRuns {
         }
     }
 
-    /// Ends the last run: what comes next is no neighbour of it.
+    /// Ends the last run, since the next table is not adjacent to it.
     fn end(&mut self) {
         self.bytes = None;
     }
 
-    /// The run of most tables, where one has several; of those the last, so that what comes of it moves none of the others, and no table
-    /// is written again before all others were written once.
+    /// The run with most tables, if it has several. Of equally long runs it takes the last, so that its output does not
+    /// shift the others, and every table is rewritten once before any is rewritten again.
     fn longest(self) -> Option<Vec<Arc<TableMeta>>> {
         self.runs.into_iter().max_by_key(Vec::len).filter(|run| run.len() > 1)
     }
 }
 
-/// Whether more than so many percent of `whole` are `part`.
+/// Whether `part` is more than `percent` percent of `whole`.
 fn is_share(part: u64, whole: u64, percent: u64) -> bool {
     u128::from(part) * 100 > u128::from(whole) * u128::from(percent)
 }
@@ -631,8 +638,8 @@ fn per_mille(part: u64, whole: u64) -> u64 {
     }
 }
 
-/// Bytes of the next level that are merged with each thousand bytes of a table. Tables with much to drop come first: what they drop is
-/// written nowhere.
+/// Bytes of the next level merged per thousand bytes of a table. Tables with much to drop come first, since dropped
+/// entries are not rewritten.
 fn cost_of_merging(levels: &KeyspaceLevels, level: usize, table: &TableMeta) -> u64 {
     let below: u64 = levels.overlapping(level + 1, table.bounds()).map(|table| table.bytes).sum();
     let kept = table.records.saturating_sub(table.removals.max(table.shadowed));
@@ -644,7 +651,7 @@ fn covers(outer: &KeySpan, inner: &KeySpan) -> bool {
     outer.smallest <= inner.smallest && inner.end() <= outer.end()
 }
 
-/// The tables that share keys with `start`, directly or through each other, in their order.
+/// The tables that overlap `start`, directly or through each other, in their order.
 fn connected(tables: &[Arc<TableMeta>], start: &Arc<TableMeta>) -> Vec<Arc<TableMeta>> {
     let mut span = KeySpan::of([start.as_ref()]);
     let mut found: Vec<Arc<TableMeta>> = Vec::new();
@@ -656,7 +663,7 @@ fn connected(tables: &[Arc<TableMeta>], start: &Arc<TableMeta>) -> Vec<Arc<Table
     found
 }
 
-/// All tables, in groups that share no keys with each other; in each group by level, in the level's order.
+/// All tables, in groups that do not overlap each other; each group by level, in the level's order.
 fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
     let mut tables: Vec<(usize, usize, &Arc<TableMeta>)> =
         levels.iter().enumerate().map(|(place, (level, table))| (place, level, table)).collect();
@@ -679,7 +686,7 @@ fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
     groups.into_iter().map(|(group, _)| in_order(group)).collect()
 }
 
-/// Whether a range with this end has `key`.
+/// Whether a range with this end reaches `key`.
 fn reaches((is_none, end, is_included): SpanEnd<'_>, key: &[u8]) -> bool {
     is_none || if is_included { end >= key } else { end > key }
 }

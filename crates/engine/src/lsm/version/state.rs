@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The keyspace that every store has.
+/// The default keyspace, which always exists.
 const DEFAULT_KEYSPACE: (KeyspaceId, &str) = (0, "default");
 
 /// A keyspace.
@@ -21,76 +21,77 @@ pub(crate) struct KeyspaceState {
     pub(crate) levels: KeyspaceLevels,
 }
 
-/// A value file that is complete.
+/// Metadata of a complete value file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueFileMeta {
-    /// Its length.
+    /// Length of the file.
     pub(crate) bytes: u64,
-    /// Bytes that tables point at. Entries that a newer one in another table shadows still count, until a compaction meets both.
+    /// Bytes that tables point at. Entries shadowed by a newer one in another table still count, until a compaction
+    /// meets both.
     pub(crate) live_bytes: u64,
-    /// Tables that point into it.
+    /// Number of tables that point into it.
     pub(crate) tables: u64,
 }
 
 impl ValueFileMeta {
-    /// Bytes that nothing points at.
+    /// Bytes that no table points at.
     pub(crate) fn dead_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.live_bytes)
     }
 }
 
-/// What a store consists of: one moment of it. It is changed by [edits](ManifestEdit) only.
+/// The contents of a store at one time, changed by [edits](ManifestEdit) only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ManifestState {
     /// Identity of the store: 64 random bits.
     pub(crate) owner: u64,
-    /// The opening for writing that the manifest is of: 64 random bits; 0 in those of the first version.
+    /// The opening for writing that wrote the manifest: 64 random bits; 0 in version 1.
     pub(crate) nonce: u64,
     pub(crate) keyspaces: BTreeMap<KeyspaceId, KeyspaceState>,
     /// Complete value files by number.
     pub(crate) value_files: BTreeMap<u64, ValueFileMeta>,
-    /// Write-ahead logs that are needed, and so must be there.
+    /// Write-ahead logs that are needed, and so must exist.
     pub(crate) logs: BTreeSet<u64>,
-    /// No log with a lesser number is needed.
+    /// Logs with smaller numbers are not needed.
     pub(crate) oldest_log: u64,
-    /// The next file may have this number.
+    /// The next file number.
     pub(crate) next_file: u64,
-    /// Greatest sequence number that tables have.
+    /// Largest sequence number in any table.
     pub(crate) last_sequence: Sequence,
-    /// The next keyspace has this number.
+    /// The next keyspace number.
     pub(crate) next_keyspace: KeyspaceId,
-    /// No file has this number or a greater one; 0 where that is not known, as in manifests of the first version.
+    /// An upper bound of all file numbers; 0 if unknown, as in version 1.
     pub(crate) reserved: u64,
-    /// The openings that wrote the logs and value files of others than this one, by number of the file.
+    /// The openings of logs and value files that another opening wrote, by file number.
     pub(crate) bound: BTreeMap<u64, u64>,
-    /// Where logs ended that are known to take no more, by number.
+    /// The ends of finished logs, by number.
     pub(crate) logs_ended: BTreeMap<u64, u64>,
-    /// Openings whose logs may be there although nothing names them, by nonce.
+    /// Openings whose logs may exist without a reference, by nonce.
     pub(crate) known: BTreeSet<u64>,
-    /// The numbers of the keyspaces by name.
+    /// Keyspace numbers by name.
     pub(super) names: BTreeMap<String, KeyspaceId>,
     /// The numbers of all tables.
     pub(super) numbers: HashSet<u64>,
 }
 
-/// What an edit has changed of a state, as it was before.
+/// The parts of a state that an edit changed, as they were before.
 #[derive(Debug)]
 pub(crate) struct StateUndo {
-    /// All but keyspaces and tables.
+    /// Everything except keyspaces and tables.
     rest: ManifestState,
-    /// The keyspaces that the edit names; `None` for one that was not there.
+    /// The keyspaces that the edit names; `None` for one that did not exist.
     keyspaces: Vec<(KeyspaceId, Option<KeyspaceState>)>,
 }
 
-/// With more openings than this, those that no file is of any more are forgotten.
+/// Beyond this number, openings without any file are forgotten.
 const KNOWN_OPENINGS_MAX: usize = 64;
 
-/// An edit that does not fit a state: what is wrong with it.
+/// The reason why an edit does not fit a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InconsistentEdit(pub(crate) String);
 
 impl InconsistentEdit {
-    /// As damage at `offset` of the manifest at `path`.
+    /// Converts to damage at `offset` of the manifest at `path`.
     pub(crate) fn into_error(self, path: impl Into<PathBuf>, offset: u64) -> Error {
         Error::damaged(path, offset, self.0)
     }
@@ -103,7 +104,7 @@ fn refuse<T>(detail: String) -> Result<T, InconsistentEdit> {
 }
 
 impl ManifestState {
-    /// A new store: the default keyspace, and nothing in it.
+    /// A new store: an empty default keyspace.
     pub(crate) fn new(owner: u64) -> Self {
         let (id, name) = DEFAULT_KEYSPACE;
         let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
@@ -111,7 +112,7 @@ impl ManifestState {
         Self { keyspaces: [(id, keyspace)].into(), next_keyspace: id + 1, names, ..Self::empty(owner) }
     }
 
-    /// What the snapshot at the start of a manifest is applied to.
+    /// The empty state to which the first record of a manifest is applied.
     pub(super) fn empty(owner: u64) -> Self {
         Self {
             owner,
@@ -132,34 +133,34 @@ impl ManifestState {
         }
     }
 
-    /// What the files of this opening are bound to.
+    /// The identity to which files of this opening are bound.
     pub(crate) fn bond(&self) -> Bond {
         Bond { store: self.owner, nonce: self.nonce }
     }
 
-    /// What a log or a value file is bound to.
+    /// The identity to which a log or a value file is bound.
     pub(crate) fn bond_of(&self, number: u64) -> Bond {
         Bond { store: self.owner, nonce: self.bound.get(&number).copied().unwrap_or(self.nonce) }
     }
 
-    /// Whether a log that nothing names may be what an opening has left.
+    /// Whether an opening may have left a log without a reference.
     pub(crate) fn knows(&self, bond: Bond) -> bool {
         bond.store == self.owner && (bond.nonce == self.nonce || self.known.contains(&bond.nonce))
     }
 
-    /// Makes this the state of a new opening: what is there stays of those that wrote it.
+    /// Turns this into the state of a new opening; existing files stay bound to the openings that wrote them.
     pub(crate) fn begin_opening(&mut self, nonce: u64) {
         for &number in self.logs.iter().chain(self.value_files.keys()) {
             self.bound.entry(number).or_insert(self.nonce);
         }
-        // A new store has had none.
+        // A new store has no earlier opening.
         if self.nonce != 0 || self.next_file > 1 {
             self.known.insert(self.nonce);
         }
         self.nonce = nonce;
     }
 
-    /// Names no log any more. What is needed is said to begin where it did.
+    /// Drops all logs, keeping `oldest_log`.
     pub(crate) fn drop_logs(&mut self) {
         self.logs_ended.clear();
         for number in std::mem::take(&mut self.logs) {
@@ -172,17 +173,17 @@ impl ManifestState {
         self.known.len() > KNOWN_OPENINGS_MAX
     }
 
-    /// Forgets the openings that no file which is named is of. There must be no other files of theirs, durably.
+    /// Forgets the openings without any named file. Removals of their other files must be durable.
     pub(crate) fn forget_openings(&mut self) {
         self.known = self.bound.values().copied().collect();
     }
 
-    /// The number of the keyspace of a name.
+    /// The number of the keyspace with this name.
     pub(crate) fn keyspace_named(&self, name: &str) -> Option<KeyspaceId> {
         self.names.get(name).copied()
     }
 
-    /// The tables of a keyspace, if there is one.
+    /// The tables of a keyspace, if it exists.
     pub(crate) fn levels(&self, keyspace: KeyspaceId) -> Option<&KeyspaceLevels> {
         self.keyspaces.get(&keyspace).map(|keyspace| &keyspace.levels)
     }
@@ -194,7 +195,7 @@ impl ManifestState {
             .flat_map(|(&id, keyspace)| keyspace.levels.iter().map(move |(level, table)| (id, level, table)))
     }
 
-    /// Value files that no table points into: an edit may remove them.
+    /// Value files that no table points into, which an edit may remove.
     pub(crate) fn unreferenced_value_files(&self) -> Vec<u64> {
         self.value_files.iter().filter(|(_, file)| file.tables == 0).map(|(&number, _)| number).collect()
     }
@@ -209,8 +210,8 @@ impl ManifestState {
         Ok(next)
     }
 
-    /// As [`Self::change`], with what takes it back by [`Self::restore`]; after an error the state is as before. Costs what the edit
-    /// does, however many keyspaces there are that it does not name.
+    /// As [`Self::change`], with an undo for [`Self::restore`]; after an error the state is unchanged. The cost depends
+    /// on the edit, not on the number of keyspaces.
     pub(crate) fn change_undoably(&mut self, edit: &ManifestEdit) -> Result<StateUndo, InconsistentEdit> {
         let created = edit.keyspaces_created.iter().map(|(id, _)| *id);
         let removed = edit.removed.iter().map(|(id, ..)| *id);
@@ -228,7 +229,7 @@ impl ManifestState {
         }
     }
 
-    /// Takes the last change back.
+    /// Reverts the last change.
     pub(crate) fn restore(&mut self, undo: StateUndo) {
         let after = std::mem::replace(self, undo.rest);
         (self.keyspaces, self.names, self.numbers) = (after.keyspaces, after.names, after.numbers);
@@ -245,7 +246,7 @@ impl ManifestState {
         }
     }
 
-    /// A copy of all but keyspaces and tables.
+    /// A copy without keyspaces and tables.
     fn without_keyspaces(&mut self) -> Self {
         let (keyspaces, names) = (std::mem::take(&mut self.keyspaces), std::mem::take(&mut self.names));
         let numbers = std::mem::take(&mut self.numbers);
@@ -254,11 +255,11 @@ impl ManifestState {
         copy
     }
 
-    /// Changes the state by an edit; after an error it is worth nothing.
+    /// Applies an edit in place; after an error the state is unusable.
     ///
     /// # Errors
-    /// What does not fit: removing what is not there, tables of a level that overlap, numbers used twice or going back. The manifest is
-    /// damaged then, or the store has a bug.
+    /// An edit that does not fit: removing what does not exist, overlapping tables in a level, numbers that are reused
+    /// or decrease. The manifest is then damaged, or the store has a bug.
     pub(super) fn change(&mut self, edit: &ManifestEdit) -> EditResult {
         self.change_numbers(edit)?;
         for (id, name) in &edit.keyspaces_created {
@@ -287,13 +288,13 @@ impl ManifestState {
         self.change_logs(edit)
     }
 
-    /// Takes a value file out, and who wrote it.
+    /// Removes a value file, and the record of its opening.
     pub(crate) fn forget_value_file(&mut self, number: u64) -> Option<ValueFileMeta> {
         self.bound.remove(&number);
         self.value_files.remove(&number)
     }
 
-    /// The edit that makes this state of an empty one.
+    /// The edit that turns an empty state into this one.
     pub(super) fn as_edit(&self) -> ManifestEdit {
         let tables = self.tables().map(|(keyspace, level, table)| (keyspace, level, Arc::clone(table)));
         ManifestEdit {
@@ -329,7 +330,7 @@ impl ManifestState {
         raise(&mut self.next_keyspace, edit.next_keyspace, "number of the next keyspace")?;
         raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")?;
         raise(&mut self.reserved, edit.reserved, "end of the numbers that are reserved")?;
-        // A store that takes a million numbers a second has enough for a hundred thousand years; sums of them do not overflow.
+        // At a million numbers per second, these last for a hundred thousand years, and sums of them do not overflow.
         match self.next_file > FILE_NUMBER_MAX || self.reserved > 2 * FILE_NUMBER_MAX {
             true => refuse("numbers of files are beyond those that there are".to_owned()),
             false => Ok(()),
@@ -414,7 +415,7 @@ impl ManifestState {
         Ok(())
     }
 
-    /// For files other than tables, whose numbers are checked as they are added.
+    /// For files other than tables, whose numbers are checked when they are added.
     fn check_unused(&self, number: u64) -> EditResult {
         let used = self.value_files.contains_key(&number) || self.logs.contains(&number);
         if used || number >= self.next_file || self.numbers.contains(&number) {

@@ -5,22 +5,22 @@ use super::levels::{KeyspaceLevels, LEVELS};
 /// The last level.
 const LAST_LEVEL: usize = LEVELS - 1;
 
-/// How large each level of a keyspace should be.
+/// The target size of each level of a keyspace.
 ///
-/// The last level is as large as it is, and each level above it is smaller by the factor, up to the *base*: the first level, other than
-/// level 0, that is used. So about a `1 / factor` part of the data is shadowed by newer entries, however much there is; with fixed
-/// sizes counted from the top, a last level that is just begun may hold less than the one above it, and half of the space be wasted.
-/// (RocksDB calls these dynamic level bytes.)
+/// The last level has the size it has, and each level above it is smaller by the factor, up to the *base*: the first
+/// level below level 0 in use. So about `1 / factor` of the data is shadowed by newer entries, however much there is.
+/// With fixed sizes counted from the top, a last level that is just begun may be smaller than the one above it, which
+/// wastes half of the space. (RocksDB calls this dynamic level bytes.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LevelTargets {
-    /// Tables of level 0 are merged into this level.
+    /// The level into which level 0 is merged.
     pub(crate) base: usize,
-    /// Bytes that each level should not exceed; 0 for level 0, no limit for the last one.
+    /// Maximum size of each level in bytes; 0 for level 0, unlimited for the last one.
     pub(crate) bytes: [u64; LEVELS],
 }
 
 impl LevelTargets {
-    /// The targets of a keyspace. `base_bytes` is the most that the base should hold; no other level is made for less.
+    /// The targets of a keyspace. `base_bytes` is the maximum size of the base level.
     pub(crate) fn of(levels: &KeyspaceLevels, base_bytes: u64, factor: u64) -> Self {
         let (base_bytes, factor) = (base_bytes.max(1), factor.max(2));
         let mut size = (1..LEVELS).map(|level| levels.bytes(level)).max().unwrap_or(0);
@@ -28,8 +28,8 @@ impl LevelTargets {
         let mut targets = Self { base: LAST_LEVEL, bytes: [0; LEVELS] };
         targets.bytes[LAST_LEVEL] = u64::MAX;
         while targets.base > 1 && (size > base_bytes || targets.base > first_filled) {
-            // Data that have shrunk leave levels which they no longer need, and which are to be emptied; not at once, lest data of
-            // just this size fill and empty a level in turns.
+            // Levels that are no longer needed after data shrank are emptied; but with some hysteresis, so that data of
+            // about this size does not fill and empty a level in turns.
             let is_needed = size > base_bytes / 2;
             size /= factor;
             targets.base -= 1;

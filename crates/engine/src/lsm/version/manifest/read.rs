@@ -8,28 +8,28 @@ use crate::lsm::version::file_names::{FILE_NUMBER_MAX, FileKind, file_name, larg
 use crate::lsm::version::state::ManifestState;
 use std::path::PathBuf;
 
-/// What the manifest of a store says.
+/// The contents of a store's manifest.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RecoveredManifest {
-    /// The state; its next file number is beyond all files that there are.
+    /// The state; its next file number is beyond all existing files.
     pub(crate) state: ManifestState,
     /// Number of the manifest.
     pub(crate) number: u64,
-    /// Of a store that was closed: how long its files are.
+    /// The lengths of files, if the store was closed.
     pub(crate) closed: Option<ClosedLengths>,
 }
 
-/// Reads the manifest of the greatest number; `None` where there is no store.
+/// Reads the newest manifest; `None` if there is no store.
 ///
 /// # Errors
-/// [`Error::Damaged`] where the manifest is not what was written, an older one notwithstanding, and where a store's files are there
-/// without one.
+/// [`Error::Damaged`] if the newest manifest is damaged, even if there is an older one, and if there are files of a
+/// store but no manifest.
 pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>> {
     let names = storage.list()?;
     let files: Vec<(u64, FileKind)> = names.iter().filter_map(|name| parse_file_name(name)).collect();
     let Some(number) = files.iter().filter(|(_, kind)| *kind == FileKind::Manifest).map(|&(number, _)| number).max()
     else {
-        // The first manifest is durable before any other file is made.
+        // The first manifest is durable before any other file is created.
         return match files.iter().find(|(_, kind)| *kind != FileKind::NewManifest) {
             Some(&(number, kind)) => {
                 let path = storage.path(&file_name(number, kind));
@@ -46,12 +46,12 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>
     let mut recovered = Parser { bytes: &bytes, path: storage.path(&name) }.parse(number)?;
     let used = largest_number(storage)?;
     let state = &mut recovered.state;
-    // FileNumbers that were reserved and never seen may have been those of files that a crash took.
+    // Reserved numbers may have been used by files that a crash lost.
     state.next_file = state.next_file.max(state.reserved).max(used.saturating_add(1));
     Ok(Some(recovered))
 }
 
-/// Removes manifests that never became whole.
+/// Removes incomplete manifests.
 pub(crate) fn remove_leftovers(storage: &dyn Storage) -> Result<()> {
     let names = storage.list()?;
     let is_leftover = |name: &&String| parse_file_name(name).is_some_and(|(_, kind)| kind == FileKind::NewManifest);
@@ -90,7 +90,7 @@ impl Parser<'_> {
         Ok(RecoveredManifest { state, number, closed })
     }
 
-    /// The state, and where it ends.
+    /// Reads the state; returns its end.
     fn read_state(&self, head: ManifestHeader, state: &mut ManifestState) -> Result<usize> {
         let start = head.length();
         match record::decode(self.bytes, head.identity(), start) {
@@ -113,7 +113,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Applies the edits up to the first that the power interrupted.
+    /// Applies all edits up to the first that a crash interrupted.
     fn read_edits(&self, head: ManifestHeader, mut position: usize, state: &mut ManifestState) -> Result<()> {
         while let Some(record) = record::decode(self.bytes, head.identity(), position) {
             match record.kind {

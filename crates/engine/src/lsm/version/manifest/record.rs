@@ -8,30 +8,30 @@ use crate::lsm::version::edit::{put_pairs, take_pairs};
 /// First bytes of every manifest.
 const MAGIC: &[u8; 8] = b"OGIVEDBM";
 
-/// The newest version of the format known here.
+/// The newest supported format version.
 pub(super) const VERSION: u32 = 2;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
 const HEADER_BYTES_2: usize = 44;
 
-/// Version 1, which has no nonce.
+/// Header of version 1, without a nonce.
 const HEADER_BYTES_1: usize = 36;
 
-/// Nothing follows the state and the lengths.
+/// Marks a closed manifest: nothing follows the state and the lengths.
 const CLOSED_FLAG: u32 = 1;
 
-/// `length: u32 | kind: u8 | synced: u64`, ahead of the body; `length` is that of the body.
+/// `length: u32 | kind: u8 | synced: u64`, before the body; `length` is that of the body.
 const RECORD_HEAD_BYTES: usize = 13;
 
-/// What a record takes beyond its body.
+/// Size of a record without its body.
 const RECORD_OVERHEAD_BYTES: usize = RECORD_HEAD_BYTES + CHECKSUM_BYTES;
 
-/// How long the files are that a closed store may still need.
+/// The lengths of files that a closed store may still need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClosedLengths {
-    /// Write-ahead logs by number, and their bytes.
+    /// Write-ahead logs by number, with their lengths in bytes.
     pub(crate) logs: Vec<(u64, u64)>,
-    /// Value files by number, and their bytes.
+    /// Value files by number, with their lengths in bytes.
     pub(crate) value_files: Vec<(u64, u64)>,
 }
 
@@ -50,23 +50,23 @@ impl ClosedLengths {
     }
 }
 
-/// What a manifest says first.
+/// The header of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ManifestHeader {
     pub(super) version: u32,
-    /// The store, and the opening that the manifest is of.
+    /// The store, and the opening that wrote the manifest.
     pub(super) bond: Bond,
     pub(super) number: u64,
     pub(super) closed: bool,
 }
 
 impl ManifestHeader {
-    /// What all checksums of the file are bound to.
+    /// The identity to which all checksums of the file are bound.
     pub(super) fn identity(self) -> u64 {
         self.bond.identity(self.number)
     }
 
-    /// Its length in bytes.
+    /// Length of the header in bytes.
     pub(super) fn length(self) -> usize {
         if self.version == 1 { HEADER_BYTES_1 } else { HEADER_BYTES_2 }
     }
@@ -85,7 +85,7 @@ impl ManifestHeader {
         checksum::seal(self.identity(), 0, &mut out[start..]);
     }
 
-    /// The head of manifest `number`; `None` if the file does not begin with it.
+    /// Decodes the header of manifest `number`; `None` if the file does not begin with it.
     pub(super) fn decode(bytes: &[u8], number: u64) -> Result<Option<Self>, UnknownVersion> {
         if bytes.len() < HEADER_BYTES_1 || !bytes.starts_with(MAGIC) {
             return Ok(None);
@@ -103,18 +103,18 @@ impl ManifestHeader {
     }
 }
 
-/// A version that only a newer program reads.
+/// A version that needs a newer program.
 #[derive(Debug)]
 pub(super) struct UnknownVersion(pub(super) u32);
 
-/// What a record holds.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ManifestRecordKind {
-    /// The whole state, as an edit of an empty one.
+    /// The full state, as an edit of an empty one.
     State = 0xd0,
     /// An edit.
     Edit = 0xd1,
-    /// Nothing: it says that what lies before it is durable.
+    /// A marker: everything before it is durable.
     Synced = 0xd2,
     /// The lengths of a closed store's files.
     Closed = 0xd3,
@@ -124,18 +124,18 @@ impl ManifestRecordKind {
     const ALL: [Self; 4] = [Self::State, Self::Edit, Self::Synced, Self::Closed];
 }
 
-/// A record that was read.
+/// A decoded record.
 #[derive(Debug)]
 pub(super) struct ManifestRecord<'a> {
     pub(super) kind: ManifestRecordKind,
-    /// When it was written, everything before this position was durable.
+    /// Everything before this position was durable when the record was written.
     pub(super) synced: u64,
     pub(super) body: &'a [u8],
-    /// Bytes that it takes.
+    /// Length of the record in bytes.
     pub(super) length: usize,
 }
 
-/// Appends a record that will begin at `position` of its file.
+/// Appends a record that will begin at `position` of the file.
 pub(super) fn encode(
     out: &mut Vec<u8>,
     identity: u64,
@@ -156,7 +156,7 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// The record at `position` of the file; `None` if no valid one begins there, or it is not whole.
+/// Decodes the record at `position`; `None` if there is no complete and valid one.
 pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<ManifestRecord<'_>> {
     let bytes = file.get(position..)?;
     let head = bytes.first_chunk::<RECORD_HEAD_BYTES>()?;
@@ -171,9 +171,10 @@ pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<Mani
     valid.then(|| ManifestRecord { kind, synced, body: &content[RECORD_HEAD_BYTES..], length })
 }
 
-/// Whether some record behind `end` says that `end` was durable when it was written.
+/// Whether a record after `end` states that `end` was durable when it was written.
 pub(super) fn is_followed(file: &[u8], identity: u64, end: usize) -> bool {
-    // Most places are ruled out by the kind, and nearly all others by `synced`, which lies between `end` and the place.
+    // Most positions are ruled out by the kind, and nearly all others by `synced`, which must lie between `end` and the
+    // position.
     (end + 1..file.len()).any(|position| {
         let head = file.get(position..).and_then(|bytes| bytes.first_chunk::<RECORD_HEAD_BYTES>());
         head.is_some_and(|head| u64_at(head, 5) > end as u64)
