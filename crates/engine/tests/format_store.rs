@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What the fixture has in its default keyspace: in tables, in the value log, and in the log alone.
+/// The records of the fixture's default keyspace: in tables, in the value log, and only in the log.
 fn default_records() -> Records {
     let mut records: Records = (0..120_u32).map(|i| (format!("key {i:03}").into_bytes(), value(i))).collect();
     (20..30).for_each(|i: u32| _ = records.remove(format!("key {i:03}").as_bytes()));

@@ -34,7 +34,7 @@ impl StoreVerifier<'_> {
 
     /// Checks a group; returns `false` if it ends the valid part, as a crash may leave it.
     fn group(&mut self, (name, bond): (&str, Bond), group: &[u8], synced: bool) -> Result<bool> {
-        let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations that makes no sense");
+        let malformed = || Error::damaged(self.storage.path(name), 0, "a group of operations is malformed");
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
             let (key, pointer) = operation.parts(group);
@@ -47,7 +47,7 @@ impl StoreVerifier<'_> {
                 (true, _) => {}
                 (false, false) => return Ok(false),
                 (false, true) => {
-                    let detail = format!("the value of {} is not there, or not whole", key.escape_ascii());
+                    let detail = format!("the value of {} is missing or damaged", key.escape_ascii());
                     self.report.add(name, 0, detail);
                 }
             }

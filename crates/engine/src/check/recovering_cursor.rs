@@ -190,5 +190,5 @@ impl Cursor for RecoveringCursor {
 }
 
 fn forward_alone() -> Error {
-    Error::InvalidArgument("what is saved of a table is read from its first entry to its last".to_owned())
+    Error::InvalidArgument("a recovering cursor moves forward only".to_owned())
 }

@@ -65,7 +65,7 @@ const NO_MANIFEST: &str = "*.manifest";
 pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
-        let detail = "no file in it is part of one; check the path".to_owned();
+        let detail = "it contains no file of one; check the path".to_owned();
         return Err(Error::NotAStore { path: folder(&**storage), detail });
     }
     let lock = storage.lock(LOCK_NAME)?;

@@ -95,11 +95,13 @@ impl StoreReport {
 pub(super) fn finding_of(error: &Error) -> Option<(u64, String)> {
     match error {
         Error::Damaged { offset, detail, .. } => Some((*offset, detail.clone())),
-        Error::NotATable { detail, .. } => Some((0, format!("it is no table: {detail}"))),
+        Error::NotATable { detail, .. } => Some((0, format!("it is not a table: {detail}"))),
         Error::UnknownVersion { found, supported, .. } => {
-            Some((0, format!("it has format version {found}, and {supported} is the newest that is known here")))
+            Some((0, format!("it has format version {found}; the newest supported one is {supported}")))
         }
-        Error::ValueTooLarge { length, .. } => Some((0, format!("it has a value of {length} bytes, too long for it"))),
+        Error::ValueTooLarge { length, .. } => {
+            Some((0, format!("it has a value of {length} bytes, which is too long")))
+        }
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => Some((0, "it is missing".to_owned())),
         Error::Io { source, .. } if source.kind() == ErrorKind::UnexpectedEof => {
             Some((0, "it ends too early".to_owned()))

@@ -39,7 +39,7 @@ impl StoreVerifier<'_> {
                 self.entries(&name, &file)?;
             }
             if self.storage.open(&name)?.len() != meta.bytes {
-                self.report.add(&name, meta.bytes, "it is not as long as the manifest says");
+                self.report.add(&name, meta.bytes, "its length differs from that in the manifest");
             }
         }
         self.advance(meta.bytes);
@@ -64,7 +64,7 @@ impl StoreVerifier<'_> {
             values: meta.values.iter().copied().collect(),
         };
         if counted != stated && was_sound {
-            self.report.add(name, 0, format!("the manifest says it has {stated:?}, and it has {counted:?}"));
+            self.report.add(name, 0, format!("the manifest states {stated:?}, but the table has {counted:?}"));
         }
         Ok(())
     }
@@ -111,20 +111,20 @@ impl StoreVerifier<'_> {
             && !meta.ends_before(entry.key)
             && (meta.smallest_sequence..=meta.largest_sequence).contains(&entry.sequence);
         if !is_within {
-            let detail = format!("the entry {} lies outside of what the manifest says", entry.key.escape_ascii());
+            let detail = format!("the entry {} is outside of the range in the manifest", entry.key.escape_ascii());
             self.report.add(name, 0, detail);
         }
     }
 
     fn pointer(&mut self, name: &str, entry: &Entry<'_>, values: &mut BTreeMap<u64, u64>) -> Result<()> {
         let Some(place) = ValuePointer::decode(entry.value) else {
-            self.report.add(name, 0, format!("the pointer of {} makes no sense", entry.key.escape_ascii()));
+            self.report.add(name, 0, format!("the value pointer of {} is malformed", entry.key.escape_ascii()));
             return Ok(());
         };
         *values.entry(place.file).or_default() += place.stored_bytes;
         if !self.leads_to_value(&place)? {
             let file = file_name(place.file, FileKind::Values);
-            let detail = format!("the value of {} is not there, or not whole", entry.key.escape_ascii());
+            let detail = format!("the value of {} is missing or damaged", entry.key.escape_ascii());
             self.report.add(&file, place.offset, detail);
         }
         Ok(())

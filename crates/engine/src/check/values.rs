@@ -12,7 +12,7 @@ impl StoreVerifier<'_> {
         let Some(file) = self.values.get(&number) else { return Ok(()) };
         self.report.value_files += 1;
         if file.len_bytes() != bytes {
-            self.report.add(&name, bytes, "it is not as long as it was when it was complete");
+            self.report.add(&name, bytes, "its length differs from that recorded at its completion");
         }
         let report = &mut self.report;
         let scanned = file.scan(&mut |found| {
@@ -21,7 +21,7 @@ impl StoreVerifier<'_> {
                 // Left by a failed write before the file was resumed; no entry points there.
                 ScannedItem::Part { .. } => {}
                 ScannedItem::Unknown { offset, bytes } => {
-                    report.add(&name, offset, format!("{bytes} bytes are no values"));
+                    report.add(&name, offset, format!("{bytes} bytes are not part of any value"));
                 }
             }
             Ok(())
@@ -30,7 +30,7 @@ impl StoreVerifier<'_> {
             && !scanned.is_proved
             && !self.report.has_finding(&name)
         {
-            self.report.add(&name, scanned.end, "its end does not prove that it is whole");
+            self.report.add(&name, scanned.end, "its footer does not prove that it is complete");
         }
         self.advance(bytes);
         Ok(())

@@ -156,7 +156,7 @@ fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Re
             let found = record::decode(records.identity, position + offset as u64, frame);
             let Some(commit) = found.and_then(|(kind, body, _)| commit(kind, body, 0)) else { continue };
             if commit.synced > end {
-                let detail = "a log record is not what was written, though later ones are";
+                let detail = "a log record is damaged, though later ones are valid";
                 return Err(Error::damaged(records.file.path(), end, detail));
             }
             durable = durable.max(commit.synced);

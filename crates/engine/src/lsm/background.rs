@@ -56,7 +56,7 @@ impl Drop for RunningTask<'_> {
             BackgroundTask::Learn(_) => self.core.learner.end(),
         }
         if std::thread::panicking() {
-            let detail = "background work has panicked, which is a fault of this program";
+            let detail = "background work panicked; this is a bug";
             self.core.fail(&mut shared, &Error::InvalidArgument(detail.to_owned()));
         }
         self.core.changed.notify_all();
@@ -131,7 +131,7 @@ impl Core {
                 return Ok(self.shared.lock());
             }
             if !shared.is_flushing && shared.running.is_empty() {
-                let cause = "work is left that nobody can do".to_owned();
+                let cause = "no background work can proceed; this is a bug".to_owned();
                 return Err(Error::StoreReadOnly { path: self.path(), cause });
             }
         }

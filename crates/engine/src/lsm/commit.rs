@@ -292,7 +292,7 @@ impl Core {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
         if !writer.active.has_room(group.operations.len()) {
-            let detail = format!("a batch of {count} operations is beyond what a memtable takes; split it");
+            let detail = format!("a batch of {count} operations does not fit into a memtable; split it");
             return Err(Error::InvalidArgument(detail));
         }
         writer.next_sequence = last + 1;
@@ -360,15 +360,14 @@ impl Core {
         }
         bytes[..GROUP_HEAD_BYTES].copy_from_slice(&writer.next_sequence.to_le_bytes());
         let operations = decode_group(&bytes);
-        let operations = operations.ok_or_else(|| {
-            Error::InvalidArgument("batches that are written together have at most 4 GiB; write less at once".into())
-        })?;
+        let operations = operations
+            .ok_or_else(|| Error::InvalidArgument("a write group has at most 4 GiB; split the batch".into()))?;
         Ok(WriteGroup { bytes, operations })
     }
 
     /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
     fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
-        let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; write less at once".into());
+        let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; split it".into());
         for operation in decode_group(bytes).ok_or_else(malformed)? {
             let (key, value) = operation.parts(bytes);
             let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
@@ -420,7 +419,7 @@ impl Core {
             shared.add_values(handle);
             self.publish(&mut shared, BTreeSet::new());
         }
-        writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be made".into()))
+        writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be created".into()))
     }
 
     /// Writes one value from a stream, and the entry that points to it.

@@ -148,7 +148,7 @@ impl Core {
     /// The error for writes, if the store is closed to them.
     pub(super) fn refusal(&self, shared: &SharedState) -> Option<Error> {
         if self.read_only {
-            return Some(Error::StoreReadOnly { path: self.path(), cause: "it was opened to be read only".into() });
+            return Some(Error::StoreReadOnly { path: self.path(), cause: "it was opened read-only".into() });
         }
         let cause = shared.failure.clone()?;
         Some(Error::StoreReadOnly { path: self.path(), cause })

@@ -64,7 +64,7 @@ fn refuse_other_things(folder: &Path) -> Result<()> {
         None => Ok(()),
         Some(other) => Err(Error::NotAStore {
             path: folder.to_owned(),
-            detail: format!("it holds {other:?}, and no store; make the store in a folder that is new or empty"),
+            detail: format!("it contains {other:?} and no store; create the store in a new or empty folder"),
         }),
     }
 }

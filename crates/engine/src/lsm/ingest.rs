@@ -121,13 +121,11 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
     let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
     let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
     if table.is_tagged() || !table.is_self_contained() {
-        return refuse(
-            "it is a part of a store, or an index beside other data; give a table that was built for itself",
-        );
+        return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
     }
     let report = table.verify(&mut |_, _| {})?;
     if let Some(finding) = report.findings.first() {
-        let detail = format!("{}; build it anew from a scan, which does not use the index", finding.detail);
+        let detail = format!("{}; rebuild it from a scan, which does not use the index", finding.detail);
         return Err(Error::damaged(storage.path(name), finding.offset, detail));
     }
     let mut meta = TableMeta { bytes: storage.open(name)?.len(), ..TableMeta::default() };
@@ -135,12 +133,12 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
         if entry.key.len() > MAX_KEY_BYTES {
-            return refuse("it has a key that is longer than 64 KiB");
+            return refuse("it has a key longer than 64 KiB");
         }
         if meta.records == 0 {
             meta.smallest = entry.key.to_vec();
         } else if entry.key <= meta.largest.as_slice() {
-            return refuse("it has a key twice; in a store each key has one value");
+            return refuse("it has a duplicate key; in a store each key has one value");
         }
         meta.largest.clear();
         meta.largest.extend_from_slice(entry.key);
@@ -148,7 +146,7 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
         cursor.next()?;
     }
     if meta.records != table.len() {
-        return Err(Error::damaged(storage.path(name), 0, "it has not as many records as it says"));
+        return Err(Error::damaged(storage.path(name), 0, "its number of records is not the one it states"));
     }
     Ok((meta.records > 0).then_some(meta))
 }

@@ -85,7 +85,7 @@ impl Keyspace {
         if Arc::ptr_eq(&self.open, open) {
             return Ok(());
         }
-        let detail = format!("the keyspace {:?} is of another store, {}", self.name(), self.path().display());
+        let detail = format!("the keyspace {:?} belongs to another store, {}", self.name(), self.path().display());
         Err(Error::InvalidArgument(detail))
     }
 

@@ -20,7 +20,7 @@ fn options() -> DbOptions {
     }
 }
 
-/// A store with a number of keyspaces beside the first, each with a table if they are `filled`.
+/// A store with `count` further keyspaces, each with a table if `filled`.
 fn made(count: usize, filled: bool) -> (MemoryStorage, Db) {
     let memory = MemoryStorage::new();
     let db = Db::open_in(Arc::new(memory.clone()), &DbOptions { memtable_bytes: 1 << 20, ..options() }).unwrap();
@@ -40,7 +40,7 @@ fn manifest_bytes(memory: &MemoryStorage) -> usize {
     names.map(|name| memory.content(&name).unwrap().len()).sum()
 }
 
-/// The views of all keyspaces but the first.
+/// The views of all keyspaces except the first.
 fn views(db: &Db) -> Vec<(Arc<KeyspaceTree>, Arc<KeyspaceView>)> {
     let trees = db.core().shared.lock().trees.values().skip(1).cloned().collect::<Vec<_>>();
     trees.into_iter().map(|tree| (Arc::clone(&tree), tree.view.get())).collect()
@@ -74,7 +74,7 @@ fn writes_flushes_and_compactions_touch_nothing_of_keyspaces_that_are_not_writte
             assert!(Arc::ptr_eq(view, &tree.view.get()), "the view of {} was replaced", tree.name);
         }
         db.core().work_after_write();
-        // What such a view holds does not keep files that the store has removed.
+        // A view of an idle keyspace does not hold files that the store has removed.
         let shared = db.core().shared.lock();
         let held = before.iter().map(|(_, view)| view.values.0.len()).max().unwrap();
         assert!(held <= 1, "{held} value files");
@@ -120,7 +120,7 @@ fn a_change_takes_back_what_it_did_and_nothing_else() {
     assert_eq!(shared.state.keyspace_named("another"), Some(next));
     shared.state.restore(undo);
     assert_eq!(shared.state, before);
-    // What does not fit leaves nothing either, however much of it did.
+    // An edit that does not fit leaves no trace, even if parts of it did fit.
     edit.removed.push((id, 0, u64::MAX));
     assert!(shared.state.change_undoably(&edit).is_err());
     assert_eq!(shared.state, before);
@@ -130,7 +130,7 @@ fn a_change_takes_back_what_it_did_and_nothing_else() {
     assert_eq!(shared.state, before);
 }
 
-/// Batches beside compare-and-swap: each has its turn.
+/// Batches and compare-and-swap take turns.
 #[test]
 fn a_batch_waits_for_those_only_who_asked_before() {
     let db = Db::open_in(Arc::new(MemoryStorage::new()), &options()).unwrap();

@@ -156,7 +156,7 @@ impl LevelCursor {
 
     fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.failed {
-            return Err(Error::InvalidArgument("a cursor was moved on after an error; make a new one".into()));
+            return Err(Error::InvalidArgument("the cursor has failed before; create a new one".into()));
         }
         let moved = step(self);
         if moved.is_err() {

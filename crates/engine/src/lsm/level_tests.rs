@@ -20,7 +20,7 @@ fn shown(cursor: &dyn Cursor) -> Option<(Vec<u8>, Sequence, ValueKind, Vec<u8>)>
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// A level is read as one list of entries, whichever way, and each key leads to its one table.
+    /// A level is read as one list of entries in both directions, and each key leads to its table.
     #[test]
     fn a_level_is_one_list(
         operations in steps(150), prefix in proptest::collection::vec(any::<u8>(), 0..12),

@@ -21,7 +21,7 @@ impl Core {
     pub(super) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidArgument(format!(
-                "a keyspace has a name of 1 to {NAME_BYTES_MAX} bytes, not {}",
+                "the name of a keyspace has 1 to {NAME_BYTES_MAX} bytes, not {}",
                 name.len()
             )));
         }
@@ -51,7 +51,7 @@ impl Core {
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == super::core::DEFAULT_KEYSPACE {
             return Err(Error::InvalidArgument(format!(
-                "the keyspace {name:?} is always there; remove its records with `remove_range(..)`"
+                "the keyspace {name:?} cannot be dropped; remove its records with `remove_range(..)`"
             )));
         }
         if let Some(error) = self.refusal(&shared) {

@@ -57,7 +57,7 @@ impl MergeCursor {
     fn check(&mut self) -> Result<()> {
         let Some(source) = self.failed else { return Ok(()) };
         self.sources.get_mut(source).map_or(Ok(()), |cursor| cursor.next())?;
-        Err(Error::InvalidArgument("a cursor was moved on after an error; make a new one".to_owned()))
+        Err(Error::InvalidArgument("the cursor has failed before; create a new one".to_owned()))
     }
 
     /// Moves every source, and rebuilds the heap.

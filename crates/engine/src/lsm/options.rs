@@ -63,7 +63,7 @@ impl Learning {
     pub fn named(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|learning| learning.name() == name).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.map(Self::name).to_vec();
-            Error::InvalidArgument(format!("no way of learning is called {name:?}; there are {}", names.join(", ")))
+            Error::InvalidArgument(format!("unknown learning policy {name:?}; use one of {}", names.join(", ")))
         })
     }
 }
@@ -264,21 +264,21 @@ impl DbOptions {
         }
         if self.memtable_bytes == 0 || self.table_bytes == 0 || self.level_bytes == 0 || self.level_factor < 2 {
             return refuse(
-                "sizes of memtables, tables and levels are not 0, and a level is at least twice the one above".into(),
+                "sizes of memtables, tables and levels must be above 0, and the level factor at least 2".into(),
             );
         }
         if !BLOCK_BYTES.contains(&self.block_bytes) || !self.block_bytes.is_power_of_two() {
             let (least, most) = (BLOCK_BYTES.start(), BLOCK_BYTES.end());
             return refuse(format!(
-                "blocks have a power of two of bytes from {least} to {most}, not {}",
+                "the block size is a power of two from {least} to {most} bytes, not {}",
                 self.block_bytes
             ));
         }
         if self.filter_bits_per_key.is_some_and(|bits| !(1..=32).contains(&bits)) {
-            return refuse("a filter has 1 to 32 bits a key".into());
+            return refuse("filters have 1 to 32 bits per key".into());
         }
         if !(self.dead_share > 0.0 && self.dead_share < 1.0) {
-            return refuse(format!("the share of dead values is between 0 and 1, not {}", self.dead_share));
+            return refuse(format!("the dead share is between 0 and 1, not {}", self.dead_share));
         }
         Ok(())
     }

@@ -56,7 +56,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
             _ => {}
         }
     }
-    let changed = std::io::Error::new(std::io::ErrorKind::NotFound, "it changes faster than it can be read");
+    let changed = std::io::Error::new(std::io::ErrorKind::NotFound, "its writer changes it too often; try again");
     Err(Error::io("open", storage.path(""), changed))
 }
 
@@ -171,7 +171,7 @@ fn refuse_what_is_no_store(storage: &dyn Storage) -> Result<()> {
         return Ok(());
     }
     let path = folder(storage);
-    let detail = "it holds no manifest; check the path, or allow the store to be made".into();
+    let detail = "it contains no manifest; check the path, or set `create` to create a store".into();
     Err(Error::NotAStore { path, detail })
 }
 
@@ -368,7 +368,7 @@ impl<'a> LogReplay<'a> {
             let handle = self.values.0.get(&number);
             if handle.is_some_and(|handle| handle.file.len_bytes() != bytes) {
                 let path = self.storage.path(&super::version::file_name(number, FileKind::Values));
-                return Err(Error::damaged(path, bytes, "it does not have the length that it was closed with"));
+                return Err(Error::damaged(path, bytes, "its length differs from that at the last close"));
             }
         }
         Ok(())
@@ -376,7 +376,7 @@ impl<'a> LogReplay<'a> {
 
     /// Replays a group; returns `false` if a value that it points to is damaged, as a crash may leave it.
     fn take(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
-        let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group that makes no sense");
+        let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group of operations is malformed");
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in &operations {
             if operation.action == Action::Put(ValueKind::Pointer) && !self.reach(operation, group, synced)? {
@@ -390,7 +390,8 @@ impl<'a> LogReplay<'a> {
         let make = |id| keyspaces.contains(&id).then(|| Arc::new(Memtable::new()));
         if !self.memtable_set.insert(group.to_vec(), operations, make) {
             let path = self.storage.path(&log_name(log));
-            let detail = format!("{} holds more than memtables take; open the store with smaller ones", path.display());
+            let detail =
+                format!("{} does not fit into a memtable; open the store with smaller memtables", path.display());
             return Err(Error::InvalidArgument(detail));
         }
         Ok(true)

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A storage that lets others run at each call.
+/// A storage that lets other threads run at each call.
 #[derive(Debug)]
 struct Passing(MemoryStorage);
 
@@ -119,20 +119,20 @@ impl WriterWrapper for PassingWriter {
     }
 }
 
-/// Keys that each writer writes.
+/// Keys per writer.
 const KEYS: u8 = 4;
 
-/// Batches of each writer.
+/// Batches per writer.
 const BATCHES: u64 = 6;
 
-/// Writers.
+/// Number of writers.
 const WRITERS: u8 = 2;
 
 fn key(writer: u8, index: u8) -> [u8; 2] {
     [writer, index]
 }
 
-/// A value that tells its batch. It is so long that files of which most is dead are worth collecting, and does not compress.
+/// A value that states its batch. It is long and incompressible, so that mostly dead value files are worth collecting.
 fn value(batch: u64) -> Vec<u8> {
     let words = (0..300 + batch).map(|word| (word << 8 | batch).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
     std::iter::once(batch).chain(words).flat_map(u64::to_le_bytes).collect()
@@ -144,17 +144,17 @@ fn batch_of(found: &[u8]) -> u64 {
     batch
 }
 
-/// The keys that a writer writes again and again.
+/// The keys that a writer overwrites.
 fn keys_of(writer: u8) -> Range<[u8; 2]> {
     key(writer, 0)..key(writer, KEYS)
 }
 
-/// A key that is written once, so that the values around it die, and its own does not.
+/// A key that is written once, so that it stays alive while the values around it die.
 fn lasting_key(writer: u8, batch: u64) -> [u8; 2] {
     key(writer, 100 + batch as u8)
 }
 
-/// Writes all keys of a writer at once; a batch of an odd number removes them first, by range.
+/// Writes all keys of a writer in one batch; odd batches first remove them by range.
 fn write(db: &Db, writer: u8, batch: u64) {
     let mut operations = db.batch();
     if batch % 2 == 1 {
@@ -167,7 +167,7 @@ fn write(db: &Db, writer: u8, batch: u64) {
     operations.commit().unwrap();
 }
 
-/// The batch that the keys of a writer are of, which is one and the same for all of them, however they are read.
+/// Reads the keys of a writer in one of several ways; checks that they have the same batch, and returns it.
 fn read(db: &Db, snapshot: Option<&DbSnapshot>, writer: u8, way: u64) -> u64 {
     let keys = || (0..KEYS).map(|index| key(writer, index));
     let range = || keys_of(writer);
@@ -184,7 +184,7 @@ fn read(db: &Db, snapshot: Option<&DbSnapshot>, writer: u8, way: u64) -> u64 {
         }
     };
     assert_eq!(found.len(), usize::from(KEYS), "keys are missing: {found:?}");
-    // Look-ups one by one are of different live_snapshots, the later ones not of earlier ones.
+    // Separate lookups may see different batches, but never an older one later.
     assert!(
         found.is_sorted()
             && (found.iter().all(|&batch| batch == found[0]) || snapshot.is_none() && way.is_multiple_of(4))
@@ -192,7 +192,7 @@ fn read(db: &Db, snapshot: Option<&DbSnapshot>, writer: u8, way: u64) -> u64 {
     found[0]
 }
 
-/// Reads what is there, and what was there when it began, until the writers are done.
+/// Reads the current contents and a snapshot, until the writers are done.
 fn look(db: &Db, seed: u64, writing: &AtomicU64) {
     let (mut newest, mut way) = ([0; WRITERS as usize], seed);
     let kept = db.snapshot();
@@ -214,7 +214,7 @@ fn look(db: &Db, seed: u64, writing: &AtomicU64) {
     }
 }
 
-/// Options of a seed: memtables of one group or of some, values apart or not, and whether work is done by those who make it due.
+/// Options by seed: memtables of one group or of several, values separated or not, and who runs background work.
 fn options(seed: u64, threads: usize) -> DbOptions {
     DbOptions {
         memory_bytes: 4 << 20,
@@ -229,8 +229,8 @@ fn options(seed: u64, threads: usize) -> DbOptions {
     }
 }
 
-/// Counts down when a thread's part ends. The last one ends the worker; one that ends by a panic fails the store, so that nobody
-/// waits for it.
+/// Counts down at the end of a thread. The last one stops the worker; a panic fails the store, so that no thread waits
+/// for it.
 struct Part<'a> {
     db: &'a Db,
     running: &'a AtomicU64,
@@ -252,7 +252,7 @@ impl Drop for Part<'_> {
     }
 }
 
-/// One schedule. With a worker, a thread of the schedule does the background work; else whoever makes it due.
+/// One schedule. With a worker, one thread runs the background work; otherwise the thread that makes it due.
 fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u64) {
     let passing: Arc<dyn Storage> = Arc::new(Passing(storage.clone()));
     let db = Db::open_idle(Arc::clone(&passing), &options(seed, usize::from(has_worker))).unwrap();
@@ -291,7 +291,7 @@ fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u
     (schedule::run(seed, work), db.activity().moved_value_bytes)
 }
 
-/// Runs schedules, and looks at what each leaves; returns choices and moved bytes.
+/// Runs schedules and checks the result of each; returns the number of choices and of moved bytes.
 fn try_schedules(seeds: Range<u64>, has_worker: bool) -> (u64, u64) {
     seeds
         .map(|seed| {
@@ -303,7 +303,7 @@ fn try_schedules(seeds: Range<u64>, has_worker: bool) -> (u64, u64) {
         .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
 
-/// Opens the store again: all is there, once everything is merged no file is left that nothing needs.
+/// Reopens the store: all data is there, and after a full compaction no unneeded file is left.
 fn check_again(storage: &MemoryStorage, options: &DbOptions) {
     let db = Db::open_in(Arc::new(storage.clone()), options).unwrap();
     for way in 0..4 {

@@ -194,7 +194,7 @@ impl TableFile {
                 table,
                 meta,
             })),
-            _ => Err(Error::damaged(storage.path(&name), 0, "it is another table than the manifest says")),
+            _ => Err(Error::damaged(storage.path(&name), 0, "it is not the table that the manifest describes")),
         }
     }
 
@@ -336,7 +336,7 @@ impl TableFile {
     #[cold]
     pub(super) fn corrupt_entry(&self) -> Error {
         let path = self.table.path();
-        Error::damaged(path, 0, "an entry of a kind that there is not")
+        Error::damaged(path, 0, "an entry has an unknown kind")
     }
 
     /// The newest range tombstone at or below `at` that covers `key`; 0 if there is none.

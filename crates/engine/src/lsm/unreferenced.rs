@@ -84,20 +84,21 @@ impl UnreferencedFiles {
             return Ok(None);
         }
         if !state.knows(header.bond) {
-            return Ok(Some("an opening of the store has written it that the manifest does not know"));
+            return Ok(Some("an opening of the store that the manifest does not know wrote it"));
         }
         if number >= state.oldest_log && wal::has_groups(storage, header.bond, number)? {
-            return Ok(Some("it holds what was written, and the manifest does not name it"));
+            return Ok(Some("it contains groups, but the manifest does not name it"));
         }
         self.ends.extend(wal::previous(&header).map(|previous| (previous.number, previous.bytes)));
         Ok(None)
     }
 }
 
-const BEYOND: &str = "its number is beyond those that the manifest has reserved";
+const BEYOND: &str = "its number is beyond those reserved by the manifest";
 
-const WHAT_TO_DO: &str = "the manifest is older than it, or it comes from a copy of the store: put the newest manifest back, or remove the file \
-                          if it is a copy's, or let `ogive db repair` set it aside or, where the manifest is older, make one of all files";
+const WHAT_TO_DO: &str = "the manifest is outdated, or the file comes from a copy of the store: restore the newest \
+                          manifest, remove the file if it is a copy's, or run `ogive db repair`, which sets the file aside \
+                          or rebuilds the store from all files";
 
 /// Whether no file can have this number, according to the manifest.
 pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {

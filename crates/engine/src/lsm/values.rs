@@ -42,12 +42,12 @@ pub(crate) struct ValueFiles(pub(crate) BTreeMap<u64, Arc<ValueHandle>>);
 impl ValueFiles {
     /// Decodes a pointer and finds its value file.
     fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValuePointer)> {
-        let place = ValuePointer::decode(pointer)
-            .ok_or_else(|| Error::damaged(path(), 0, "a pointer to a value that makes no sense"))?;
+        let place =
+            ValuePointer::decode(pointer).ok_or_else(|| Error::damaged(path(), 0, "a value pointer is malformed"))?;
         match self.0.get(&place.file) {
             Some(handle) => Ok((&handle.file, place)),
             None => {
-                let detail = format!("a value lies in {}, which is not there", file_name(place.file, FileKind::Values));
+                let detail = format!("a value is in {}, which is missing", file_name(place.file, FileKind::Values));
                 Err(Error::damaged(path(), place.offset, detail))
             }
         }

@@ -239,7 +239,7 @@ impl VisibleCursor {
     #[inline]
     fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.place == CursorPosition::Failed {
-            return Err(Error::InvalidArgument("this iterator has failed before; begin another one".into()));
+            return Err(Error::InvalidArgument("the iterator has failed before; create a new one".into()));
         }
         let moved = step(self);
         if moved.is_err() {

@@ -95,7 +95,7 @@ proptest! {
     }
 }
 
-/// A thousand versions of a key, each reader between them: long runs are skipped on both sides.
+/// A thousand versions of a key, with readers between them: long runs are skipped on both sides.
 #[test]
 fn long_runs_of_versions_are_passed_in_both_directions() {
     let put = |key: &[u8], value: u32| TestOperation::Put(key.to_vec(), ValueKind::Value, value.to_be_bytes().to_vec());

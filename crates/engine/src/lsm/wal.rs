@@ -95,7 +95,7 @@ impl WalWriter {
     /// [`Error::InvalidArgument`] for a group that is too long, which leaves the log unchanged; errors of the storage.
     pub(crate) fn append(&mut self, group: &[u8], last_sequence: u64) -> Result<()> {
         if group.len() > GROUP_BYTES_MAX {
-            let detail = "operations that are written together may take a gibibyte at most; split the batch";
+            let detail = "a write group has at most 1 GiB; split the batch";
             return Err(Error::InvalidArgument(detail.into()));
         }
         let first = self.records.position();
@@ -162,21 +162,21 @@ pub(crate) fn replay(
     visit: &mut dyn FnMut(&[u8], bool) -> Result<bool>,
 ) -> Result<u64> {
     let Some(file) = open(storage, number)? else {
-        return Err(lost(storage, number, "a log that is needed is missing"));
+        return Err(lost(storage, number, "a needed log is missing"));
     };
     let Some(header) = HEADER.read_bound(&*file, bond, number)? else {
         // In version 1, a header became durable only with the first group.
         if bond.nonce == 0 && closed_at.is_none() {
             return replay_without_header(&*file, bond, number);
         }
-        return Err(lost(storage, number, "a log that is needed does not begin with its header"));
+        return Err(lost(storage, number, "the header of a needed log is missing or damaged"));
     };
     let start = header.length as u64;
     let records = RecordSource { file: &*file, identity: bond.identity(number), start };
     let (end, mut durable) = scan_commits(records, true)?;
     if let Some(bytes) = closed_at {
         if end != bytes {
-            let detail = format!("the log ended at byte {bytes}, and valid groups end here");
+            let detail = format!("the log ended at byte {bytes}, but its valid groups end here");
             return Err(Error::damaged(file.path(), end, detail));
         }
         durable = bytes;
@@ -191,7 +191,7 @@ pub(crate) fn replay(
 /// The error for a log that was lost as a whole.
 fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
     let detail = format!(
-        "{what}, and with it what was written since it was begun: put the file back, or let `ogive db repair` go on without it"
+        "{what}, and with it all writes since it was begun; restore the file, or run `ogive db repair` to go on without it"
     );
     Error::damaged(storage.path(&log_name(number)), 0, detail)
 }
@@ -304,7 +304,7 @@ impl<'a> GroupReader<'a> {
     }
 
     fn corrupt(&self, position: u64) -> Error {
-        Error::damaged(self.file.path(), position, "a record of the log makes no sense")
+        Error::damaged(self.file.path(), position, "a record of the log is malformed")
     }
 }
 

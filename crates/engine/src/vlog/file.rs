@@ -106,7 +106,7 @@ impl ValueFile {
             Some(header) if header.number == number && is_ours(header.bond) => {
                 Ok(Self::of(file, header.bond, number, header.length as u64))
             }
-            _ => Err(Error::damaged(file.path(), 0, "this is not the value file that belongs here")),
+            _ => Err(Error::damaged(file.path(), 0, "this is another value file, or its header is damaged")),
         }
     }
 
@@ -235,7 +235,7 @@ impl ValueFile {
             return Ok(());
         }
         let detail = format!(
-            "a value of {} bytes, stored as {} of file {}, is said to lie here in file {} of {} bytes",
+            "a pointer states a value of {} bytes, stored as {} bytes in file {}, at this offset of file {} with {} bytes",
             place.length,
             place.stored_bytes,
             place.file,
@@ -253,7 +253,7 @@ impl ValueFile {
     }
 
     fn not_whole(&self, offset: u64) -> Error {
-        Error::damaged(self.file.path(), offset, "the value that was written here is not whole")
+        Error::damaged(self.file.path(), offset, "the value is missing or damaged")
     }
 
     fn malformed(&self, offset: u64, error: &dyn std::fmt::Display) -> Error {

@@ -73,7 +73,7 @@ impl ValueFile {
         let mut scan = FileScan::new(self, end);
         scan.run(&mut |found| match found {
             ScannedItem::Unknown { offset, .. } => {
-                Err(Error::damaged(self.file.path(), offset, "this is no chunk of a value, though values follow"))
+                Err(Error::damaged(self.file.path(), offset, "no valid chunk is here, though values follow"))
             }
             _ => Ok(()),
         })?;

@@ -94,7 +94,7 @@ impl ChunkSource for Chunks {
         let head = ChunkHead::checked(self.identity, position, bytes)
             .filter(|head| (head.part, head.length) == expected)
             .filter(|head| !head.part.ends() || position + head.chunk_bytes() as u64 == end)
-            .ok_or_else(|| damaged("the value that was written here is not whole".into()))?;
+            .ok_or_else(|| damaged("the value is missing or damaged".into()))?;
         if head.codec == CODEC_STORED {
             chunk.clear();
             chunk.extend_from_slice(bytes.get(head.value.clone()).unwrap_or_default());

@@ -45,7 +45,7 @@ fn compressions() -> Vec<Compression> {
     ]
 }
 
-/// Bytes that shrink when they are packed, or not.
+/// Compressible or incompressible bytes.
 fn value(seed: usize, length: usize) -> Vec<u8> {
     let mut state = seed as u64;
     let noise = seed % 2 == 1;
@@ -212,7 +212,7 @@ fn keys_and_values_that_are_too_long_leave_the_file_as_it_was() {
     check(&writer.file(), &place, &vec![2; CHUNK_BYTES]);
 }
 
-/// A source of zeros that counts how much was asked for.
+/// A source of zeros that counts the bytes read.
 struct Zeros(u64);
 
 impl Read for Zeros {
@@ -268,7 +268,7 @@ fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
     assert!(file.scan(&mut |_| Ok(())).unwrap().is_proved);
 }
 
-/// A finished file of a few values: its bytes, and the values with their places.
+/// A finished file of a few values: its bytes, and the values with their pointers.
 fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValuePointer, Vec<u8>)>) {
     let (memory, storage) = storage();
     let mut writer = create(&storage, 1, compression);
@@ -399,7 +399,7 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
     }
 }
 
-/// The places that a value of a sample must not be found at.
+/// Pointers at which no value of a sample may be found.
 fn hostile(good: &ValuePointer, file_bytes: u64) -> Vec<ValuePointer> {
     let place = |file, offset, stored_bytes, length| ValuePointer { file, offset, stored_bytes, length };
     let mut places = vec![
@@ -450,7 +450,7 @@ fn hostile_places_are_damage_and_allocate_nothing_on_their_word() {
     }
 }
 
-/// A file as no writer makes it: these chunks, one behind the other.
+/// A file of these chunks, which no writer produces.
 fn forge(chunks: &[(ChunkPart, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePointer) {
     let (memory, storage) = storage();
     let mut content = HEADER.encode(OWNER, 1, [0, 0]).to_vec();

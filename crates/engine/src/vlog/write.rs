@@ -205,7 +205,7 @@ impl ValueWriter {
 
     fn check(&self, key: &[u8], length: u64) -> Result<()> {
         if key.len() > KEY_BYTES_MAX {
-            let detail = format!("a key beside a value has at most {KEY_BYTES_MAX} bytes");
+            let detail = format!("the key of a value record has at most {KEY_BYTES_MAX} bytes");
             return Err(Error::KeyLength { path: self.path(), length: key.len() as u64, detail });
         }
         if length > MAX_VALUE_BYTES { Err(self.too_large(length)) } else { Ok(()) }

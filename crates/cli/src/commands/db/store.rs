@@ -105,7 +105,7 @@ pub(super) fn check_there(folder: &Path) -> Result<()> {
     if folder.exists() {
         return Ok(());
     }
-    let hint = "check the path; `ogive db put` and `ogive db import` make a store";
+    let hint = "check the path; `ogive db put` and `ogive db import` create a store";
     Err(Failure::refused(format!("{}: not found", folder.display()), hint))
 }
 

@@ -226,7 +226,7 @@ impl OutputTable {
 
     fn note_value(&mut self, place: &[u8]) -> Result<()> {
         let Some(place) = ValuePointer::decode(place) else {
-            return Err(Error::damaged(self.writer.path(), 0, "a pointer to a value that makes no sense"));
+            return Err(Error::damaged(self.writer.path(), 0, "a value pointer is malformed"));
         };
         match self.values.iter().position(|&(file, _)| file == place.file) {
             Some(at) => self.values.swap(0, at),

@@ -53,7 +53,7 @@ impl<'a> Relocator<'a> {
             return Ok(None);
         }
         let Some(place) = ValuePointer::decode(pointer) else {
-            return Err(Error::damaged(self.context.storage.path(""), 0, "a pointer to a value that makes no sense"));
+            return Err(Error::damaged(self.context.storage.path(""), 0, "a value pointer is malformed"));
         };
         let Some(file) = self.collected.get(&place.file) else { return Ok(None) };
         let moved = self.copy(key, file, &place)?;

@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Holds what is said of a table against the table.
+/// Compares the metadata of a table with its contents.
 fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
     let versions = entries(file);
     let removals: Vec<_> = file.tombstones.iter().cloned().collect();
@@ -58,8 +58,8 @@ fn stripes_of(snapshots: &[Sequence]) -> impl Fn(Sequence) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Readers at every snapshot, and new ones, see the same before and after, whatever lies below; and nothing stays that they
-    /// cannot see.
+    /// Readers at every snapshot see the same before and after a compaction, whatever lies below, and no invisible
+    /// entry remains.
     #[test]
     fn no_reader_sees_a_difference(
         older in steps(40), newer in steps(160), mut snapshots in proptest::collection::vec(0..220_u64, 0..4),
@@ -89,7 +89,7 @@ proptest! {
         }
     }
 
-    /// At the bottom nothing is left but what is seen, and it is settled where no snapshot needs its number.
+    /// At the bottom only visible entries remain, with sequence number 0 where no snapshot needs it.
     #[test]
     fn at_the_bottom_without_snapshots_only_what_is_seen_stays(operations in steps(160), table_bytes in 1..3000_u64) {
         let folder = TestFolder::new(table_bytes);
@@ -106,7 +106,7 @@ proptest! {
         prop_assert_eq!(after.seen(SEQUENCE_MAX), seen);
     }
 
-    /// A job that is done in parts comes to the same as one that is done at once.
+    /// A job run in parts has the same result as one run at once.
     #[test]
     fn parts_make_a_whole(
         operations in steps(120), mut borders in proptest::collection::vec(keys(), 0..4), at in 0..130_u64,
@@ -187,7 +187,7 @@ fn a_failing_input_leaves_nothing() {
     assert_eq!(folder.storage.list().unwrap(), Vec::<String>::new());
 }
 
-/// A folder on a disk of limited size: what would pass it is refused.
+/// A storage on a disk of limited size.
 #[derive(Debug)]
 struct SmallDisk {
     inner: MemoryStorage,
@@ -261,7 +261,7 @@ impl UpdaterWrapper for SmallUpdater {
     }
 }
 
-/// Values of a history in value files, and entries that point at them.
+/// Moves the values of a history to a value file, and replaces them by pointers.
 fn separated(folder: &TestFolder, history: &History, number: u64) -> (History, Arc<ValueFile>) {
     let mut writer = ValueWriter::create(&folder.storage, folder.context().bond, number, Compression::None).unwrap();
     let mut pointing = history.clone();
@@ -274,7 +274,7 @@ fn separated(folder: &TestFolder, history: &History, number: u64) -> (History, A
     (pointing, writer.finish().unwrap())
 }
 
-/// What entries point at, in their place.
+/// Replaces pointers by their values.
 fn resolved(history: &History, files: &[Arc<ValueFile>]) -> History {
     let mut resolved = history.clone();
     for version in resolved.versions.iter_mut().filter(|version| version.kind == ValueKind::Pointer) {
@@ -293,7 +293,8 @@ fn collect(file: &Arc<ValueFile>) -> CollectedFiles {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Values that move are what they were, their entries keep their numbers, and nothing points into the old file any more.
+    /// Moved values are unchanged, their entries keep their sequence numbers, and nothing points into the old file any
+    /// more.
     #[test]
     fn values_move_and_no_reader_sees_a_difference(older in steps(40), newer in steps(60), at in 0..100_u64) {
         let folder = TestFolder::new(700);
@@ -366,7 +367,7 @@ fn damaged_pointers_and_values_fail_the_job_and_leave_nothing() {
     assert_eq!(folder.storage.list().unwrap(), before);
 }
 
-/// The disk fills up at every write in turn: the job fails as long as it is too small, and leaves nothing.
+/// With a disk that fills up at each write in turn, the job fails until the disk is large enough, and leaves no files.
 #[test]
 fn a_full_disk_leaves_no_files() {
     let put = |i: u32| TestOperation::Put(i.to_be_bytes().to_vec(), ValueKind::Value, vec![i as u8; 60]);
@@ -426,7 +427,7 @@ fn a_table_in_the_place_of_another_is_told() {
     assert!(TableFile::open(&folder.storage, theirs, Arc::new(mine), &cache, &folder.options).is_err());
 }
 
-/// One part fails: what the others have written goes, too.
+/// If one part fails, the files of the others are removed, too.
 #[test]
 fn a_part_that_fails_leaves_nothing_of_any() {
     let folder = TestFolder::new(2000);
@@ -443,7 +444,7 @@ fn a_part_that_fails_leaves_nothing_of_any() {
     assert_eq!(folder.storage.list().unwrap(), Vec::<String>::new());
 }
 
-/// Entries of a sorted run, made as they are asked for.
+/// A cursor over generated sorted entries.
 #[derive(Debug)]
 struct Rising {
     next: u64,
@@ -504,8 +505,8 @@ impl Cursor for Rising {
     }
 }
 
-/// Prints what a compaction of eight runs costs for each record: `cargo test --release -p ogive --lib -- --ignored --nocapture
-/// merging_and_writing`.
+/// Prints the cost per record of a compaction of eight runs: `cargo test --release -p ogive --lib -- --ignored
+/// --nocapture merging_and_writing`.
 #[test]
 #[ignore = "long: 1 minutes"]
 #[expect(clippy::print_stdout, clippy::disallowed_macros, reason = "it prints what it measures")]

@@ -20,7 +20,7 @@ fn puts(first: u64, count: u64) -> Vec<Put> {
     (first..first + count).map(|sequence| (ValueKind::Value, key(sequence), sequence.to_le_bytes().to_vec())).collect()
 }
 
-/// What a reader of the published entries must find, whatever is being inserted.
+/// Checks that a reader finds the published entries during insertions.
 fn read(memtable: &Arc<Memtable>, at: u64, random: &mut Random, gets: u64) {
     for _ in 0..gets.min(at) {
         let sequence = 1 + random.below(at);
@@ -42,7 +42,7 @@ fn read(memtable: &Arc<Memtable>, at: u64, random: &mut Random, gets: u64) {
     }
 }
 
-/// All published entries are on the way from either end, and in order.
+/// Checks that all published entries are found from either end, in order.
 fn walk(memtable: &Arc<Memtable>, at: u64) {
     let mut cursor = memtable.cursor();
     for is_back in [false, true] {
@@ -95,7 +95,7 @@ fn try_schedule(seed: u64) -> u64 {
     let (visible, next, inserting) = (AtomicU64::new(0), Mutex::new(1_u64), AtomicU64::new(2));
     let insert = || {
         for _ in 0..6 {
-            // As in the store, who holds the writer's lock numbers, inserts and publishes.
+            // As in the store, the holder of the writer's lock numbers, inserts and publishes.
             let mut next = next.lock();
             let count = 1 + (seed + *next) % 12;
             add(&memtable, *next, &puts(*next, count));

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) type Put = (ValueKind, Vec<u8>, Vec<u8>);
 type Model = BTreeMap<(Vec<u8>, Reverse<Sequence>), (ValueKind, Vec<u8>)>;
 
-/// Inserts a group whose first operation has a sequence number.
+/// Inserts a group that begins with sequence number `first`.
 pub(super) fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
     let mut group = first.to_le_bytes().to_vec();
     for (kind, key, value) in puts {
@@ -45,7 +45,7 @@ fn filled(groups: &[Vec<Put>]) -> Arc<Memtable> {
     memtable
 }
 
-/// Key and number of an entry, and what they stand for.
+/// An entry: key, sequence number, kind and value.
 type Owned = ((Vec<u8>, Reverse<Sequence>), (ValueKind, Vec<u8>));
 
 pub(super) fn owned(entry: Option<Entry<'_>>) -> Option<Owned> {
@@ -222,7 +222,7 @@ fn operations_of(group: &[u8]) -> Vec<crate::lsm::entry::Operation> {
     decode_group(group).unwrap()
 }
 
-/// A store has one for each keyspace.
+/// A store has a memtable for each keyspace.
 #[test]
 fn a_memtable_without_entries_takes_little_memory() {
     let memtable = Memtable::new();

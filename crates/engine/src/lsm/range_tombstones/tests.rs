@@ -106,7 +106,7 @@ fn a_count_or_length_beyond_the_bytes_allocates_nothing() {
     assert_eq!(RangeTombstones::decode(&[]).map(|tombstones| tombstones.len()), Some(0));
 }
 
-/// A list of sequence numbers for each fragment would take 10^8 of them here.
+/// A list of sequence numbers for each fragment would have 10^8 elements here.
 #[test]
 fn ranges_inside_ranges_take_memory_in_proportion() {
     let key = |number: u32| number.to_be_bytes();
@@ -138,7 +138,7 @@ fn many_removals_are_added_in_little_time() {
     }
 }
 
-/// Early versions wrote an end behind all keys.
+/// Early versions wrote an end behind all possible keys.
 #[test]
 fn an_end_behind_all_keys_is_none() {
     let early = vec![0xff; MAX_KEY_BYTES + 1];
@@ -150,12 +150,13 @@ fn an_end_behind_all_keys_is_none() {
     bytes.extend_from_slice(&early);
     bytes.push(7);
     assert_eq!(RangeTombstones::decode(&bytes), Some(tombstones));
-    // The least range up to the longest key that has one behind it ends there, and is no other.
+    // A legitimate end of the maximum length is not mistaken for one.
     let shorter = [vec![0xff; MAX_KEY_BYTES], vec![0]].concat();
     assert_eq!(known_end(&shorter), shorter);
 }
 
-/// To remove all keys from one on costs what to remove any range does: in the log, in memory, in tables and in the manifest.
+/// Removing all keys from one on costs as much as removing any range: in the log, in memory, in tables and in the
+/// manifest.
 #[test]
 fn a_removal_without_an_end_takes_a_few_bytes_everywhere() {
     let memory = MemoryStorage::new();

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const ENTRY_BYTES: u64 = 10;
 const VALUE_BYTES: u64 = 100;
 
-/// By key, then newest first: whether it is a removal, or the value file.
+/// By key, then newest first: `None` for a removal, or the value file.
 type Entries = BTreeMap<(u64, std::cmp::Reverse<u64>), Option<u64>>;
 
 struct ModelStore {
@@ -94,7 +94,7 @@ impl ModelStore {
         self.state = self.state.apply(&removed).unwrap();
     }
 
-    /// A memtable of these keys, each with the next sequence number; some of them removed.
+    /// Flushes a memtable with these keys, some of them removed.
     fn flush(&mut self, keys: impl Iterator<Item = u64>, mut is_removal: impl FnMut() -> bool) {
         let (table, file) = (self.state.next_file, self.state.next_file + 1);
         let mut entries = Entries::new();
@@ -117,7 +117,7 @@ impl ModelStore {
         self.apply(&edit);
     }
 
-    /// Does a job, whatever has changed since it was chosen.
+    /// Runs a job, whatever has changed since it was picked.
     fn finish(&mut self, job: &CompactionJob) {
         let mut edit = job.edit();
         if !job.moves {
@@ -166,7 +166,7 @@ impl ModelStore {
         }
     }
 
-    /// Does all that is due.
+    /// Runs all due jobs.
     fn drain(&mut self) {
         for job in std::mem::take(&mut self.running) {
             self.finish(&job);
@@ -179,7 +179,7 @@ impl ModelStore {
         }
     }
 
-    /// Brings a range to the last level; gives how many jobs it took.
+    /// Compacts a range to the last level; returns the number of jobs.
     fn compact(&mut self, range: (Bound<&[u8]>, Bound<&[u8]>)) -> u32 {
         let mut jobs = 0;
         loop {
@@ -198,7 +198,7 @@ impl ModelStore {
     }
 }
 
-/// What is left of entries.
+/// The entries that a compaction keeps.
 fn kept(entries: &Entries, oldest_snapshot: u64, is_bottom: bool) -> Entries {
     let (mut kept, mut settled) = (Entries::new(), None);
     for (&(key, sequence), &value) in entries {
@@ -295,7 +295,7 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
         assert!(store.state.tables().all(|(_, level, table)| level == LEVELS - 1 && !table.is_dropped_at_the_bottom()));
         assert_eq!(store.compact((Bound::Unbounded, Bound::Unbounded)), 0, "nothing is left to do");
     }
-    // Tables that are moved are seldom among these; a load in the order of keys has many.
+    // Moves are rare here; a load in key order has many.
     for reason in ["Level0 false", "Size false", "Droppable false", "Collection false"] {
         assert!(reasons.contains_key(reason), "{reason} never happened: {reasons:?}");
     }
@@ -315,7 +315,7 @@ fn small_neighbours_become_tables_of_full_size_when_somebody_asks() {
     for pair in tables.windows(2) {
         assert!(pair[0].bytes + pair[1].bytes > store.limits.table_bytes, "two tables would be one");
     }
-    // Each of the 1,200 entries, at most a few times.
+    // Each of the 1,200 entries is merged a few times at most.
     assert!(store.merged_bytes <= 3 * 1_200 * ENTRY_BYTES, "{} bytes were merged", store.merged_bytes);
 }
 
@@ -347,7 +347,7 @@ fn small_tables_in_the_order_of_keys_do_not_stay_small() {
 
 #[test]
 fn a_random_load_is_written_no_more_often_than_levels_ask_for() {
-    // 13 memtables of 64 MiB in proportion, as a load of ten million records of 80 bytes has them.
+    // Proportional to 13 memtables of 64 MiB, as in a load of ten million records of 80 bytes.
     let mut store = ModelStore::new(limits());
     let mut random = Random::new(1);
     for _ in 0..13 {

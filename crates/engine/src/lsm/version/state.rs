@@ -282,7 +282,7 @@ impl ManifestState {
             match self.forget_value_file(number) {
                 Some(file) if file.tables == 0 => {}
                 Some(_) => return refuse(format!("value file {number} is removed, but tables point into it")),
-                None => return refuse(format!("value file {number} is removed, but not there")),
+                None => return refuse(format!("value file {number} is removed, but does not exist")),
             }
         }
         self.change_logs(edit)
@@ -317,7 +317,7 @@ impl ManifestState {
     fn change_numbers(&mut self, edit: &ManifestEdit) -> EditResult {
         fn raise<T: Ord + Copy>(number: &mut T, to: Option<T>, what: &str) -> EditResult {
             match to {
-                Some(to) if to < *number => refuse(format!("the {what} goes back")),
+                Some(to) if to < *number => refuse(format!("the {what} decreases")),
                 Some(to) => {
                     *number = to;
                     Ok(())
@@ -329,10 +329,10 @@ impl ManifestState {
         raise(&mut self.last_sequence, edit.last_sequence, "last sequence number")?;
         raise(&mut self.next_keyspace, edit.next_keyspace, "number of the next keyspace")?;
         raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")?;
-        raise(&mut self.reserved, edit.reserved, "end of the numbers that are reserved")?;
+        raise(&mut self.reserved, edit.reserved, "end of the reserved numbers")?;
         // At a million numbers per second, these last for a hundred thousand years, and sums of them do not overflow.
         match self.next_file > FILE_NUMBER_MAX || self.reserved > 2 * FILE_NUMBER_MAX {
-            true => refuse("numbers of files are beyond those that there are".to_owned()),
+            true => refuse("file numbers exceed the maximum".to_owned()),
             false => Ok(()),
         }
     }
@@ -347,14 +347,14 @@ impl ManifestState {
         let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
         self.names.insert(name.to_owned(), id);
         match self.keyspaces.insert(id, keyspace) {
-            Some(_) => refuse(format!("keyspace {id} is created, but there already")),
+            Some(_) => refuse(format!("keyspace {id} is created, but exists already")),
             None => Ok(()),
         }
     }
 
     fn drop_keyspace(&mut self, id: KeyspaceId) -> EditResult {
         let Some(keyspace) = self.keyspaces.remove(&id).filter(|_| id != DEFAULT_KEYSPACE.0) else {
-            return refuse(format!("keyspace {id} is dropped, but may not be, or is not there"));
+            return refuse(format!("keyspace {id} is dropped, but is the default one or does not exist"));
         };
         self.names.remove(&keyspace.name);
         for (_, table) in keyspace.levels.iter() {
@@ -368,7 +368,7 @@ impl ManifestState {
         let levels = self.keyspaces.get_mut(&keyspace).map(|keyspace| &mut keyspace.levels);
         let Some(table) = levels.and_then(|levels| levels.remove(level, number)) else {
             return refuse(format!(
-                "table {number} is removed from level {level} of keyspace {keyspace}, but not there"
+                "table {number} is removed from level {level} of keyspace {keyspace}, but is not in it"
             ));
         };
         self.numbers.remove(&number);
@@ -385,14 +385,14 @@ impl ManifestState {
                 return refuse(format!("table {} is added twice", table.number));
             }
             if self.numbers.contains(&table.number) {
-                return refuse(format!("table {} is added, but there already", table.number));
+                return refuse(format!("table {} is added, but exists already", table.number));
             }
             self.hold_values(table)?;
             places.entry((*keyspace, *level)).or_default().push(Arc::clone(table));
         }
         for ((keyspace, level), tables) in places {
             let Some(keyspace) = self.keyspaces.get_mut(&keyspace) else {
-                return refuse(format!("a table is added to keyspace {keyspace}, which is not there"));
+                return refuse(format!("a table is added to keyspace {keyspace}, which does not exist"));
             };
             keyspace.levels.add(level, tables).map_err(InconsistentEdit)?;
         }
@@ -402,7 +402,7 @@ impl ManifestState {
 
     fn check_table(&self, table: &TableMeta) -> EditResult {
         if !table.is_sensible() {
-            return refuse(format!("what is said of table {} makes no sense", table.number));
+            return refuse(format!("the metadata of table {} is inconsistent", table.number));
         }
         let sequence = table.global_sequence.unwrap_or(0).max(table.largest_sequence);
         if sequence > self.last_sequence {
@@ -410,7 +410,7 @@ impl ManifestState {
         }
         let is_other = self.value_files.contains_key(&table.number) || self.logs.contains(&table.number);
         if table.number >= self.next_file || is_other {
-            return refuse(format!("the number of table {} is another file's", table.number));
+            return refuse(format!("the number of table {} belongs to another file", table.number));
         }
         Ok(())
     }
@@ -419,7 +419,7 @@ impl ManifestState {
     fn check_unused(&self, number: u64) -> EditResult {
         let used = self.value_files.contains_key(&number) || self.logs.contains(&number);
         if used || number >= self.next_file || self.numbers.contains(&number) {
-            return refuse(format!("file {number} is added, but the number is another file's"));
+            return refuse(format!("file {number} is added, but the number belongs to another file"));
         }
         Ok(())
     }
@@ -427,7 +427,7 @@ impl ManifestState {
     fn hold_values(&mut self, table: &TableMeta) -> EditResult {
         for (number, bytes) in &table.values {
             let Some(file) = self.value_files.get_mut(number) else {
-                return refuse(format!("table {} points into value file {number}, which is not there", table.number));
+                return refuse(format!("table {} points into value file {number}, which does not exist", table.number));
             };
             file.live_bytes = file.live_bytes.saturating_add(*bytes);
             file.tables += 1;
@@ -457,11 +457,11 @@ impl ManifestState {
             self.logs_ended.remove(&number);
         }
         if let Some(number) = self.logs_ended.keys().find(|number| !self.logs.contains(number)) {
-            return refuse(format!("it says where log {number} ended, but does not name that"));
+            return refuse(format!("it states the end of log {number}, but does not name this log"));
         }
         let is_there = |number| self.logs.contains(number) || self.value_files.contains_key(number);
         match self.bound.keys().find(|number| !is_there(*number)) {
-            Some(number) => refuse(format!("it says who wrote file {number}, but nothing names that")),
+            Some(number) => refuse(format!("it states the opening of file {number}, but does not name this file")),
             None => Ok(()),
         }
     }

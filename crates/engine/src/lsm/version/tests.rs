@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The keys that tables lie between.
+/// Upper bound of the tables' keys.
 const KEYS: u64 = 60;
 
 fn key(number: u64) -> Vec<u8> {
@@ -31,7 +31,7 @@ pub(super) fn table(number: u64, smallest: u64, largest: u64, sequences: (u64, u
     }
 }
 
-/// Draws one table; not always a sensible one.
+/// A random table, not always a consistent one.
 fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> TableMeta {
     let smallest = random.below(KEYS);
     let largest = smallest + random.below(6);
@@ -94,7 +94,7 @@ impl Model {
         self.tables.values().map(|table| table.bytes_in(file)).sum()
     }
 
-    /// Whether all that must hold does, by looking at each pair.
+    /// Checks all invariants, pair by pair.
     fn is_consistent(&self) -> bool {
         let pairs = self.tables.iter().flat_map(|one| self.tables.iter().map(move |other| (one, other)));
         type Placed<'a> = (&'a (u32, usize, u64), &'a TableMeta);
@@ -112,12 +112,12 @@ impl Model {
     }
 }
 
-/// Whether some key, or some place between two keys, is in both.
+/// Whether some key, or some position between two keys, is in both.
 fn shares_keys(one: &TableMeta, other: &TableMeta) -> bool {
     let has = |table: &TableMeta, key: &[u8], behind: bool| {
         let below_end =
             if table.largest_excluded { key < table.largest.as_slice() } else { key <= table.largest.as_slice() };
-        // A place just behind a key is in a table that goes on behind the key.
+        // The position after a key is in a table that extends beyond the key.
         key >= table.smallest.as_slice() && if behind { key < table.largest.as_slice() } else { below_end }
     };
     (0..KEYS + 10).any(|number| {
@@ -380,7 +380,7 @@ fn files_stay_bound_to_the_opening_that_wrote_them() {
     assert_eq!(nonces(&state), [11, 11, 11, 12]);
     let knows = |state: &ManifestState, nonce| state.knows(crate::block::header::Bond { store: 7, nonce });
     assert!(knows(&state, 11) && knows(&state, 12) && !knows(&state, 13));
-    // As a manifest keeps it.
+    // Through its encoding.
     let again = ManifestState { nonce: 12, ..ManifestState::empty(7) }.apply(&state.as_edit()).unwrap();
     assert_eq!(again, state);
     let mut state = state

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const OWNER: Bond = Bond { store: 0x1122_3344_5566_7788, nonce: 0x0102_0304_0506_0708 };
 
-/// As the first version bound its files.
+/// The identity of version 1 files.
 const FIRST: Bond = Bond { nonce: 0, ..OWNER };
 
 fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
@@ -39,7 +39,7 @@ fn is_damage<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::Damaged { .. }))
 }
 
-/// A log of groups of these lengths; a sync follows each whose `true` says so. Returns where each ends.
+/// A log of groups of these lengths, each synced if its flag is set; returns the end of each.
 fn write(
     storage: &Arc<dyn Storage>,
     number: u64,
@@ -257,7 +257,7 @@ fn logs_in_the_place_of_others_are_refused() {
     }
 }
 
-/// Pitfall: a record recycled from an older log with a valid checksum.
+/// Pitfall: a record of a recycled log with a valid checksum.
 #[test]
 fn nothing_of_the_old_log_passes_for_the_new_ones_at_any_alignment() {
     let (_, storage) = storage();
@@ -275,13 +275,13 @@ fn nothing_of_the_old_log_passes_for_the_new_ones_at_any_alignment() {
         assert_eq!(found, vec![(group(0, length), false)]);
         assert_eq!(end, ends[0]);
         drop(wal);
-        // And with the whole of the old log behind it again.
+        // And with all of the old log after it again.
         write(&storage, number + 1, Some(number), &old);
         number += 1;
     }
 }
 
-/// The old log's own bytes, where a torn write of the new one left them.
+/// Bytes of the old log where a torn write of the new one left them.
 #[test]
 fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
     let (memory, storage) = storage();
@@ -297,7 +297,7 @@ fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
             random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             let mut image = old.clone();
             image.resize(new.len(), 0);
-            // The first sector holds the header, which is durable, and perhaps more.
+            // The first sector contains the durable header, and possibly more.
             image[..HEADER_BYTES].copy_from_slice(&new[..HEADER_BYTES]);
             for (sector, at) in (0..new.len()).step_by(512).enumerate() {
                 if random >> (sector % 64) & 1 == 1 {
@@ -310,12 +310,12 @@ fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
             assert!(found.iter().enumerate().all(|(at, (bytes, _))| *bytes == group(at, 200 + at)));
         }
         memory.put("000002.log", new).unwrap();
-        // The writer holds the file that was replaced: begin again where it was.
+        // The writer has the replaced file open, so it starts over.
         wal = rewritten(&storage, i + 1);
     }
 }
 
-/// Log 2 with so many groups, without a sync.
+/// Log 2 with this many groups, without a sync.
 fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> WalWriter {
     storage.rename("000002.log", "000001.log").unwrap();
     let mut wal = WalWriter::create(storage, OWNER, 2, Some(1), None).unwrap();
@@ -325,7 +325,7 @@ fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> WalWriter {
     wal
 }
 
-/// A log as no writer makes it.
+/// A log that no writer produces.
 fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut RecordWriter)) {
     let file = storage.create_update(&log_name(number)).unwrap();
     let mut records = RecordWriter::new(file, OWNER.identity(number), &HEADER.encode(OWNER, number, [0, 0]));
@@ -429,7 +429,7 @@ proptest! {
             return Ok(());
         }
         let (found, _) = read(&*storage, 1, None).unwrap();
-        // The tail may happen to begin as what was cut off.
+        // The tail may happen to begin like the part that was cut off.
         prop_assert!(found.len() >= whole);
         for (i, (bytes, _)) in found.iter().enumerate() {
             prop_assert_eq!(bytes, &group(i, groups[i].0));

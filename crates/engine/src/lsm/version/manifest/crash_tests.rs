@@ -22,13 +22,13 @@ enum Call {
     Rename(String, String),
     Remove(String),
     SyncDirectory,
-    /// Not one, but the moment at which the work has come so far: so many states are acknowledged.
+    /// Not a call: this many states are acknowledged from here on.
     Reached(usize),
 }
 
 type Calls = Arc<Mutex<Vec<Call>>>;
 
-/// A storage that records.
+/// A storage that records all calls.
 #[derive(Debug)]
 struct Recorder {
     memory: MemoryStorage,
@@ -106,7 +106,7 @@ impl WritableFile for Writer {
     }
 }
 
-/// What is left after the first `count` calls, and how many states were acknowledged by then.
+/// The files after the first `count` calls and a crash, and the number of states acknowledged by then.
 fn crash(
     start: &BTreeMap<String, Vec<u8>>,
     calls: &[Call],
@@ -155,7 +155,7 @@ fn overlay(content: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     content[offset..offset + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Each image that is tried of a run: none of the pending changes, all of them, and some.
+/// The images tried for a crash: no pending changes, all of them, and random subsets.
 fn images(
     start: &BTreeMap<String, Vec<u8>>,
     calls: &[Call],
@@ -177,7 +177,7 @@ fn images(
     }
 }
 
-/// Two manifests with edits, one rolled over to the other, and a closed one; the states in the order in which they were acknowledged.
+/// Two manifests with edits, one replacing the other, and a closed one; returns the states in order of acknowledgement.
 fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<ManifestState> {
     let mut states = Vec::new();
     let reached = |states: &Vec<ManifestState>| calls.lock().unwrap().push(Call::Reached(states.len()));
@@ -201,7 +201,7 @@ fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<ManifestState> {
     states
 }
 
-/// What recovery makes of the files: its state, whose next file number is left out.
+/// The recovered state, without its next file number.
 fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Option<ManifestState> {
     assert!(files.len() <= storage.list().unwrap().len());
     remove_leftovers(storage.as_ref()).unwrap();

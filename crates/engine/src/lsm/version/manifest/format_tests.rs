@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const DOCUMENT: &str = include_str!("../../../../../../docs/format/manifest.md");
 
-/// The bytes of the document's block that begins with "```hex name": lines of an offset and up to sixteen bytes.
+/// The bytes of the page's block that begins with "```hex name": lines of an offset and up to sixteen bytes.
 fn example(name: &str) -> Vec<u8> {
     let (_, rest) = DOCUMENT.split_once(&format!("```hex {name}\n")).unwrap_or_else(|| panic!("no example {name}"));
     let (block, _) = rest.split_once("```").unwrap();
@@ -24,7 +24,7 @@ fn example(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The form that [`example`] reads, for whoever has to bring the document up to date.
+/// The format that [`example`] reads, for updates of the page.
 fn dump(bytes: &[u8]) -> String {
     let mut out = String::new();
     for (row, line) in bytes.chunks(16).enumerate() {

@@ -33,14 +33,14 @@ pub(crate) fn recover(storage: &dyn Storage) -> Result<Option<RecoveredManifest>
         return match files.iter().find(|(_, kind)| *kind != FileKind::NewManifest) {
             Some(&(number, kind)) => {
                 let path = storage.path(&file_name(number, kind));
-                Err(Error::damaged(path, 0, "it belongs to a store whose manifest is gone"))
+                Err(Error::damaged(path, 0, "it belongs to a store whose manifest is missing"))
             }
             None => Ok(None),
         };
     };
     let name = file_name(number, FileKind::Manifest);
     if number >= FILE_NUMBER_MAX {
-        return Err(Error::damaged(storage.path(&name), 0, "no store gives out such a number"));
+        return Err(Error::damaged(storage.path(&name), 0, "the file number is invalid"));
     }
     let bytes = read_whole(storage, &name)?;
     let mut recovered = Parser { bytes: &bytes, path: storage.path(&name) }.parse(number)?;
@@ -76,7 +76,7 @@ impl Parser<'_> {
     fn parse(&self, number: u64) -> Result<RecoveredManifest> {
         let head = match ManifestHeader::decode(self.bytes, number) {
             Ok(Some(head)) => head,
-            Ok(None) => return self.damaged(0, "it does not begin as a manifest does"),
+            Ok(None) => return self.damaged(0, "it does not begin with the header of a manifest"),
             Err(UnknownVersion(found)) => {
                 return Err(Error::UnknownVersion { path: self.path.clone(), found, supported: VERSION });
             }
@@ -98,7 +98,7 @@ impl Parser<'_> {
                 self.change(head, state, record.body, start)?;
                 Ok(start + record.length)
             }
-            _ => self.damaged(start, "the state is not what was written"),
+            _ => self.damaged(start, "the state is damaged"),
         }
     }
 
@@ -108,8 +108,8 @@ impl Parser<'_> {
             .filter(|record| record.kind == ManifestRecordKind::Closed && position + record.length == self.bytes.len())
         {
             Some(record) => ClosedLengths::decode(record.body)
-                .map_or_else(|| self.damaged(position, "the lengths of files make no sense"), Ok),
-            None => self.damaged(position, "what follows the state is not what was written"),
+                .map_or_else(|| self.damaged(position, "the lengths of files are malformed"), Ok),
+            None => self.damaged(position, "what follows the state is damaged"),
         }
     }
 
@@ -120,21 +120,20 @@ impl Parser<'_> {
                 ManifestRecordKind::Edit => self.change(head, state, record.body, position)?,
                 ManifestRecordKind::Synced => {}
                 ManifestRecordKind::State | ManifestRecordKind::Closed => {
-                    return self.damaged(position, "a part is in a wrong place");
+                    return self.damaged(position, "a record is in the wrong place");
                 }
             }
             position += record.length;
         }
         if record::is_followed(self.bytes, head.identity(), position) {
-            return self
-                .damaged(position, "an edit is not what was written, though what follows says that it was durable");
+            return self.damaged(position, "an edit is damaged, and a later record states that it was durable");
         }
         Ok(())
     }
 
     fn change(&self, head: ManifestHeader, state: &mut ManifestState, body: &[u8], position: usize) -> Result<()> {
         let Some(edit) = ManifestEdit::decode(body, head.version) else {
-            return self.damaged(position, "an edit makes no sense");
+            return self.damaged(position, "an edit is malformed");
         };
         state.change(&edit).map_err(|inconsistent| inconsistent.into_error(&self.path, position as u64))
     }

@@ -145,7 +145,7 @@ pub(super) fn encode(
     body: &[u8],
 ) -> Result<()> {
     let length = u32::try_from(body.len())
-        .map_err(|_| Error::InvalidArgument("a manifest of 4 GiB is beyond the format; use fewer tables".to_owned()))?;
+        .map_err(|_| Error::InvalidArgument("a manifest has at most 4 GiB; use fewer tables".to_owned()))?;
     let start = out.len();
     out.extend_from_slice(&length.to_le_bytes());
     out.push(kind as u8);

@@ -24,7 +24,7 @@ pub(super) fn flush(number: u64) -> ManifestEdit {
     }
 }
 
-/// A manifest of one state and so many edits, each synced; also the states that it went through.
+/// A manifest of a state and `edits` synced edits, with the states it went through.
 fn written(edits: u64) -> (Vec<u8>, Vec<ManifestState>) {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
@@ -71,7 +71,7 @@ fn every_cut_is_a_state_that_was_or_damage() {
         }
     }
     assert!(seen.iter().all(|&count| count > 0) && seen.is_sorted_by(|_, _| true));
-    // The state at the start was durable before the file had its name: no power failure cuts it.
+    // The initial state was durable before the file got its name, so no power loss cuts it.
     let (_, first) = (0..bytes.len()).map(|cut| (cut, read(&bytes[..cut]))).find(|(_, result)| result.is_ok()).unwrap();
     assert_eq!(first.unwrap().unwrap().state, states[0]);
 }
@@ -84,7 +84,7 @@ fn every_flipped_bit_is_told_or_changes_nothing() {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         match read(&flipped) {
-            // The last mark says only that the edits before it are durable.
+            // The last marker only states that the edits before it are durable.
             Ok(found) => {
                 assert_eq!(found.unwrap().state, states[3], "bit {bit}");
                 harmless += 1;
