@@ -13,7 +13,7 @@
 //! opening no table or log knows, is foreign. Not detected are tables and logs of a copy that are newer than all
 //! others, and ingested tables.
 
-use super::recovering_cursor::Evidence;
+use super::recovering_cursor::ValueEvidence;
 use crate::block::header::Bond;
 use crate::error::Result;
 use crate::io::Storage;
@@ -37,7 +37,7 @@ pub(super) struct StoreFiles {
 
 impl StoreFiles {
     /// Keeps the files that a single history of openings can have written; returns the names of the others.
-    pub(super) fn take_foreign(&mut self) -> Vec<String> {
+    pub(super) fn remove_foreign(&mut self) -> Vec<String> {
         let mut foreign = Vec::new();
         let copies = self.openings_of_copies();
         let is_copys =
@@ -70,7 +70,7 @@ impl StoreFiles {
         let tables = self.tables.iter().filter_map(|file| Some((file.meta.number, file.openings.as_ref()?.nonce)));
         let logs = self.logs.iter().map(|(&number, bond)| (number, bond.nonce));
         let values = self.values.iter().map(|(&number, file)| (number, file.bond().nonce));
-        copies_among(tables.chain(logs).chain(values))
+        overlapping_openings(tables.chain(logs).chain(values))
     }
 
     /// All openings that tables and logs name; `None` if a table names none, as those of earlier versions.
@@ -101,9 +101,9 @@ pub(super) fn set_aside(storage: &dyn Storage, foreign: &[String]) -> Result<()>
     if foreign.is_empty() { Ok(()) } else { storage.sync_directory() }
 }
 
-impl Evidence {
+impl ValueEvidence {
     /// Whether a table may point into a value file: it names the same opening, or none.
-    pub(super) fn may_point(&self, table: &TableFile, values: &ValueFile) -> bool {
+    pub(super) fn may_point_into(&self, table: &TableFile, values: &ValueFile) -> bool {
         let said = table.openings.as_ref().and_then(|openings| openings.values.get(&values.number()));
         said.is_none_or(|&nonce| nonce == values.bond().nonce)
     }
@@ -115,7 +115,7 @@ fn of_openings(files: impl Iterator<Item = (u64, u64)>, openings: &BTreeSet<u64>
 
 /// The openings, by nonce, whose number ranges overlap that of an opening with more files; `files` are pairs of file
 /// number and opening.
-fn copies_among(files: impl Iterator<Item = (u64, u64)>) -> BTreeSet<u64> {
+fn overlapping_openings(files: impl Iterator<Item = (u64, u64)>) -> BTreeSet<u64> {
     let mut numbers: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for (number, nonce) in files {
         numbers.entry(nonce).or_default().insert(number);
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn openings_that_follow_each_other_are_one_stores_and_what_lies_among_them_is_a_copys() {
-        let copies = |files: &[(u64, u64)]| copies_among(files.iter().copied()).into_iter().collect::<Vec<_>>();
+        let copies = |files: &[(u64, u64)]| overlapping_openings(files.iter().copied()).into_iter().collect::<Vec<_>>();
         assert!(copies(&[]).is_empty());
         assert!(copies(&[(3, 1), (4, 1), (5, 2), (9, 2), (10, 3)]).is_empty());
         assert_eq!(copies(&[(3, 1), (4, 1), (5, 2), (7, 9), (8, 2), (9, 2)]), [9]);

@@ -2,18 +2,18 @@
 //!
 //! `verify_store` trusts nothing: it reads each file that the manifest names to its last byte (`tables`, `values`,
 //! `logs`), compares it with the manifest, and follows every pointer. `repair_store` turns a damaged store into a sound
-//! one that keeps everything that checksums prove.
+//! one that keeps all_entries that checksums prove.
 
 mod foreign;
-mod logs;
 mod rebuild;
 mod recovering_cursor;
 mod repair;
 mod repair_in_place;
 mod report;
-mod tables;
-mod values;
 mod verify;
+mod verify_logs;
+mod verify_tables;
+mod verify_values;
 
 pub use repair::{RepairReport, repair_store};
 pub use report::{StoreFinding, StoreReport};

@@ -7,7 +7,7 @@
 //! no table. Files of another store, or of a copy of this one, are set aside (see `foreign`).
 
 use super::foreign::{StoreFiles, set_aside};
-use super::recovering_cursor::Evidence;
+use super::recovering_cursor::ValueEvidence;
 use super::repair::{RecoveredMemtables, RepairContext, RepairReport, open_values};
 use super::repair_in_place::install;
 use super::report::finding_of;
@@ -68,7 +68,7 @@ pub(super) fn rebuild(
     let keyspaces: BTreeSet<KeyspaceId> = known.keys().chain(memtables.by_keyspace.keys()).copied().collect();
     for &keyspace in &keyspaces {
         let of_keyspace = tables.iter().filter(|file| file.origin.keyspace == keyspace);
-        let (cursor, tombstones) = everything(&context, of_keyspace, memtables.by_keyspace.get(&keyspace));
+        let (cursor, tombstones) = all_entries(&context, of_keyspace, memtables.by_keyspace.get(&keyspace));
         let origin = TableOrigin { keyspace, newest: known.get(&keyspace).copied().unwrap_or(0) };
         let outcome = context.write(cursor, tombstones, (origin, LEVELS - 1), LevelsBelow::default())?;
         edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
@@ -122,19 +122,19 @@ fn find(
             && !values.contains_key(&number)
         {
             let store = ValueFile::bond_of(&**storage, number).map(|bond| bond.map(|bond| bond.store));
-            let is_anothers = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
-            (if is_anothers { &mut foreign } else { &mut *damaged_files }).push(name.clone());
+            let has_other_identity = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
+            (if has_other_identity { &mut foreign } else { &mut *damaged_files }).push(name.clone());
         }
     }
     let mut found = StoreFiles { tables, logs, values };
-    foreign.extend(found.take_foreign());
+    foreign.extend(found.remove_foreign());
     foreign.sort();
     Ok(Some((owner, found, foreign)))
 }
 
 /// The value files as evidence, and those that are proved to be complete, with their lengths.
-fn assess_values(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(Evidence, BTreeMap<u64, u64>)> {
-    let mut evidence = Evidence { values, ..Evidence::default() };
+fn assess_values(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(ValueEvidence, BTreeMap<u64, u64>)> {
+    let mut evidence = ValueEvidence { values, ..ValueEvidence::default() };
     let mut complete = BTreeMap::new();
     for (&number, file) in &evidence.values {
         if file.scan(&mut |_| Ok(()))?.is_proved {
@@ -170,12 +170,12 @@ fn open_tables(
         let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
         match Table::open_for_walk(Arc::clone(storage), name, &OpenOptions::default()) {
             Ok(table) => {
-                let owner = table.property(STORE_PROPERTY).and_then(|place| place.first_chunk()).copied();
+                let owner = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
                 let owner = owner.map(u64::from_le_bytes);
                 if let Some(owner) = owner {
                     *owners.entry(owner).or_default() += 1;
                 }
-                found.push((number, described(&table, number, stale), owner));
+                found.push((number, stated_meta(&table, number, stale), owner));
             }
             Err(error) if finding_of(&error).is_some() => damaged_files.push(name.clone()),
             Err(error) => return Err(error),
@@ -201,7 +201,7 @@ fn open_tables(
 
 /// The metadata that a table itself states. An ingested table has lost its sequence number, unless the stale manifest
 /// records it, and counts as the oldest.
-fn described(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableMeta {
+fn stated_meta(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableMeta {
     let same = |known: &TableMeta| known.number == number && known.file_id == Some(table.file_id());
     let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
     let sequence = known.and_then(|(_, _, known)| known.global_sequence).unwrap_or(0);
@@ -229,7 +229,7 @@ fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&ManifestSta
 }
 
 /// A cursor over all entries of a keyspace, and all its range tombstones.
-fn everything<'a>(
+fn all_entries<'a>(
     context: &RepairContext,
     tables: impl Iterator<Item = &'a Arc<TableFile>>,
     memtables: Option<&Vec<Arc<Memtable>>>,

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The readable value files of a store, and the number of entries lost so far.
 #[derive(Debug, Default)]
-pub(super) struct Evidence {
+pub(super) struct ValueEvidence {
     /// Readable value files.
     pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
     /// Damaged value files: each value in them is verified before its entry is kept.
@@ -22,15 +22,15 @@ pub(super) struct Evidence {
     pub(super) lost: AtomicU64,
 }
 
-impl Evidence {
+impl ValueEvidence {
     /// Whether the value of an entry is intact.
-    fn holds(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
+    fn has_intact_value(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
         if entry.kind != ValueKind::Pointer {
             return Ok(true);
         }
-        let Some(place) = ValuePointer::decode(entry.value) else { return Ok(false) };
-        match self.values.get(&place.file).filter(|file| self.may_point(table, file)) {
-            Some(file) if self.suspect.contains(&place.file) => file.is_whole(&place),
+        let Some(pointer) = ValuePointer::decode(entry.value) else { return Ok(false) };
+        match self.values.get(&pointer.file).filter(|file| self.may_point_into(table, file)) {
+            Some(file) if self.suspect.contains(&pointer.file) => file.is_intact(&pointer),
             found => Ok(found.is_some()),
         }
     }
@@ -47,7 +47,7 @@ impl Evidence {
 #[derive(Debug)]
 pub(super) struct RecoveringCursor {
     file: Arc<TableFile>,
-    evidence: Arc<Evidence>,
+    evidence: Arc<ValueEvidence>,
     cursor: TableFileCursor,
     /// Number of records before the current entry, as far as known.
     position: u64,
@@ -70,7 +70,11 @@ impl RecoveredCount {
 }
 
 impl RecoveringCursor {
-    pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, recovered_count: &Arc<RecoveredCount>) -> Self {
+    pub(super) fn new(
+        file: &Arc<TableFile>,
+        evidence: &Arc<ValueEvidence>,
+        recovered_count: &Arc<RecoveredCount>,
+    ) -> Self {
         Self {
             // Block by block: a read of several blocks would lose all of them with one.
             cursor: TableFileCursor::new(file, None),
@@ -82,17 +86,17 @@ impl RecoveringCursor {
     }
 
     /// Moves on to the next entry whose value is intact, past damage if necessary.
-    fn settle(&mut self, mut moved: Result<()>) -> Result<()> {
+    fn skip_lost(&mut self, mut moved: Result<()>) -> Result<()> {
         loop {
             match moved {
                 Err(error) if finding_of(&error).is_some() => {
-                    moved = self.step_over();
+                    moved = self.skip_damage();
                     continue;
                 }
                 outcome => outcome?,
             }
             let Some(entry) = self.cursor.entry() else { return Ok(()) };
-            if self.evidence.holds(&self.file, &entry)? {
+            if self.evidence.has_intact_value(&self.file, &entry)? {
                 self.recovered_count.0.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             }
@@ -103,7 +107,7 @@ impl RecoveringCursor {
     }
 
     /// Moves to the first readable record after the damage, or behind the end if there is none.
-    fn step_over(&mut self) -> Result<()> {
+    fn skip_damage(&mut self) -> Result<()> {
         let records = self.file.table.len();
         let found = first_readable(self.position, records, &|position| self.is_readable(position))?;
         let position = found.unwrap_or(records);
@@ -160,7 +164,7 @@ impl Cursor for RecoveringCursor {
     fn first(&mut self) -> Result<()> {
         self.position = 0;
         let moved = self.cursor.first();
-        self.settle(moved)
+        self.skip_lost(moved)
     }
 
     fn next(&mut self) -> Result<()> {
@@ -169,26 +173,26 @@ impl Cursor for RecoveringCursor {
         }
         self.position += 1;
         let moved = self.cursor.next();
-        self.settle(moved)
+        self.skip_lost(moved)
     }
 
     fn seek(&mut self, _: &[u8], _: u64) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 
     fn seek_before(&mut self, _: &[u8]) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 
     fn last(&mut self) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 
     fn prev(&mut self) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 }
 
-fn forward_alone() -> Error {
+fn forward_only() -> Error {
     Error::InvalidArgument("a recovering cursor moves forward only".to_owned())
 }

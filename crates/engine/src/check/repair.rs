@@ -3,7 +3,7 @@
 //! With an intact manifest, only damaged files are rewritten (`repair_in_place`). With a lost or outdated one, the
 //! store is rebuilt (`rebuild`).
 
-use super::recovering_cursor::{Evidence, RecoveredCount, RecoveringCursor};
+use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
 use super::report::folder;
 use super::verify::{Progress, verify_files};
 use super::{foreign, rebuild, repair_in_place};
@@ -54,7 +54,7 @@ pub struct RepairReport {
 /// Stands for a missing manifest, whose number is unknown.
 const NO_MANIFEST: &str = "*.manifest";
 
-/// Repairs a damaged store that is not open: keeps everything that checksums prove, and drops the rest. Damaged files
+/// Repairs a damaged store that is not open: keeps all_entries that checksums prove, and drops the rest. Damaged files
 /// are removed, so back up the folder first. If the newest version of a key is lost, an older one may reappear.
 ///
 /// `progress` receives the bytes processed so far, and the total.
@@ -86,7 +86,7 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
             let again = recover(&**storage)?;
             let report = verify_files(storage, recovered, names, progress)?;
             let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(unchanged()) };
-            match superseded(storage, &again.state)? {
+            match missing_named_file(storage, &again.state)? {
                 Some(missing) => {
                     let error = Error::damaged(storage.path(&missing), 0, "a file that the manifest names is missing");
                     rebuild::rebuild(storage, names, (error, vec![missing]), Some(&again.state))
@@ -164,7 +164,7 @@ fn unchanged() -> RepairReport {
 
 /// A missing file that the manifest names, if there are newer unreferenced files: then the manifest is probably
 /// outdated, and these files are valid.
-fn superseded(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Option<String>> {
+fn missing_named_file(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Option<String>> {
     let tables = state.tables().map(|(_, _, table)| (table.number, FileKind::Table));
     let values = state.value_files.keys().map(|&number| (number, FileKind::Values));
     let logs = state.logs.iter().map(|&number| (number, FileKind::Log));
@@ -196,14 +196,14 @@ pub(super) struct RepairContext {
     pub(super) options: DbOptions,
     pub(super) next_file: AtomicU64,
     stop: AtomicBool,
-    pub(super) evidence: Arc<Evidence>,
+    pub(super) evidence: Arc<ValueEvidence>,
     pub(super) recovered_count: Arc<RecoveredCount>,
     /// Value files whose values are copied to new ones.
     pub(super) collected: CollectedFiles,
 }
 
 impl RepairContext {
-    pub(super) fn new(storage: &Arc<dyn Storage>, bond: Bond, next_file: u64, evidence: Evidence) -> Self {
+    pub(super) fn new(storage: &Arc<dyn Storage>, bond: Bond, next_file: u64, evidence: ValueEvidence) -> Self {
         let suspect = evidence.suspect.iter();
         let collected =
             suspect.filter_map(|number| Some((*number, Arc::clone(evidence.values.get(number)?)))).collect();
@@ -279,7 +279,7 @@ impl RepairContext {
                     continue;
                 }
                 if operation.action == Action::Put(ValueKind::Pointer)
-                    && !self.is_whole(bond, operation.parts(group).1)?
+                    && !self.is_intact(bond, operation.parts(group).1)?
                 {
                     self.evidence.lost.fetch_add(1, Ordering::Relaxed);
                     continue;
@@ -299,10 +299,10 @@ impl RepairContext {
     }
 
     /// Whether the value of a log's entry is intact, in a file of the same opening.
-    fn is_whole(&self, bond: Bond, pointer: &[u8]) -> Result<bool> {
-        let Some(place) = ValuePointer::decode(pointer) else { return Ok(false) };
-        let file = self.evidence.values.get(&place.file).filter(|file| file.bond() == bond);
-        file.map_or(Ok(false), |file| file.is_whole(&place))
+    fn is_intact(&self, bond: Bond, pointer: &[u8]) -> Result<bool> {
+        let Some(pointer) = ValuePointer::decode(pointer) else { return Ok(false) };
+        let file = self.evidence.values.get(&pointer.file).filter(|file| file.bond() == bond);
+        file.map_or(Ok(false), |file| file.is_intact(&pointer))
     }
 
     /// The name of a table.

@@ -1,6 +1,6 @@
 //! Repair in place, for a store whose manifest is intact: rewrites the damaged files and nothing else.
 
-use super::recovering_cursor::Evidence;
+use super::recovering_cursor::ValueEvidence;
 use super::repair::{RecoveredMemtables, RepairContext, RepairReport, open_values};
 use super::report::{StoreReport, finding_of};
 use crate::block::header::new_nonce;
@@ -35,8 +35,12 @@ pub(super) fn repair_in_place(
     })?;
     let is_damaged = |number: u64, kind| damaged.contains(&file_name(number, kind));
     let suspect = values.keys().copied().filter(|&number| is_damaged(number, FileKind::Values)).collect();
-    let context =
-        RepairContext::new(storage, state.bond(), state.next_file, Evidence { values, suspect, ..Evidence::default() });
+    let context = RepairContext::new(
+        storage,
+        state.bond(),
+        state.next_file,
+        ValueEvidence { values, suspect, ..ValueEvidence::default() },
+    );
     let mut edit = ManifestEdit::default();
     for (keyspace, level, table) in state.tables() {
         let points_to_lost = table.values.iter().any(|&(file, _)| is_damaged(file, FileKind::Values));
@@ -48,7 +52,7 @@ pub(super) fn repair_in_place(
     if has_bad_log || !unflushed(&context, &state).is_empty() && !context.evidence.suspect.is_empty() {
         rewrite_logs(&context, &state, &mut edit)?;
     }
-    let after = applied(&context, &state, edit)?;
+    let after = state_after_repair(&context, &state, edit)?;
     let was_complete = state.value_files.keys().copied().collect();
     install(&context, &after, closed, &was_complete)?;
     Ok(RepairReport {
@@ -79,10 +83,10 @@ const RESERVED_NUMBERS: u64 = 1 << 32;
 fn rewrite(
     context: &RepairContext,
     state: &ManifestState,
-    place: (KeyspaceId, usize, &Arc<TableMeta>),
+    table: (KeyspaceId, usize, &Arc<TableMeta>),
     edit: &mut ManifestEdit,
 ) -> Result<()> {
-    let (keyspace, level, table) = place;
+    let (keyspace, level, table) = table;
     edit.removed.push((keyspace, level, table.number));
     let cache = Arc::new(crate::block::BlockCache::new(0));
     let opened = TableFile::open(&context.storage, context.bond.store, Arc::clone(table), &cache, &context.options);
@@ -122,9 +126,9 @@ fn unflushed(context: &RepairContext, state: &ManifestState) -> Vec<u64> {
 /// Flushes the readable entries of all logs, so that none is needed any more.
 fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut ManifestEdit) -> Result<()> {
     // Values of these files are copied as well: nothing proves the end of a file that was still growing.
-    let mut copying = RepairContext::new(&context.storage, context.bond, context.next_file(), Evidence::default());
+    let mut copying = RepairContext::new(&context.storage, context.bond, context.next_file(), ValueEvidence::default());
     let values = context.evidence.values.clone();
-    copying.evidence = Arc::new(Evidence { values, ..Evidence::default() });
+    copying.evidence = Arc::new(ValueEvidence { values, ..ValueEvidence::default() });
     copying.collected = context.collected.clone();
     for number in unflushed(context, state) {
         if let Some(file) = context.evidence.values.get(&number) {
@@ -157,7 +161,7 @@ fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut Manif
 }
 
 /// The state after the repair, without unreferenced value files.
-fn applied(context: &RepairContext, state: &ManifestState, mut edit: ManifestEdit) -> Result<ManifestState> {
+fn state_after_repair(context: &RepairContext, state: &ManifestState, mut edit: ManifestEdit) -> Result<ManifestState> {
     edit.next_file = Some(context.next_file() + 1);
     let path = context.storage.path(&file_name(context.next_file(), FileKind::Manifest));
     let apply =

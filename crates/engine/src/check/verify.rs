@@ -58,7 +58,7 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     let recovered = match recover(&**storage) {
         Ok(Some(recovered)) => recovered,
         Ok(None) => return Ok(StoreReport { orphans: names, ..StoreReport::default() }),
-        Err(error) => return manifest_alone(&**storage, error),
+        Err(error) => return manifest_report(&**storage, error),
     };
     let report = verify_files(storage, recovered, &names, progress)?;
     drop(lock);
@@ -98,7 +98,7 @@ impl Db {
 }
 
 /// The report of a store whose manifest cannot be read.
-fn manifest_alone(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
+fn manifest_report(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
     let Some((offset, detail)) = finding_of(&error) else { return Err(error) };
     let mut report = StoreReport::default();
     let path = match &error {
@@ -145,7 +145,7 @@ impl<'p> StoreVerifier<'p> {
         let is_orphan = |name: &&String| match parse_file_name(name) {
             Some((number, FileKind::Table)) => !tables.contains(&number),
             Some((number, FileKind::Values)) => {
-                // Files that only logs point into are not known yet; they are newer than everything flushed.
+                // Files that only logs point into are not known yet; they are newer than all_entries flushed.
                 !self.state.value_files.contains_key(&number) && number < self.state.oldest_log
             }
             // Older logs are kept for recycling.

@@ -44,12 +44,12 @@ pub(super) fn encode(buffer: &mut Vec<u8>, identity: u64, position: u64, kind: u
 /// no complete and valid one.
 pub(super) fn decode(identity: u64, position: u64, bytes: &[u8]) -> Option<(u8, &[u8], usize)> {
     let body_bytes = body_bytes(bytes)?;
-    let frame = bytes.get(..body_bytes + RECORD_OVERHEAD_BYTES)?;
-    let (content, sum) = frame.split_last_chunk::<CHECKSUM_BYTES>()?;
+    let buffer = bytes.get(..body_bytes + RECORD_OVERHEAD_BYTES)?;
+    let (content, sum) = buffer.split_last_chunk::<CHECKSUM_BYTES>()?;
     if checksum(identity, position, content) != u32::from_le_bytes(*sum) {
         return None;
     }
-    Some((content[4], &content[RECORD_HEAD_BYTES..], frame.len()))
+    Some((content[4], &content[RECORD_HEAD_BYTES..], buffer.len()))
 }
 
 /// Length of the body stated at the start of `bytes`; `None` if there is no valid length.

@@ -49,7 +49,7 @@ pub(crate) enum LogEntry<'a> {
         /// The user's kind.
         kind: u8,
         /// Its location.
-        place: RecordLocation,
+        location: RecordLocation,
         /// Its body.
         body: &'a [u8],
     },
@@ -92,14 +92,14 @@ pub(crate) fn replay_records(
     let mut window = Window::new(records.file.len(), CHUNK_BYTES, Purpose::Log);
     let mut extent = LogExtent { end: records.start, durable: 0 };
     while header_is_valid && let Some((kind, body, length)) = record(records, &mut window, extent.end)? {
-        let place = RecordLocation { position: extent.end, body_bytes: body.len() as u32 };
+        let location = RecordLocation { position: extent.end, body_bytes: body.len() as u32 };
         let end = extent.end + length as u64;
         let entry = match commit(kind, body, end) {
             Some(commit) => {
                 extent.durable = extent.durable.max(commit.synced);
                 LogEntry::Commit(commit)
             }
-            None => LogEntry::Record { kind, place, body },
+            None => LogEntry::Record { kind, location, body },
         };
         if visit(entry)? == ReplayStep::Stop {
             return Ok(extent);
@@ -149,11 +149,11 @@ fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Re
         }
         let candidates = bytes.len() - frame_bytes + 1;
         for offset in 0..candidates {
-            let frame = &bytes[offset..offset + frame_bytes];
-            if frame[..start.len()] != start {
+            let buffer = &bytes[offset..offset + frame_bytes];
+            if buffer[..start.len()] != start {
                 continue;
             }
-            let found = record::decode(records.identity, position + offset as u64, frame);
+            let found = record::decode(records.identity, position + offset as u64, buffer);
             let Some(commit) = found.and_then(|(kind, body, _)| commit(kind, body, 0)) else { continue };
             if commit.synced > end {
                 let detail = "a log record is damaged, though later ones are valid";

@@ -137,22 +137,24 @@ impl Segment {
     }
 
     /// Reads the bodies of valid records, with as many reads at a time as the storage serves concurrently.
-    pub(crate) fn read_many(&self, places: &[RecordLocation]) -> Result<Vec<Vec<u8>>> {
-        let mut frames: Vec<Vec<u8>> =
-            places.iter().map(|place| vec![0; place.body_bytes as usize + RECORD_OVERHEAD_BYTES]).collect();
-        let requests = places.iter().zip(&mut frames).map(|(place, frame)| ReadRequest {
-            offset: place.position,
-            buffer: frame,
+    pub(crate) fn read_many(&self, locations: &[RecordLocation]) -> Result<Vec<Vec<u8>>> {
+        let mut buffers: Vec<Vec<u8>> =
+            locations.iter().map(|location| vec![0; location.body_bytes as usize + RECORD_OVERHEAD_BYTES]).collect();
+        let requests = locations.iter().zip(&mut buffers).map(|(location, buffer)| ReadRequest {
+            offset: location.position,
+            buffer: buffer,
             purpose: Purpose::Log,
         });
         self.file.read_many(requests.collect())?;
-        places.iter().zip(&frames).map(|(&place, frame)| self.body(place, frame)).collect()
+        locations.iter().zip(&buffers).map(|(&location, buffer)| self.body(location, buffer)).collect()
     }
 
-    fn body(&self, place: RecordLocation, frame: &[u8]) -> Result<Vec<u8>> {
-        match record::decode(self.identity, place.position, frame) {
-            Some((_, body, _)) if body.len() == place.body_bytes as usize => Ok(body.to_vec()),
-            _ => Err(Error::damaged(self.file.path(), place.position, "the checksum of a log record does not match")),
+    fn body(&self, location: RecordLocation, buffer: &[u8]) -> Result<Vec<u8>> {
+        match record::decode(self.identity, location.position, buffer) {
+            Some((_, body, _)) if body.len() == location.body_bytes as usize => Ok(body.to_vec()),
+            _ => {
+                Err(Error::damaged(self.file.path(), location.position, "the checksum of a log record does not match"))
+            }
         }
     }
 }

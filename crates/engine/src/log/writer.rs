@@ -30,11 +30,11 @@ impl RecordWriter {
     /// Appends a record, which becomes valid with a commit.
     pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordLocation> {
         let position = self.position();
-        let place = record::encode(self.appender.buffer(), self.identity, position, kind, parts);
+        let location = record::encode(self.appender.buffer(), self.identity, position, kind, parts);
         if self.appender.waiting_bytes() >= FLUSH_BYTES {
             self.flush()?;
         }
-        Ok(place)
+        Ok(location)
     }
 
     /// Appends a commit of all records from `first` on, and writes buffered bytes.

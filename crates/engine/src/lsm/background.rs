@@ -13,7 +13,7 @@ use super::maintain::is_there;
 use super::memtable_set::MemtableSet;
 use super::merge::MergeCursor;
 use super::table_file::{TableFile, TableOrigin};
-use super::values::ValueHandle;
+use super::value_files::ValueHandle;
 use super::version::{
     CompactionJob, FileKind, JobReason, KeyspaceLevels, ManifestEdit, PickLimits, Picker, RangeStep, TableMeta,
     file_name,
@@ -265,8 +265,11 @@ impl Core {
         }
         let hides = new_files.hides(memtable_set.hidden_bytes);
         let front = shared.sealed.pop_front();
-        let change =
-            StateChange { edit, moved: memtable_set.memtables().keys().copied().collect(), ..StateChange::default() };
+        let change = StateChange {
+            edit,
+            switched: memtable_set.memtables().keys().copied().collect(),
+            ..StateChange::default()
+        };
         let outcome = self.install(&mut shared, change, new_files, 0);
         if outcome.is_err() {
             shared.unflushed_values.extend(memtable_set.values.iter().map(|handle| handle.number));
@@ -349,7 +352,7 @@ impl Core {
         let is_kept = |(id, table): &(KeyspaceId, Arc<TableFile>)| is_there(shared, *id).then(|| Arc::clone(table));
         let change = StateChange { tables: new_files.tables.iter().filter_map(is_kept).collect(), ..change };
         self.check_room(shared, &change)?;
-        let StateChange { mut edit, tables: kept, moved } = change;
+        let StateChange { mut edit, tables: kept, switched } = change;
         for (id, table) in new_files.tables {
             if is_there(shared, id) {
                 edit.added.push((id, level, Arc::clone(&table.meta)));
@@ -362,7 +365,7 @@ impl Core {
             shared.add_values(Arc::clone(handle));
         }
         // After a failure the edit may still be durable, so the files stay until the next opening.
-        let outcome = self.apply(shared, StateChange { edit, tables: kept, moved });
+        let outcome = self.apply(shared, StateChange { edit, tables: kept, switched });
         if outcome.is_err() {
             new_files.values.iter().for_each(|handle| shared.forget_values(handle.number));
         }

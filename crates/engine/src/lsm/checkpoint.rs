@@ -9,7 +9,7 @@ use super::file_numbers::FileNumberSource;
 use super::folder::NewFolder;
 use super::recover::LOCK_NAME;
 use super::table_file::TableFile;
-use super::values::ValueFiles;
+use super::value_files::ValueFiles;
 use super::version::{ClosedLengths, FileKind, Manifest, ManifestState, file_name, parse_file_name};
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};

@@ -17,7 +17,7 @@ use super::maintain::is_there;
 use super::memtable::Memtable;
 use super::memtable_set::{BackingLog, MemtableSet};
 use super::options::{Durability, INLINE_BYTES_MAX};
-use super::values::ValueHandle;
+use super::value_files::ValueHandle;
 use super::version::ManifestEdit;
 use super::view::KeyspaceTree;
 use super::wal::WalWriter;
@@ -372,11 +372,11 @@ impl Core {
             let (key, value) = operation.parts(bytes);
             let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
             if is_long {
-                let place = self.values(writer)?.append(key, value)?;
+                let pointer = self.values(writer)?.append(key, value)?;
                 writer.values_unsynced = true;
                 self.estimate_hidden(writer, operation.keyspace, key);
-                self.counters.value_bytes.add(place.stored_bytes);
-                encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&place));
+                self.counters.value_bytes.add(pointer.stored_bytes);
+                encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&pointer));
             } else {
                 encode_operation(out, operation.action, operation.keyspace, key, value);
             }
@@ -395,10 +395,10 @@ impl Core {
         let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
         // Read errors are left to readers; this is only an estimate.
-        if let Ok(Some((ValueKind::Pointer, place))) = view.find(key, self.visible())
-            && let Some(place) = ValuePointer::decode(&place)
+        if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible())
+            && let Some(pointer) = ValuePointer::decode(&pointer)
         {
-            writer.active.hidden_bytes += place.stored_bytes << HIDDEN_SAMPLE_BITS;
+            writer.active.hidden_bytes += pointer.stored_bytes << HIDDEN_SAMPLE_BITS;
         }
     }
 
@@ -436,7 +436,7 @@ impl Core {
             return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
         }
         // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
-        let place = match self.values(&mut writer) {
+        let pointer = match self.values(&mut writer) {
             Ok(values) => values.append_stream(key, source),
             Err(error) => {
                 writer.abandon();
@@ -445,8 +445,8 @@ impl Core {
             }
         };
         writer.values_unsynced = true;
-        let outcome = match &place {
-            Ok(place) => self.commit_place(&mut writer, tree.id, key, place, durability),
+        let outcome = match &pointer {
+            Ok(pointer) => self.commit_pointer(&mut writer, tree.id, key, pointer, durability),
             // The partial value in the file is unreferenced, but the values before it must be durable.
             Err(_) => writer.finish_values(),
         };
@@ -456,21 +456,21 @@ impl Core {
         }
         drop(writer);
         self.work_after_write();
-        place.and(outcome)
+        pointer.and(outcome)
     }
 
-    fn commit_place(
+    fn commit_pointer(
         &self,
         writer: &mut WriterState,
         keyspace: KeyspaceId,
         key: &[u8],
-        place: &ValuePointer,
+        pointer: &ValuePointer,
         durability: Option<Durability>,
     ) -> Result<()> {
-        self.counters.value_bytes.add(place.stored_bytes);
-        self.counters.user_bytes.add(key.len() as u64 + place.length);
+        self.counters.value_bytes.add(pointer.stored_bytes);
+        self.counters.user_bytes.add(key.len() as u64 + pointer.length);
         let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
-        encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(place));
+        encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(pointer));
         let last = writer.next_sequence;
         if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
@@ -495,12 +495,12 @@ impl Core {
         let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
             || writer.active.hidden_bytes >= self.hidden_limit.load(Ordering::Relaxed)
-            || self.is_switch_asked.load(Ordering::Relaxed) && !writer.active.is_empty();
+            || self.is_switch_requested.load(Ordering::Relaxed) && !writer.active.is_empty();
         self.check_writable()?;
         if !is_full {
             return Ok(());
         }
-        self.is_switch_asked.store(false, Ordering::Relaxed);
+        self.is_switch_requested.store(false, Ordering::Relaxed);
         self.wait_for_room()?;
         self.switch(writer)
     }
@@ -542,7 +542,7 @@ impl Core {
     }
 
     /// Reserves memory for a memtable set, up to its size limit plus one group; `found_bytes` are in use already.
-    pub(super) fn hold_for_memtables(&self, found_bytes: u64) -> Option<Arc<Held>> {
+    pub(super) fn reserve_for_memtables(&self, found_bytes: u64) -> Option<Arc<Held>> {
         let limit = self.options.memtable_limit_bytes();
         let most = limit + limit / MEMTABLE_SLACK_DIVISOR + self.options.group_bytes_max() as u64;
         Some(Arc::new(self.cache.hold(found_bytes.max(most))))
@@ -581,19 +581,19 @@ impl Core {
         writer.active = MemtableSet::of(memtables.clone());
         writer.active.logs = vec![BackingLog { number, bytes: 0 }];
         writer.active.last_sequence = sealed.last_sequence;
-        writer.active.held = self.hold_for_memtables(0);
+        writer.active.reservation = self.reserve_for_memtables(0);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
         // Once the number of the log is durable, its groups will be replayed.
-        self.apply(&mut shared, StateChange { edit, moved, ..StateChange::default() })?;
+        self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         writer.log = Some(log);
         Ok(())
     }
 }
 
-fn encoded(place: &ValuePointer) -> Vec<u8> {
+fn encoded(pointer: &ValuePointer) -> Vec<u8> {
     let mut bytes = Vec::new();
-    place.encode(&mut bytes);
+    pointer.encode(&mut bytes);
     bytes
 }
 

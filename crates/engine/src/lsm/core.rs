@@ -12,10 +12,10 @@ use super::memtable::Memtable;
 use super::memtable_set::MemtableSet;
 use super::options::DbOptions;
 use super::recover::check_room;
-use super::skips::{SkippedEntries, TombstoneCleanup};
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
-use super::values::ValueFiles;
+use super::tombstone_cleanup::{SkippedEntries, TombstoneCleanup};
+use super::value_files::ValueFiles;
 use super::version::{CompactionJob, LEVELS, Manifest, ManifestEdit, ManifestState, TableMeta};
 use super::view::{KeyspaceTree, KeyspaceView, OpenLevels};
 use crate::block::BlockCache;
@@ -63,7 +63,7 @@ pub(crate) struct Core {
     /// Memtables are switched when they hide more bytes of older values than this.
     pub(super) hidden_limit: AtomicU64,
     /// Whether the next group must switch memtables even if they are not full.
-    pub(super) is_switch_asked: AtomicBool,
+    pub(super) is_switch_requested: AtomicBool,
     pub(super) read_only: bool,
     /// Whether the store is closed to writes; the reason is in the shared state.
     pub(super) has_failed: AtomicBool,
@@ -90,7 +90,7 @@ pub(super) struct SharedState {
     pub(super) tables: BTreeMap<u64, Arc<TableFile>>,
     pub(super) values: Arc<ValueFiles>,
     /// The value files in the views of keyspaces with memtables.
-    pub(super) shown_values: Arc<ValueFiles>,
+    pub(super) published_values: Arc<ValueFiles>,
     /// Tombstones that iterators skipped, by keyspace, and the cleanups due for them.
     pub(super) skips: BTreeMap<KeyspaceId, SkippedEntries>,
     pub(super) cleanups: Vec<TombstoneCleanup>,
@@ -127,7 +127,7 @@ pub(super) struct StateChange {
     pub(super) edit: ManifestEdit,
     pub(super) tables: Vec<Arc<TableFile>>,
     /// Keyspaces whose memtables were switched or flushed.
-    pub(super) moved: Vec<KeyspaceId>,
+    pub(super) switched: Vec<KeyspaceId>,
 }
 
 impl Core {
@@ -213,7 +213,7 @@ impl Core {
         shared.apply_files(change, &self.learner);
         shared.note_changed_keyspaces(&change.edit);
         let (added, removed) = (change.edit.added.iter(), change.edit.removed.iter());
-        let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.moved.drain(..));
+        let changed = added.map(|(id, ..)| *id).chain(removed.map(|(id, ..)| *id)).chain(change.switched.drain(..));
         let changed: BTreeSet<KeyspaceId> = changed.collect();
         self.publish(shared, changed);
         if is_spent {
@@ -244,8 +244,8 @@ impl Core {
     /// Publishes new views of the changed keyspaces, and of all keyspaces with memtables if the set of value files
     /// changed.
     pub(super) fn publish(&self, shared: &mut SharedState, mut changed: BTreeSet<KeyspaceId>) {
-        if !Arc::ptr_eq(&shared.values, &shared.shown_values) {
-            shared.shown_values = Arc::clone(&shared.values);
+        if !Arc::ptr_eq(&shared.values, &shared.published_values) {
+            shared.published_values = Arc::clone(&shared.values);
             changed.extend(shared.active.keys());
             changed.extend(shared.sealed.iter().flat_map(|memtable_set| memtable_set.memtables().keys()));
         }
@@ -335,7 +335,7 @@ impl SharedState {
     }
 
     /// Adds a value file.
-    pub(super) fn add_values(&mut self, handle: Arc<super::values::ValueHandle>) {
+    pub(super) fn add_values(&mut self, handle: Arc<super::value_files::ValueHandle>) {
         let mut values = ValueFiles::clone(&self.values);
         values.0.insert(handle.number, handle);
         self.values = Arc::new(values);

@@ -182,8 +182,8 @@ impl Core {
             edit: ManifestEdit { last_sequence: Some(last), ..ManifestEdit::default() },
             ..StateChange::default()
         };
-        for (place, table) in tables.iter().enumerate() {
-            let sequence = first + place as u64;
+        for (index, table) in tables.iter().enumerate() {
+            let sequence = first + index as u64;
             let meta = TableMeta {
                 smallest_sequence: sequence,
                 largest_sequence: sequence,

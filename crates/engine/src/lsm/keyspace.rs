@@ -5,7 +5,7 @@ use super::core::Core;
 use super::db::Open;
 use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
 use super::range::DbRange;
-use super::values::ValueFiles;
+use super::value_files::ValueFiles;
 use super::view::{FoundValue, KeyspaceTree};
 use crate::block::Slice;
 use crate::error::{Error, Result};
@@ -248,9 +248,9 @@ impl Keyspace {
             order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
         }
         let mut values = vec![None; keys.len()];
-        for place in order {
-            if let Some(found) = view.find(keys[place].as_ref(), at)? {
-                values[place] = Some(self.value(found, &view.values)?);
+        for index in order {
+            if let Some(found) = view.find(keys[index].as_ref(), at)? {
+                values[index] = Some(self.value(found, &view.values)?);
             }
         }
         Ok(values)

@@ -66,19 +66,19 @@ impl LevelTables {
 
     /// The index of the first table that does not end before `key`, or the number of tables.
     #[inline]
-    fn place(&self, key: &[u8]) -> usize {
+    fn index_of(&self, key: &[u8]) -> usize {
         let Some(rest) = key.strip_prefix(self.shared.as_slice()) else {
             // The key sorts before or after the largest keys of all tables.
             return if key < self.shared.as_slice() { 0 } else { self.tables.len() };
         };
         let number = prefix_u64(rest);
-        let place = self.end_prefixes.partition_point(|&other| other < number);
-        if self.end_prefixes.get(place) != Some(&number) {
-            return place;
+        let index = self.end_prefixes.partition_point(|&other| other < number);
+        if self.end_prefixes.get(index) != Some(&number) {
+            return index;
         }
-        let alike = self.end_prefixes.get(place..).map_or(0, |rest| rest.partition_point(|&other| other == number));
-        let tables = self.tables.get(place..place + alike).unwrap_or_default();
-        place + tables.partition_point(|table| table.meta.ends_before(key))
+        let alike = self.end_prefixes.get(index..).map_or(0, |rest| rest.partition_point(|&other| other == number));
+        let tables = self.tables.get(index..index + alike).unwrap_or_default();
+        index + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
     /// The table that may contain a key, with the window that the level's model predicts, if there is one.
@@ -86,8 +86,8 @@ impl LevelTables {
     pub(crate) fn route(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<PositionWindow>)> {
         let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
         let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
-        for (place, window) in [first, behind].into_iter().flatten() {
-            if let Some(table) = self.tables.get(place).filter(|table| table.may_hold(key)) {
+        for (index, window) in [first, behind].into_iter().flatten() {
+            if let Some(table) = self.tables.get(index).filter(|table| table.may_hold(key)) {
                 return Some((table, Some(window)));
             }
         }
@@ -95,15 +95,15 @@ impl LevelTables {
         self.find(key).map(|table| (table, None))
     }
 
-    /// Learns the level; returns `None` if `go_on` returns `false`.
+    /// Learns the level; returns `None` if `keep_going` returns `false`.
     ///
     /// # Errors
     /// Errors of the storage, and damage.
-    pub(crate) fn learn(&self, go_on: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
+    pub(crate) fn learn(&self, keep_going: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
         let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
         let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest, first.model_error);
         for table in &self.tables {
-            if !table.feed_model(&mut builder, go_on)? {
+            if !table.feed_model(&mut builder, keep_going)? {
                 return Ok(None);
             }
         }
@@ -124,7 +124,7 @@ impl LevelTables {
     /// The table that covers `key`.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<&Arc<TableFile>> {
-        let table = self.tables.get(self.place(key))?;
+        let table = self.tables.get(self.index_of(key))?;
         (table.meta.smallest.as_slice() <= key).then_some(table)
     }
 }
@@ -154,7 +154,7 @@ impl LevelCursor {
         Self { level, ahead, at: 0, cursor: None, failed: false }
     }
 
-    fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.failed {
             return Err(Error::InvalidArgument("the cursor has failed before; create a new one".into()));
         }
@@ -189,16 +189,16 @@ impl LevelCursor {
         self.cursor.as_ref().is_some_and(TableFileCursor::is_placed)
     }
 
-    /// If the cursor is behind the end of its table, moves to the first entry of the following tables.
-    fn go_on(&mut self) -> Result<()> {
+    /// If the cursor is behind the end of its table, guarded_move to the first entry of the following tables.
+    fn skip_to_next_table(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
             self.enter(self.at + 1, SeekGoal::First)?;
         }
         Ok(())
     }
 
-    /// If the cursor is before the start of its table, moves to the last entry of the preceding tables.
-    fn go_back(&mut self) -> Result<()> {
+    /// If the cursor is before the start of its table, guarded_move to the last entry of the preceding tables.
+    fn skip_to_previous_table(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
             match self.at.checked_sub(1) {
                 Some(before) => self.enter(before, SeekGoal::Last)?,
@@ -221,33 +221,33 @@ impl Cursor for LevelCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        self.moves(|this| {
-            this.enter(this.level.place(key), SeekGoal::From(key, sequence))?;
-            this.go_on()
+        self.guarded_move(|this| {
+            this.enter(this.level.index_of(key), SeekGoal::From(key, sequence))?;
+            this.skip_to_next_table()
         })
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             // Earlier tables have only smaller keys, and if `key` is behind the last table, all keys are smaller.
             let Some(last) = this.level.tables.len().checked_sub(1) else { return Ok(()) };
-            this.enter(this.level.place(key).min(last), SeekGoal::Before(key))?;
-            this.go_back()
+            this.enter(this.level.index_of(key).min(last), SeekGoal::Before(key))?;
+            this.skip_to_previous_table()
         })
     }
 
     fn first(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.enter(0, SeekGoal::First)?;
-            this.go_on()
+            this.skip_to_next_table()
         })
     }
 
     fn last(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             let Some(last) = this.level.tables.len().checked_sub(1) else { return Ok(()) };
             this.enter(last, SeekGoal::Last)?;
-            this.go_back()
+            this.skip_to_previous_table()
         })
     }
 
@@ -263,15 +263,15 @@ impl Cursor for LevelCursor {
                 }
             }
         }
-        self.moves(Self::go_on)
+        self.guarded_move(Self::skip_to_next_table)
     }
 
     fn prev(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             if let Some(cursor) = &mut this.cursor {
                 cursor.prev()?;
             }
-            this.go_back()
+            this.skip_to_previous_table()
         })
     }
 }

@@ -173,13 +173,13 @@ impl Core {
         let last_sequence = writer.next_sequence - 1;
         let mut next = MemtableSet::of(memtables.clone());
         (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
-        next.held = self.hold_for_memtables(0);
+        next.reservation = self.reserve_for_memtables(0);
         let sealed = std::mem::replace(&mut writer.active, next);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
         let edit =
             ManifestEdit { logs_added: vec![number], last_sequence: Some(last_sequence), ..ManifestEdit::default() };
-        self.apply(shared, StateChange { edit, moved, ..StateChange::default() })?;
+        self.apply(shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         writer.log = Some(log);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::entry::{KeyspaceId, Operation, Sequence};
 use super::memtable::Memtable;
-use super::values::ValueHandle;
+use super::value_files::ValueHandle;
 use crate::block::cache::Held;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct MemtableSet {
     /// The newest operation in the set.
     pub(crate) last_sequence: Sequence,
     /// The memory reservation of the memtables.
-    pub(crate) held: Option<Arc<Held>>,
+    pub(crate) reservation: Option<Arc<Held>>,
 }
 
 /// A log that backs a memtable set.

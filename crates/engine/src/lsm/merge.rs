@@ -44,7 +44,7 @@ impl MergeCursor {
     }
 
     /// Moves a source, and remembers a failure.
-    fn guard(&mut self, source: usize, step: impl FnOnce(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+    fn step_source(&mut self, source: usize, step: impl FnOnce(&mut dyn Cursor) -> Result<()>) -> Result<()> {
         let moved = self.sources.get_mut(source).map_or(Ok(()), |cursor| step(&mut **cursor));
         if moved.is_err() {
             self.failed = Some(source);
@@ -61,23 +61,23 @@ impl MergeCursor {
     }
 
     /// Moves every source, and rebuilds the heap.
-    fn place(&mut self, is_backward: bool, step: impl Fn(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+    fn seek_all(&mut self, is_backward: bool, step: impl Fn(&mut dyn Cursor) -> Result<()>) -> Result<()> {
         self.check()?;
         self.is_backward = is_backward;
         for source in 0..self.sources.len() {
-            self.guard(source, &step)?;
+            self.step_source(source, &step)?;
         }
-        self.gather();
+        self.build_heap();
         Ok(())
     }
 
     /// Builds the heap of all sources that have an entry.
-    fn gather(&mut self) {
+    fn build_heap(&mut self) {
         self.heads.clear();
         let sources = self.sources.iter().enumerate();
         self.heads.extend(sources.filter_map(|(source, cursor)| Some(head_of(source, &cursor.entry()?))));
         for index in (0..self.heads.len() / 2).rev() {
-            self.sink(index);
+            self.sift_down(index);
         }
     }
 
@@ -85,40 +85,40 @@ impl MergeCursor {
     fn advance(&mut self) -> Result<()> {
         let (Some(top), is_backward) = (self.heads.first(), self.is_backward) else { return Ok(()) };
         let source = top.source;
-        self.guard(source, |cursor| if is_backward { cursor.prev() } else { cursor.next() })?;
+        self.step_source(source, |cursor| if is_backward { cursor.prev() } else { cursor.next() })?;
         match self.sources[source].entry() {
             Some(entry) => self.heads[0] = head_of(source, &entry),
             None => {
                 self.heads.swap_remove(0);
             }
         }
-        self.sink(0);
+        self.sift_down(0);
         Ok(())
     }
 
     /// Reverses direction: moves all other sources to the other side of the current entry.
-    fn turn(&mut self) -> Result<()> {
+    fn reverse(&mut self) -> Result<()> {
         let Some(top) = self.heads.first().copied() else { return Ok(()) };
         self.is_backward = !self.is_backward;
         if self.sources.len() > 1 {
             let key = self.sources[top.source].entry().map(|entry| entry.key.to_vec()).unwrap_or_default();
             for source in (0..self.sources.len()).filter(|&source| source != top.source) {
                 let to_backward = self.is_backward;
-                self.guard(source, |cursor| cross(cursor, &key, &top, source, to_backward))?;
+                self.step_source(source, |cursor| cross(cursor, &key, &top, source, to_backward))?;
             }
-            self.gather();
+            self.build_heap();
         }
         Ok(())
     }
 
-    fn sink(&mut self, mut index: usize) {
+    fn sift_down(&mut self, mut index: usize) {
         loop {
             let (left, right) = (2 * index + 1, 2 * index + 2);
             if left >= self.heads.len() {
                 return;
             }
-            let child = if right < self.heads.len() && self.is_ahead(right, left) { right } else { left };
-            if !self.is_ahead(child, index) {
+            let child = if right < self.heads.len() && self.precedes(right, left) { right } else { left };
+            if !self.precedes(child, index) {
                 return;
             }
             self.heads.swap(index, child);
@@ -127,7 +127,7 @@ impl MergeCursor {
     }
 
     /// Whether one head precedes another, in the current direction.
-    fn is_ahead(&self, one: usize, other: usize) -> bool {
+    fn precedes(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.heads[one], &self.heads[other]);
         let order = one.number.cmp(&other.number).then_with(|| self.order(one, other));
         order == if self.is_backward { Ordering::Greater } else { Ordering::Less }
@@ -167,25 +167,25 @@ impl Cursor for MergeCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        self.place(false, |cursor| cursor.seek(key, sequence))
+        self.seek_all(false, |cursor| cursor.seek(key, sequence))
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.place(true, |cursor| cursor.seek_before(key))
+        self.seek_all(true, |cursor| cursor.seek_before(key))
     }
 
     fn first(&mut self) -> Result<()> {
-        self.place(false, |cursor| cursor.first())
+        self.seek_all(false, |cursor| cursor.first())
     }
 
     fn last(&mut self) -> Result<()> {
-        self.place(true, |cursor| cursor.last())
+        self.seek_all(true, |cursor| cursor.last())
     }
 
     fn next(&mut self) -> Result<()> {
         self.check()?;
         if self.is_backward {
-            self.turn()?;
+            self.reverse()?;
         }
         self.advance()
     }
@@ -193,7 +193,7 @@ impl Cursor for MergeCursor {
     fn prev(&mut self) -> Result<()> {
         self.check()?;
         if !self.is_backward {
-            self.turn()?;
+            self.reverse()?;
         }
         self.advance()
     }

@@ -60,18 +60,18 @@ pub(crate) mod range_tombstones;
 mod recover;
 #[cfg(test)]
 mod schedule_tests;
-mod skips;
 mod snapshot;
 mod stats;
-mod steps;
 pub(crate) mod table_file;
-mod tables;
+mod table_stats;
 #[cfg(test)]
 mod test_model;
 #[cfg(test)]
 mod thread_tests;
+mod timed_lookup;
+mod tombstone_cleanup;
 pub(crate) mod unreferenced;
-mod values;
+mod value_files;
 pub(crate) mod version;
 mod view;
 mod visible;
@@ -91,5 +91,5 @@ pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;
 pub use snapshot::DbSnapshot;
 pub use stats::{DbStats, KeyspaceStats, LevelStats};
-pub use steps::LookupSteps;
-pub use tables::TableStats;
+pub use table_stats::TableStats;
+pub use timed_lookup::LookupSteps;

@@ -66,7 +66,7 @@ impl DbRange {
     }
 
     /// Fails if the keyspace belongs to another store than `open`.
-    pub(super) fn of_store(mut self, open: &Arc<Open>) -> Self {
+    pub(super) fn checked_for_store(mut self, open: &Arc<Open>) -> Self {
         self.refused = self.keyspace.check_store(open).err();
         self
     }
@@ -147,7 +147,7 @@ impl DbRange {
         match end {
             Some(visible) if forward => visible.next()?,
             Some(visible) => visible.prev()?,
-            None => *end = Some(place(&self.view, self.at, &self.bounds, forward)?),
+            None => *end = Some(positioned_cursor(&self.view, self.at, &self.bounds, forward)?),
         }
         if let Some(run) = end.as_mut().and_then(VisibleCursor::take_skipped) {
             self.keyspace.core().note_skipped(self.keyspace.tree(), run);
@@ -180,7 +180,7 @@ fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: boo
 }
 
 /// A cursor at the first record from one end.
-fn place(
+fn positioned_cursor(
     view: &KeyspaceView,
     at: Sequence,
     bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>),
@@ -190,16 +190,16 @@ fn place(
     match (forward, if forward { &bounds.0 } else { &bounds.1 }) {
         (true, Bound::Unbounded) => visible.first()?,
         (true, Bound::Included(key)) => visible.seek(key)?,
-        (true, Bound::Excluded(key)) => visible.seek(&behind(key))?,
+        (true, Bound::Excluded(key)) => visible.seek(&successor(key))?,
         (false, Bound::Unbounded) => visible.last()?,
         (false, Bound::Excluded(key)) => visible.seek_before(key)?,
-        (false, Bound::Included(key)) => visible.seek_before(&behind(key))?,
+        (false, Bound::Included(key)) => visible.seek_before(&successor(key))?,
     }
     Ok(visible)
 }
 
 /// The smallest key greater than `key`.
-fn behind(key: &[u8]) -> Vec<u8> {
+fn successor(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }
 

@@ -12,7 +12,7 @@ use super::options::{DbOptions, MEMORY_OPTION};
 use super::snapshot::LiveSnapshots;
 use super::table_file::TableFile;
 use super::unreferenced::{UnreferencedFiles, leftovers};
-use super::values::{ValueFiles, ValueHandle};
+use super::value_files::{ValueFiles, ValueHandle};
 use super::version::{
     ClosedLengths, FileKind, ManifestEdit, ManifestState, RecoveredManifest, parse_file_name, recover, remove_leftovers,
 };
@@ -63,7 +63,7 @@ pub(super) fn open(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bo
 fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) -> Result<Core> {
     options.check(&folder(&*storage))?;
     if read_only || !options.create {
-        refuse_what_is_no_store(&*storage)?;
+        refuse_other_folder(&*storage)?;
     }
     let lock = if read_only { None } else { Some(storage.lock(LOCK_NAME)?) };
     if !read_only {
@@ -111,7 +111,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         changed: Condvar::default(),
         visible: AtomicU64::new(visible),
         read_only,
-        is_switch_asked: AtomicBool::new(false),
+        is_switch_requested: AtomicBool::new(false),
         has_failed: AtomicBool::new(read_only),
         stop: AtomicBool::new(false),
         _lock: lock,
@@ -142,7 +142,7 @@ fn shared(
         active: BTreeMap::new(),
         sealed: VecDeque::new(),
         tables,
-        shown_values: Arc::clone(&empty_view.values),
+        published_values: Arc::clone(&empty_view.values),
         empty_view,
         values: Arc::new(values),
         running: Vec::new(),
@@ -165,7 +165,7 @@ fn shared(
 }
 
 /// Refuses a folder without files of a store, before anything is created in it.
-fn refuse_what_is_no_store(storage: &dyn Storage) -> Result<()> {
+fn refuse_other_folder(storage: &dyn Storage) -> Result<()> {
     let is_ours = |name: &String| matches!(parse_file_name(name), Some((_, kind)) if kind != FileKind::NewManifest);
     if storage.list()?.iter().any(is_ours) {
         return Ok(());
@@ -232,7 +232,7 @@ impl Core {
             self.publish_all(&mut shared);
             return Ok(());
         }
-        let found = self.complete_values(&mut shared, found, ends)?;
+        let found = self.finish_value_files(&mut shared, found, ends)?;
         if was_closed {
             // The manifest that records this is replaced before the header of the next log does.
             shared.state.logs_ended = found.logs.iter().map(|part| (part.number, part.bytes)).collect();
@@ -251,10 +251,10 @@ impl Core {
         let number = self.number_within(&mut shared)?;
         let log = WalWriter::create(&self.storage, self.bond, number, None, previous)?;
         let mut active = found;
-        active.held = self.hold_for_memtables(active.memory_bytes());
+        active.reservation = self.reserve_for_memtables(active.memory_bytes());
         if !keeps {
             let mut next = MemtableSet::of(fresh_memtables(&shared));
-            (next.last_sequence, next.held) = (active.last_sequence, self.hold_for_memtables(0));
+            (next.last_sequence, next.reservation) = (active.last_sequence, self.reserve_for_memtables(0));
             shared.sealed.push_back(Arc::new(std::mem::replace(&mut active, next)));
         }
         active.logs.push(BackingLog { number, bytes: 0 });
@@ -262,7 +262,7 @@ impl Core {
         shared.active = active.memtables().clone();
         let edit = ManifestEdit { logs_added: vec![number], ..ManifestEdit::default() };
         let moved = shared.trees.keys().copied().collect();
-        self.apply(&mut shared, StateChange { edit, moved, ..StateChange::default() })?;
+        self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         let next_sequence = active.last_sequence + 1;
         *writer = WriterState::new(Some(log), active, next_sequence);
         let sealed = shared.sealed.front().cloned();
@@ -273,7 +273,7 @@ impl Core {
 
     /// Syncs the value files that the logs point into; the process that wrote them may have left this to the operating
     /// system.
-    fn complete_values(
+    fn finish_value_files(
         &self,
         shared: &mut SharedState,
         mut found: MemtableSet,
@@ -352,17 +352,17 @@ impl<'a> LogReplay<'a> {
             let closed_at = match (closed, next) {
                 _ if state.logs_ended.contains_key(&number) => state.logs_ended.get(&number).copied(),
                 (Some(lengths), _) => Some(lengths.logs.iter().find(|(log, _)| *log == number).map_or(0, |log| log.1)),
-                (None, Some(&next)) => wal::end_before(&**self.storage, state.bond_of(next), next, number)?,
+                (None, Some(&next)) => wal::recorded_end(&**self.storage, state.bond_of(next), next, number)?,
                 (None, None) => unnamed.ends.get(&number).copied(),
             };
             let storage = Arc::clone(self.storage);
             self.bond = state.bond_of(number);
             let bytes = wal::replay(&*storage, self.bond, number, closed_at, &mut |group, synced| {
-                self.take(number, group, synced)
+                self.replay_group(number, group, synced)
             })?;
             self.memtable_set.logs.push(BackingLog { number, bytes });
         }
-        self.forget_unreached();
+        self.drop_unreached_values();
         let Some(lengths) = closed else { return Ok(()) };
         for &(number, bytes) in &lengths.value_files {
             let handle = self.values.0.get(&number);
@@ -375,15 +375,15 @@ impl<'a> LogReplay<'a> {
     }
 
     /// Replays a group; returns `false` if a value that it points to is damaged, as a crash may leave it.
-    fn take(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
+    fn replay_group(&mut self, log: u64, group: &[u8], synced: bool) -> Result<bool> {
         let malformed = || Error::damaged(self.storage.path(&log_name(log)), 0, "a group of operations is malformed");
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in &operations {
-            if operation.action == Action::Put(ValueKind::Pointer) && !self.reach(operation, group, synced)? {
+            if operation.action == Action::Put(ValueKind::Pointer) && !self.resolve_value(operation, group, synced)? {
                 return Ok(false);
             }
         }
-        self.note_ends(&operations, group);
+        self.note_value_ends(&operations, group);
         let last = operations.last().map_or(0, |operation| operation.sequence);
         self.memtable_set.last_sequence = self.memtable_set.last_sequence.max(last);
         let keyspaces = &self.keyspaces;
@@ -398,7 +398,7 @@ impl<'a> LogReplay<'a> {
     }
 
     /// Releases value files that were opened for a torn group only.
-    fn forget_unreached(&mut self) {
+    fn drop_unreached_values(&mut self) {
         let (unflushed, ends) = (&mut self.unflushed, &self.ends);
         let unreached: Vec<u64> = unflushed.iter().copied().filter(|number| !ends.contains_key(number)).collect();
         unflushed.retain(|number| ends.contains_key(number));
@@ -406,39 +406,39 @@ impl<'a> LogReplay<'a> {
         self.values.0.retain(|number, _| !unreached.contains(number));
     }
 
-    fn note_ends(&mut self, operations: &[Operation], group: &[u8]) {
+    fn note_value_ends(&mut self, operations: &[Operation], group: &[u8]) {
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
-            if let Some(place) = ValuePointer::decode(operation.parts(group).1) {
-                let end = self.ends.entry(place.file).or_default();
-                *end = place.end().unwrap_or(0).max(*end);
+            if let Some(pointer) = ValuePointer::decode(operation.parts(group).1) {
+                let end = self.ends.entry(pointer.file).or_default();
+                *end = pointer.end().unwrap_or(0).max(*end);
             }
         }
     }
 
     /// Opens the value file that an entry points into; returns whether the value is intact.
-    fn reach(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
-        let Some(place) = ValuePointer::decode(operation.parts(group).1) else { return Ok(false) };
-        let is_open = self.values.0.get(&place.file).is_some_and(|handle| handle.file.bond() == self.bond);
+    fn resolve_value(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
+        let Some(pointer) = ValuePointer::decode(operation.parts(group).1) else { return Ok(false) };
+        let is_open = self.values.0.get(&pointer.file).is_some_and(|handle| handle.file.bond() == self.bond);
         if !is_open {
-            match open_values(self.storage, self.bond, place.file) {
+            match open_values(self.storage, self.bond, pointer.file) {
                 Ok(handle) => {
-                    self.unflushed.insert(place.file);
+                    self.unflushed.insert(pointer.file);
                     self.memtable_set.values.push(Arc::clone(&handle));
-                    self.values.0.insert(place.file, handle);
+                    self.values.0.insert(pointer.file, handle);
                 }
                 Err(error)
                     if synced
                         || !is_torn(&error)
-                        || ValueFile::is_anothers(&**self.storage, self.bond, place.file)? =>
+                        || ValueFile::has_other_identity(&**self.storage, self.bond, pointer.file)? =>
                 {
                     return Err(error);
                 }
                 Err(_) => return Ok(false),
             }
         }
-        match self.values.0.get(&place.file) {
+        match self.values.0.get(&pointer.file) {
             Some(_) if synced => Ok(true),
-            Some(handle) => handle.file.is_whole(&place),
+            Some(handle) => handle.file.is_intact(&pointer),
             None => Ok(false),
         }
     }

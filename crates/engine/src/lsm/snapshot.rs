@@ -102,12 +102,12 @@ impl DbSnapshot {
     /// The records in a key range.
     #[must_use]
     pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> DbRange {
-        keyspace.as_ref().range_at(bounds, self.pin.sequence).of_store(self.pin.db.open())
+        keyspace.as_ref().range_at(bounds, self.pin.sequence).checked_for_store(self.pin.db.open())
     }
 
     /// The records whose keys begin with `prefix`.
     #[must_use]
     pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> DbRange {
-        keyspace.as_ref().prefix_at(prefix.as_ref(), self.pin.sequence).of_store(self.pin.db.open())
+        keyspace.as_ref().prefix_at(prefix.as_ref(), self.pin.sequence).checked_for_store(self.pin.db.open())
     }
 }

@@ -162,10 +162,10 @@ impl TableFile {
         let (tombstones, model) = (table.take_property(RANGE_TOMBSTONES_PROPERTY), table.take_property(MODEL_PROPERTY));
         let tombstones = tombstones.as_deref().map_or(Some(RangeTombstones::default()), RangeTombstones::decode);
         let tombstones = tombstones.filter(|tombstones| tombstones.is_empty() != meta.has_range_tombstones);
-        let place = store_property(owner, meta.number);
+        let identity = store_property(owner, meta.number);
         let is_ours = match meta.global_sequence {
             Some(_) => !table.is_tagged(),
-            None => table.is_tagged() && table.property(STORE_PROPERTY) == Some(&place),
+            None => table.is_tagged() && table.property(STORE_PROPERTY) == Some(&identity),
         };
         let is_inline = options.learning == Learning::Inline && options.fast_paths.models;
         // Without a valid model of this table, the plain search path is used.
@@ -287,27 +287,31 @@ impl TableFile {
         Ok(Some((kind, sequence, value)))
     }
 
-    /// Learns a model of its keys; returns `None` if `go_on` returns `false`.
+    /// Learns a model of its keys; returns `None` if `keep_going` returns `false`.
     ///
     /// # Errors
     /// Errors of the storage, and damage.
-    pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
+    pub(crate) fn learn(self: &Arc<Self>, keep_going: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
         let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest, self.model_error);
-        let is_whole = self.feed_model(&mut builder, go_on)?;
+        let is_whole = self.feed_model(&mut builder, keep_going)?;
         // Loaded here rather than by the first lookup by position.
         self.table.prepare_windows()?;
         Ok(builder.finish().filter(|_| is_whole))
     }
 
-    /// Adds all keys to a model builder; returns `false` if `go_on` returned `false`.
-    pub(crate) fn feed_model(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
+    /// Adds all keys to a model builder; returns `false` if `keep_going` returned `false`.
+    pub(crate) fn feed_model(
+        self: &Arc<Self>,
+        builder: &mut ModelBuilder,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<bool> {
         let mut cursor = TableFileCursor::new(self, Some(SCAN_READ_AHEAD_BYTES));
         let mut count = 0_u64;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
             builder.add(entry.key);
             count += 1;
-            if count.is_multiple_of(KEYS_PER_CHECK) && !go_on() {
+            if count.is_multiple_of(KEYS_PER_CHECK) && !keep_going() {
                 return Ok(false);
             }
             cursor.next()?;

@@ -45,10 +45,10 @@ impl UnreferencedFiles {
             let is_beyond = is_beyond(state, number);
             let detail = match kind {
                 FileKind::Table if is_beyond && !tables.contains(&number) => {
-                    is_table_of(storage, &name, state.owner)?.then_some(BEYOND)
+                    is_table_of(storage, &name, state.owner)?.then_some(BEYOND_RESERVED)
                 }
                 FileKind::Values if is_beyond && !state.value_files.contains_key(&number) => {
-                    is_values_of(storage, state.owner, number)?.then_some(BEYOND)
+                    is_values_of(storage, state.owner, number)?.then_some(BEYOND_RESERVED)
                 }
                 FileKind::Log if !state.logs.contains(&number) => unnamed.log(&**storage, state, number)?,
                 _ => None,
@@ -77,7 +77,7 @@ impl UnreferencedFiles {
             return Ok(None);
         };
         if is_beyond(state, number) {
-            return Ok(Some(BEYOND));
+            return Ok(Some(BEYOND_RESERVED));
         }
         if header.number != number {
             // It was about to be recycled for a new log.
@@ -94,7 +94,7 @@ impl UnreferencedFiles {
     }
 }
 
-const BEYOND: &str = "its number is beyond those reserved by the manifest";
+const BEYOND_RESERVED: &str = "its number is beyond those reserved by the manifest";
 
 const WHAT_TO_DO: &str = "the manifest is outdated, or the file comes from a copy of the store: restore the newest \
                           manifest, remove the file if it is a copy's, or run `ogive db repair`, which sets the file aside \
@@ -109,8 +109,8 @@ pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {
 pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) -> Result<bool> {
     match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
         Ok(table) => {
-            let place = table.property(STORE_PROPERTY).and_then(|place| place.first_chunk()).copied();
-            Ok(place.is_none_or(|found| u64::from_le_bytes(found) == owner))
+            let identity = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
+            Ok(identity.is_none_or(|found| u64::from_le_bytes(found) == owner))
         }
         Err(error) => not_ours(error),
     }

@@ -5,7 +5,7 @@ use super::level::{LevelTables, PositionWindow};
 use super::memtable::Memtable;
 use super::range_tombstones::RangeTombstones;
 use super::table_file::TableFile;
-use super::values::ValueFiles;
+use super::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Published;
@@ -101,7 +101,7 @@ trait CaptureValue {
         table: &TableFile,
         key: &[u8],
         at: Sequence,
-        place: Option<PositionWindow>,
+        window: Option<PositionWindow>,
     ) -> Result<Option<(ValueKind, Sequence, Self::Captured)>>;
 }
 
@@ -120,10 +120,10 @@ impl CaptureValue for ShareValue {
         table: &TableFile,
         key: &[u8],
         at: Sequence,
-        place: Option<PositionWindow>,
+        window: Option<PositionWindow>,
     ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
-        match place {
-            Some(_) => table.get_in(key, at, place),
+        match window {
+            Some(_) => table.get_in(key, at, window),
             None => table.get(key, at),
         }
     }
@@ -147,9 +147,9 @@ impl CaptureValue for CopyValue<'_> {
         table: &TableFile,
         key: &[u8],
         at: Sequence,
-        place: Option<PositionWindow>,
+        window: Option<PositionWindow>,
     ) -> Result<Option<(ValueKind, Sequence, ())>> {
-        table.copy(key, at, place, self.0)
+        table.copy(key, at, window, self.0)
     }
 }
 

@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::LevelCursor;
 use super::range_tombstones::RangeTombstones;
-use super::skips::{SKIPPED_RUN_MIN, SkippedRun};
+use super::tombstone_cleanup::{SKIPPED_RUN_MIN, SkippedRun};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) struct VisibleCursor {
     is_oldest_version: bool,
     tombstones: Vec<Arc<RangeTombstones>>,
     at: Sequence,
-    place: CursorPosition,
+    position: CursorPosition,
     /// The current key if the cursor has moved away from it, or the key of versions being skipped.
     key: Vec<u8>,
     /// The rest of the current entry if the cursor has moved away from it.
@@ -128,7 +128,7 @@ impl VisibleCursor {
             is_oldest_version: false,
             tombstones,
             at,
-            place: CursorPosition::Nowhere,
+            position: CursorPosition::Nowhere,
             key: Vec::new(),
             stashed: StashedEntry::new(),
             skipped: None,
@@ -144,7 +144,7 @@ impl VisibleCursor {
     /// The current entry; `None` before the first, behind the last, and before the first move.
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'_>> {
-        match self.place {
+        match self.position {
             CursorPosition::Here => self.cursor.entry(),
             CursorPosition::Before => Some(Entry {
                 key: &self.key,
@@ -164,7 +164,7 @@ impl VisibleCursor {
     /// The value of the current entry, sharing its buffer.
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
-        match self.place {
+        match self.position {
             CursorPosition::Here => self.cursor.value_slice(),
             CursorPosition::Before => Some(self.stashed.value.clone()),
             CursorPosition::Nowhere | CursorPosition::Failed => None,
@@ -173,7 +173,7 @@ impl VisibleCursor {
 
     /// Moves to the first visible key at or after `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.seek(key, this.at)?;
             this.find_visible_forward()
         })
@@ -181,7 +181,7 @@ impl VisibleCursor {
 
     /// Moves to the last visible key before `key`.
     pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.seek_before(key)?;
             this.find_visible_backward()
         })
@@ -189,7 +189,7 @@ impl VisibleCursor {
 
     /// Moves to the first visible key.
     pub(crate) fn first(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.first()?;
             this.find_visible_forward()
         })
@@ -197,7 +197,7 @@ impl VisibleCursor {
 
     /// Moves to the last visible key.
     pub(crate) fn last(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.last()?;
             this.find_visible_backward()
         })
@@ -206,8 +206,8 @@ impl VisibleCursor {
     /// Moves to the next visible key, if there is a current one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        self.moves(|this| {
-            match this.place {
+        self.guarded_move(|this| {
+            match this.position {
                 // An entry with sequence number 0 is the last version of its key.
                 CursorPosition::Here if this.is_oldest_version => this.cursor.next()?,
                 CursorPosition::Here => this.skip_key()?,
@@ -223,10 +223,10 @@ impl VisibleCursor {
 
     /// Moves to the previous visible key, if there is a current one.
     pub(crate) fn prev(&mut self) -> Result<()> {
-        self.moves(|this| {
-            match this.place {
+        self.guarded_move(|this| {
+            match this.position {
                 CursorPosition::Here => {
-                    this.keep_key();
+                    this.save_key();
                     this.cursor.seek_before(&this.key)?;
                 }
                 CursorPosition::Before => {}
@@ -237,19 +237,19 @@ impl VisibleCursor {
     }
 
     #[inline]
-    fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        if self.place == CursorPosition::Failed {
+    fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if self.position == CursorPosition::Failed {
             return Err(Error::InvalidArgument("the iterator has failed before; create a new one".into()));
         }
         let moved = step(self);
         if moved.is_err() {
-            self.place = CursorPosition::Failed;
+            self.position = CursorPosition::Failed;
         }
         moved
     }
 
     /// Saves the key of the cursor's entry.
-    fn keep_key(&mut self) {
+    fn save_key(&mut self) {
         self.key.clear();
         self.key.extend_from_slice(self.cursor.entry().map_or(&[], |entry| entry.key));
     }
@@ -264,20 +264,20 @@ impl VisibleCursor {
         let (mut too_new, mut skipped) = (0, 0);
         loop {
             let Some(entry) = self.cursor.entry() else {
-                self.place = CursorPosition::Nowhere;
+                self.position = CursorPosition::Nowhere;
                 return Ok(());
             };
             if entry.sequence > self.at {
-                too_new = self.pass_too_new(too_new)?;
+                too_new = self.skip_too_new(too_new)?;
             } else if entry.kind != ValueKind::Remove && !self.is_hidden(entry.key, entry.sequence) {
                 self.is_oldest_version = entry.sequence == 0;
-                self.place = CursorPosition::Here;
+                self.position = CursorPosition::Here;
                 return Ok(());
             } else {
                 too_new = 0;
                 skipped += 1;
                 if skipped % SKIPPED_RUN_MIN == 0 {
-                    self.keep_key();
+                    self.save_key();
                     self.note_skipped(skipped);
                 }
                 self.skip_key()?;
@@ -286,9 +286,9 @@ impl VisibleCursor {
     }
 
     /// Skips an entry that is too new, after `before` consecutive others; returns the new count.
-    fn pass_too_new(&mut self, before: usize) -> Result<usize> {
+    fn skip_too_new(&mut self, before: usize) -> Result<usize> {
         if before == STEPS_BEFORE_SEEK {
-            self.keep_key();
+            self.save_key();
         }
         if before >= 2 * STEPS_BEFORE_SEEK {
             if self.cursor.entry().is_some_and(|entry| entry.key == self.key) {
@@ -317,7 +317,7 @@ impl VisibleCursor {
         if self.cursor.entry().is_none_or(|entry| entry.sequence == 0) {
             return self.cursor.next();
         }
-        self.keep_key();
+        self.save_key();
         for _ in 0..STEPS_BEFORE_SEEK {
             self.cursor.next()?;
             if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
@@ -333,12 +333,12 @@ impl VisibleCursor {
     fn find_visible_backward(&mut self) -> Result<()> {
         let mut skipped = 0;
         while self.cursor.entry().is_some() {
-            self.keep_key();
+            self.save_key();
             if self.find_newest()?
                 && self.stashed.kind != ValueKind::Remove
                 && !self.is_hidden(&self.key, self.stashed.sequence)
             {
-                self.place = CursorPosition::Before;
+                self.position = CursorPosition::Before;
                 return Ok(());
             }
             skipped += 1;
@@ -346,7 +346,7 @@ impl VisibleCursor {
                 self.note_skipped(skipped);
             }
         }
-        self.place = CursorPosition::Nowhere;
+        self.position = CursorPosition::Nowhere;
         Ok(())
     }
 

@@ -125,7 +125,7 @@ pub(crate) fn previous(header: &Header) -> Option<ClosedLog> {
 }
 
 /// The end of log `number`, as recorded in the header of its successor `next`; `None` if it is not recorded there.
-pub(crate) fn end_before(storage: &dyn Storage, bond: Bond, next: u64, number: u64) -> Result<Option<u64>> {
+pub(crate) fn recorded_end(storage: &dyn Storage, bond: Bond, next: u64, number: u64) -> Result<Option<u64>> {
     let header = header(storage, next)?.filter(|header| header.bond == bond && header.number == next);
     Ok(header.as_ref().and_then(previous).filter(|previous| previous.number == number).map(|previous| previous.bytes))
 }
@@ -286,7 +286,7 @@ impl<'a> GroupReader<'a> {
                 self.group.extend_from_slice(body);
                 return Ok(ReplayStep::Continue);
             }
-            LogEntry::Record { place, .. } => return Err(self.corrupt(place.position)),
+            LogEntry::Record { location, .. } => return Err(self.corrupt(location.position)),
             LogEntry::Commit(commit) => commit,
         };
         self.check(commit)?;

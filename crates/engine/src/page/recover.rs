@@ -99,9 +99,9 @@ impl Recovery {
         let before = self.sequence;
         let mut pending: Vec<(u64, Pending)> = Vec::new();
         replay(segment, header_is_valid, &mut |entry| match entry {
-            LogEntry::Record { kind, place, body } => {
-                let record = parse(kind, place, body).ok_or_else(|| nonsense(segment, place.position))?;
-                pending.push((place.position, record));
+            LogEntry::Record { kind, location, body } => {
+                let record = parse(kind, location, body).ok_or_else(|| nonsense(segment, location.position))?;
+                pending.push((location.position, record));
                 Ok(ReplayStep::Continue)
             }
             LogEntry::Commit(commit) if commit.sequence > limit => Ok(ReplayStep::Stop),

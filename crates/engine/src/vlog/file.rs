@@ -91,7 +91,7 @@ impl ValueFile {
     ///
     /// # Errors
     /// [`Error::UnknownVersion`]; errors of the storage.
-    pub(crate) fn is_anothers(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
+    pub(crate) fn has_other_identity(storage: &dyn Storage, bond: Bond, number: u64) -> Result<bool> {
         let name = values_name(number);
         if !storage.exists(&name)? {
             return Ok(false);
@@ -147,61 +147,61 @@ impl ValueFile {
     /// # Errors
     /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] if the
     /// value is missing or damaged.
-    pub(crate) fn get(&self, place: &ValuePointer, limit_bytes: u64) -> Result<Slice> {
-        self.check_place(place)?;
-        self.check_limit(place, limit_bytes)?;
-        if place.length > CHUNK_BYTES as u64 {
-            return Ok(self.stream(place)?.read_to_vec(limit_bytes)?.into());
+    pub(crate) fn get(&self, pointer: &ValuePointer, limit_bytes: u64) -> Result<Slice> {
+        self.check_pointer(pointer)?;
+        self.check_limit(pointer, limit_bytes)?;
+        if pointer.length > CHUNK_BYTES as u64 {
+            return Ok(self.stream(pointer)?.read_to_vec(limit_bytes)?.into());
         }
         let mut record = Vec::new();
-        let head = self.read_whole(place, &mut record)?;
+        let head = self.read_whole(pointer, &mut record)?;
         if head.codec == CODEC_STORED {
-            return Slice::of_buffer(&Arc::new(record), head.value).ok_or_else(|| self.not_whole(place.offset));
+            return Slice::of_buffer(&Arc::new(record), head.value).ok_or_else(|| self.damaged_value(pointer.offset));
         }
         let mut value = Vec::new();
-        head.unpack(&record, &mut value).map_err(|error| self.malformed(place.offset, &error))?;
+        head.unpack(&record, &mut value).map_err(|error| self.malformed(pointer.offset, &error))?;
         Ok(value.into())
     }
 
     /// As [`Self::get`], into a buffer whose contents are replaced; after an error they are unspecified.
-    pub(crate) fn get_into(&self, place: &ValuePointer, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn get_into(&self, pointer: &ValuePointer, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
         value.clear();
-        self.check_place(place)?;
-        self.check_limit(place, limit_bytes)?;
-        if place.length > CHUNK_BYTES as u64 {
-            let mut stream = self.stream(place)?;
+        self.check_pointer(pointer)?;
+        self.check_limit(pointer, limit_bytes)?;
+        if pointer.length > CHUNK_BYTES as u64 {
+            let mut stream = self.stream(pointer)?;
             while let Some(chunk) = stream.next_chunk()? {
                 value.extend_from_slice(chunk);
             }
             return Ok(());
         }
-        let head = self.read_whole(place, value)?;
+        let head = self.read_whole(pointer, value)?;
         if head.codec == CODEC_STORED {
             value.truncate(head.value.end);
             value.drain(..head.value.start);
             return Ok(());
         }
         let record = std::mem::take(value);
-        head.unpack(&record, value).map_err(|error| self.malformed(place.offset, &error))
+        head.unpack(&record, value).map_err(|error| self.malformed(pointer.offset, &error))
     }
 
     /// Returns a value as a stream; nothing is read yet, unless the value is empty.
     ///
     /// # Errors
     /// [`Error::Damaged`] if the pointer is invalid, or beyond the end of the file.
-    pub(crate) fn stream(&self, place: &ValuePointer) -> Result<ValueStream> {
-        self.check_place(place)?;
-        if place.length == 0 {
+    pub(crate) fn stream(&self, pointer: &ValuePointer) -> Result<ValueStream> {
+        self.check_pointer(pointer)?;
+        if pointer.length == 0 {
             // A stream of it would read no chunk.
-            self.read_whole(place, &mut Vec::new())?;
+            self.read_whole(pointer, &mut Vec::new())?;
         }
-        Ok(ValueStream::new(Arc::clone(&self.file), self.identity, *place))
+        Ok(ValueStream::new(Arc::clone(&self.file), self.identity, *pointer))
     }
 
     /// Whether a value is intact. An error means that it cannot be read.
-    pub(crate) fn is_whole(&self, place: &ValuePointer) -> Result<bool> {
+    pub(crate) fn is_intact(&self, pointer: &ValuePointer) -> Result<bool> {
         let read = || {
-            let mut stream = self.stream(place)?;
+            let mut stream = self.stream(pointer)?;
             while stream.next_chunk()?.is_some() {}
             Ok(())
         };
@@ -213,46 +213,46 @@ impl ValueFile {
     }
 
     /// Reads and verifies a record of one chunk.
-    fn read_whole(&self, place: &ValuePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
-        record.resize(place.stored_bytes as usize, 0);
-        self.file.read(ReadRequest { offset: place.offset, buffer: record, purpose: Purpose::Value })?;
-        ChunkHead::checked(self.identity, place.offset, record)
+    fn read_whole(&self, pointer: &ValuePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
+        record.resize(pointer.stored_bytes as usize, 0);
+        self.file.read(ReadRequest { offset: pointer.offset, buffer: record, purpose: Purpose::Value })?;
+        ChunkHead::checked(self.identity, pointer.offset, record)
             .filter(|head| head.part == ChunkPart::Whole && head.chunk_bytes() == record.len())
-            .filter(|head| head.length as u64 == place.length)
-            .ok_or_else(|| self.not_whole(place.offset))
+            .filter(|head| head.length as u64 == pointer.length)
+            .ok_or_else(|| self.damaged_value(pointer.offset))
     }
 
     /// Checks a pointer against the file and the format.
-    fn check_place(&self, place: &ValuePointer) -> Result<()> {
-        let chunks = place.length.div_ceil(CHUNK_BYTES as u64).max(1);
+    fn check_pointer(&self, pointer: &ValuePointer) -> Result<()> {
+        let chunks = pointer.length.div_ceil(CHUNK_BYTES as u64).max(1);
         let most = chunks.saturating_mul(STORED_BYTES_MAX as u64);
         let least = chunks.saturating_mul(STORED_BYTES_MIN as u64);
-        let makes_sense = place.file == self.number
-            && place.length <= MAX_VALUE_BYTES
-            && place.offset >= self.start
-            && (least..=most).contains(&place.stored_bytes);
-        if makes_sense && place.end().is_some_and(|end| end <= self.len_bytes()) {
+        let is_valid = pointer.file == self.number
+            && pointer.length <= MAX_VALUE_BYTES
+            && pointer.offset >= self.start
+            && (least..=most).contains(&pointer.stored_bytes);
+        if is_valid && pointer.end().is_some_and(|end| end <= self.len_bytes()) {
             return Ok(());
         }
         let detail = format!(
             "a pointer states a value of {} bytes, stored as {} bytes in file {}, at this offset of file {} with {} bytes",
-            place.length,
-            place.stored_bytes,
-            place.file,
+            pointer.length,
+            pointer.stored_bytes,
+            pointer.file,
             self.number,
             self.len_bytes()
         );
-        Err(Error::damaged(self.file.path(), place.offset, detail))
+        Err(Error::damaged(self.file.path(), pointer.offset, detail))
     }
 
-    fn check_limit(&self, place: &ValuePointer, limit: u64) -> Result<()> {
-        if place.length <= limit {
+    fn check_limit(&self, pointer: &ValuePointer, limit: u64) -> Result<()> {
+        if pointer.length <= limit {
             return Ok(());
         }
-        Err(Error::ValueTooLarge { path: self.file.path().into(), length: place.length, limit })
+        Err(Error::ValueTooLarge { path: self.file.path().into(), length: pointer.length, limit })
     }
 
-    fn not_whole(&self, offset: u64) -> Error {
+    fn damaged_value(&self, offset: u64) -> Error {
         Error::damaged(self.file.path(), offset, "the value is missing or damaged")
     }
 

@@ -18,7 +18,7 @@ pub(crate) enum ScannedItem<'a> {
         /// The key stored with the value.
         key: &'a [u8],
         /// The location of the value.
-        place: ValuePointer,
+        pointer: ValuePointer,
     },
     /// Chunks of an incomplete record: abandoned, or with a damaged end.
     Part {
@@ -106,20 +106,20 @@ impl<'a> FileScan<'a> {
             let (identity, position) = (self.file.identity, self.position);
             let bytes = self.window.at(&*self.file.file, position, STORED_BYTES_MAX)?;
             let Some(head) = ChunkHead::checked(identity, position, bytes) else {
-                self.give_up(visit)?;
+                self.report_incomplete(visit)?;
                 self.skip(visit)?;
                 continue;
             };
             let key = bytes.get(head.key.clone()).unwrap_or_default().to_vec();
             let belongs = self.open.is_some() && !head.part.begins();
             if !belongs {
-                self.give_up(visit)?;
+                self.report_incomplete(visit)?;
             }
             self.position += head.chunk_bytes() as u64;
             self.scanned.end = self.position;
             self.take(&head, position, key, visit)?;
         }
-        self.give_up(visit)
+        self.report_incomplete(visit)
     }
 
     /// Adds a chunk to its record.
@@ -146,12 +146,12 @@ impl<'a> FileScan<'a> {
         let stored_bytes = self.position - offset;
         visit(ScannedItem::Record {
             key: &key,
-            place: ValuePointer { file: self.file.number(), offset, stored_bytes, length },
+            pointer: ValuePointer { file: self.file.number(), offset, stored_bytes, length },
         })
     }
 
     /// Reports the current record as incomplete.
-    fn give_up(&mut self, visit: &mut dyn FnMut(ScannedItem<'_>) -> Result<()>) -> Result<()> {
+    fn report_incomplete(&mut self, visit: &mut dyn FnMut(ScannedItem<'_>) -> Result<()>) -> Result<()> {
         match self.open.take() {
             Some((_, offset, _)) => visit(ScannedItem::Part { offset, bytes: self.scanned.end - offset }),
             None => Ok(()),

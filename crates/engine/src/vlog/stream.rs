@@ -23,10 +23,10 @@ pub(crate) struct ValueStream {
 }
 
 impl ValueStream {
-    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, place: ValuePointer) -> Self {
-        let end = place.end().unwrap_or(u64::MAX);
+    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, pointer: ValuePointer) -> Self {
+        let end = pointer.end().unwrap_or(u64::MAX);
         let window = Window::new(end, READ_BYTES, Purpose::Value);
-        let chunks = Chunks { file, identity, place, end, window, position: place.offset };
+        let chunks = Chunks { file, identity, pointer, end, window, position: pointer.offset };
         Self { chunks: ChunkReader::new(chunks) }
     }
 
@@ -59,7 +59,7 @@ impl Read for ValueStream {
 struct Chunks {
     file: Arc<dyn ReadableFile>,
     identity: u64,
-    place: ValuePointer,
+    pointer: ValuePointer,
     end: u64,
     window: Window,
     /// Offset of the next chunk.
@@ -69,7 +69,7 @@ struct Chunks {
 impl Chunks {
     /// The position and the length of the chunk after the first `read_bytes` of the value.
     fn expected(&self, read_bytes: u64) -> (ChunkPart, usize) {
-        let left = self.place.length - read_bytes;
+        let left = self.pointer.length - read_bytes;
         let part = match (read_bytes == 0, left <= CHUNK_BYTES as u64) {
             (true, true) => ChunkPart::Whole,
             (true, false) => ChunkPart::First,
@@ -82,7 +82,7 @@ impl Chunks {
 
 impl ChunkSource for Chunks {
     fn length(&self) -> u64 {
-        self.place.length
+        self.pointer.length
     }
 
     fn read_chunk(&mut self, read_bytes: u64, chunk: &mut Vec<u8>) -> Result<()> {

@@ -224,20 +224,20 @@ impl OutputTable {
         fitting_us + timer.elapsed_us()
     }
 
-    fn note_value(&mut self, place: &[u8]) -> Result<()> {
-        let Some(place) = ValuePointer::decode(place) else {
+    fn note_value(&mut self, pointer: &[u8]) -> Result<()> {
+        let Some(pointer) = ValuePointer::decode(pointer) else {
             return Err(Error::damaged(self.writer.path(), 0, "a value pointer is malformed"));
         };
-        match self.values.iter().position(|&(file, _)| file == place.file) {
+        match self.values.iter().position(|&(file, _)| file == pointer.file) {
             Some(at) => self.values.swap(0, at),
             None => {
-                self.values.push((place.file, 0));
+                self.values.push((pointer.file, 0));
                 let last = self.values.len() - 1;
                 self.values.swap(0, last);
             }
         }
         if let Some((_, bytes)) = self.values.first_mut() {
-            *bytes += place.stored_bytes;
+            *bytes += pointer.stored_bytes;
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ pub(crate) struct Relocator<'a> {
     collected: &'a CollectedFiles,
     growing: Option<ValueWriter>,
     finished: Vec<Arc<ValueFile>>,
-    place: Vec<u8>,
+    pointer: Vec<u8>,
     /// Bytes of values read.
     pub(crate) read_bytes: u64,
     is_done: bool,
@@ -38,7 +38,7 @@ impl<'a> Relocator<'a> {
             collected,
             growing: None,
             finished: Vec::new(),
-            place: Vec::new(),
+            pointer: Vec::new(),
             read_bytes: 0,
             is_done: false,
         }
@@ -52,18 +52,18 @@ impl<'a> Relocator<'a> {
         if self.collected.is_empty() {
             return Ok(None);
         }
-        let Some(place) = ValuePointer::decode(pointer) else {
+        let Some(pointer) = ValuePointer::decode(pointer) else {
             return Err(Error::damaged(self.context.storage.path(""), 0, "a value pointer is malformed"));
         };
-        let Some(file) = self.collected.get(&place.file) else { return Ok(None) };
-        let moved = self.copy(key, file, &place)?;
-        self.read_bytes += place.stored_bytes;
-        self.place.clear();
-        moved.encode(&mut self.place);
-        Ok(Some(&self.place))
+        let Some(file) = self.collected.get(&pointer.file) else { return Ok(None) };
+        let moved = self.copy(key, file, &pointer)?;
+        self.read_bytes += pointer.stored_bytes;
+        self.pointer.clear();
+        moved.encode(&mut self.pointer);
+        Ok(Some(&self.pointer))
     }
 
-    fn copy(&mut self, key: &[u8], file: &ValueFile, place: &ValuePointer) -> Result<ValuePointer> {
+    fn copy(&mut self, key: &[u8], file: &ValueFile, pointer: &ValuePointer) -> Result<ValuePointer> {
         if self.growing.as_ref().is_some_and(|writer| writer.len_bytes() >= VALUE_FILE_BYTES) {
             self.end_file()?;
         }
@@ -77,10 +77,10 @@ impl<'a> Relocator<'a> {
                 self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
             }
         };
-        if place.length > STREAMED_VALUE_BYTES_MIN {
-            return writer.append_stream(key, &mut file.stream(place)?);
+        if pointer.length > STREAMED_VALUE_BYTES_MIN {
+            return writer.append_stream(key, &mut file.stream(pointer)?);
         }
-        let value = file.get(place, STREAMED_VALUE_BYTES_MIN)?;
+        let value = file.get(pointer, STREAMED_VALUE_BYTES_MIN)?;
         writer.append(key, &value)
     }
 

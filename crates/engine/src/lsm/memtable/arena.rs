@@ -38,9 +38,9 @@ impl<T: Default> Arena<T> {
     /// The elements from `index` to the end of its chunk.
     #[inline]
     pub(super) fn from(&self, index: u32) -> &[T] {
-        let place = (index & ((1 << OFFSET_BITS) - 1)) as usize;
+        let offset = (index & ((1 << OFFSET_BITS) - 1)) as usize;
         match self.chunks[(index >> OFFSET_BITS) as usize].get() {
-            Some(chunk) => &chunk[place..],
+            Some(chunk) => &chunk[offset..],
             None => &[],
         }
     }

@@ -34,8 +34,8 @@ impl Guide {
     fn before(&self, key_prefix: u64) -> Option<u32> {
         let from = self.upper.partition_point(|&upper| upper < key_prefix).checked_sub(1)? * UPPER_STRIDE;
         let part = &self.key_prefixes[from..self.key_prefixes.len().min(from + UPPER_STRIDE)];
-        let place = part.partition_point(|&there| there < key_prefix).checked_sub(1)?;
-        self.nodes.get(from + place).copied()
+        let index = part.partition_point(|&there| there < key_prefix).checked_sub(1)?;
+        self.nodes.get(from + index).copied()
     }
 
     fn memory_bytes(&self) -> u64 {

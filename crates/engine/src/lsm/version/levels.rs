@@ -64,8 +64,8 @@ impl KeyspaceLevels {
     /// Removes a table; `None` if it is absent.
     pub(super) fn remove(&mut self, level: usize, number: u64) -> Option<Arc<TableMeta>> {
         let tables = self.levels.get_mut(level)?;
-        let place = tables.iter().position(|table| table.number == number)?;
-        Some(tables.remove(place))
+        let index = tables.iter().position(|table| table.number == number)?;
+        Some(tables.remove(index))
     }
 
     /// Adds tables to a level, unless they violate its order.
@@ -86,11 +86,11 @@ impl KeyspaceLevels {
 
 /// Checks that level 0 is ordered by age, so that the first table with a key has its newest entry.
 fn check_ages(tables: &[Arc<TableMeta>]) -> Result<(), String> {
-    for (place, newer) in tables.iter().enumerate() {
+    for (index, newer) in tables.iter().enumerate() {
         let mixed = |older: &&Arc<TableMeta>| {
             older.largest_sequence > newer.smallest_sequence && older.overlaps(newer.bounds())
         };
-        if let Some(older) = tables[place + 1..].iter().find(mixed) {
+        if let Some(older) = tables[index + 1..].iter().find(mixed) {
             return Err(format!("neither of tables {} and {} of level 0 is newer", newer.number, older.number));
         }
     }

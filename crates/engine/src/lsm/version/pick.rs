@@ -666,7 +666,7 @@ fn connected(tables: &[Arc<TableMeta>], start: &Arc<TableMeta>) -> Vec<Arc<Table
 /// All tables, in groups that do not overlap each other; each group by level, in the level's order.
 fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
     let mut tables: Vec<(usize, usize, &Arc<TableMeta>)> =
-        levels.iter().enumerate().map(|(place, (level, table))| (place, level, table)).collect();
+        levels.iter().enumerate().map(|(index, (level, table))| (index, level, table)).collect();
     tables.sort_by(|one, other| one.2.smallest.cmp(&other.2.smallest));
     let mut groups: Vec<(Vec<_>, SpanEnd<'_>)> = Vec::new();
     for entry in tables {
@@ -680,7 +680,7 @@ fn groups(levels: &KeyspaceLevels) -> Vec<Vec<(usize, Arc<TableMeta>)>> {
         }
     }
     let in_order = |mut group: Vec<(usize, usize, &Arc<TableMeta>)>| {
-        group.sort_by_key(|(place, ..)| *place);
+        group.sort_by_key(|(index, ..)| *index);
         group.into_iter().map(|(_, level, table)| (level, Arc::clone(table))).collect()
     };
     groups.into_iter().map(|(group, _)| in_order(group)).collect()

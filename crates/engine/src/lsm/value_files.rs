@@ -42,13 +42,13 @@ pub(crate) struct ValueFiles(pub(crate) BTreeMap<u64, Arc<ValueHandle>>);
 impl ValueFiles {
     /// Decodes a pointer and finds its value file.
     fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValuePointer)> {
-        let place =
+        let pointer =
             ValuePointer::decode(pointer).ok_or_else(|| Error::damaged(path(), 0, "a value pointer is malformed"))?;
-        match self.0.get(&place.file) {
-            Some(handle) => Ok((&handle.file, place)),
+        match self.0.get(&pointer.file) {
+            Some(handle) => Ok((&handle.file, pointer)),
             None => {
-                let detail = format!("a value is in {}, which is missing", file_name(place.file, FileKind::Values));
-                Err(Error::damaged(path(), place.offset, detail))
+                let detail = format!("a value is in {}, which is missing", file_name(pointer.file, FileKind::Values));
+                Err(Error::damaged(path(), pointer.offset, detail))
             }
         }
     }
@@ -56,8 +56,8 @@ impl ValueFiles {
     /// Reads the value at an encoded pointer, up to `limit_bytes`; `path` is the folder of the store, for error
     /// messages.
     pub(crate) fn get(&self, pointer: &[u8], limit_bytes: u64, path: &dyn Fn() -> PathBuf) -> Result<Slice> {
-        let (file, place) = self.resolve(pointer, path)?;
-        file.get(&place, limit_bytes)
+        let (file, pointer) = self.resolve(pointer, path)?;
+        file.get(&pointer, limit_bytes)
     }
 
     /// As [`Self::get`], into a reusable buffer.
@@ -68,13 +68,13 @@ impl ValueFiles {
         value: &mut Vec<u8>,
         path: &dyn Fn() -> PathBuf,
     ) -> Result<()> {
-        let (file, place) = self.resolve(pointer, path)?;
-        file.get_into(&place, limit_bytes, value)
+        let (file, pointer) = self.resolve(pointer, path)?;
+        file.get_into(&pointer, limit_bytes, value)
     }
 
     /// The value at an encoded pointer, as a stream.
     pub(crate) fn stream(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<ValueStream> {
-        let (file, place) = self.resolve(pointer, path)?;
-        file.stream(&place)
+        let (file, pointer) = self.resolve(pointer, path)?;
+        file.stream(&pointer)
     }
 }

@@ -13,12 +13,12 @@ impl StoreVerifier<'_> {
     /// Checks all needed logs: their groups, and the values these point to.
     pub(super) fn logs(&mut self, closed: Option<&ClosedLengths>, unnamed: &UnreferencedFiles) -> Result<()> {
         let numbers: Vec<u64> = self.state.logs.iter().copied().collect();
-        for (place, &number) in numbers.iter().enumerate() {
+        for (index, &number) in numbers.iter().enumerate() {
             let name = file_name(number, FileKind::Log);
-            let closed_at = match (closed, numbers.get(place + 1)) {
+            let closed_at = match (closed, numbers.get(index + 1)) {
                 _ if self.state.logs_ended.contains_key(&number) => self.state.logs_ended.get(&number).copied(),
                 (Some(lengths), _) => Some(length_of(lengths, number)),
-                (None, Some(&next)) => wal::end_before(&*self.storage, self.state.bond_of(next), next, number)?,
+                (None, Some(&next)) => wal::recorded_end(&*self.storage, self.state.bond_of(next), next, number)?,
                 (None, None) => unnamed.ends.get(&number).copied(),
             };
             let (storage, bond) = (std::sync::Arc::clone(&self.storage), self.state.bond_of(number));
@@ -38,9 +38,9 @@ impl StoreVerifier<'_> {
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
             let (key, pointer) = operation.parts(group);
-            let place = ValuePointer::decode(pointer);
-            let is_whole = match &place {
-                Some(place) => self.reach(bond, place)?,
+            let pointer = ValuePointer::decode(pointer);
+            let is_whole = match &pointer {
+                Some(pointer) => self.resolve_value(bond, pointer)?,
                 None => false,
             };
             match (is_whole, synced) {
@@ -56,13 +56,13 @@ impl StoreVerifier<'_> {
         Ok(true)
     }
 
-    fn reach(&mut self, bond: Bond, place: &ValuePointer) -> Result<bool> {
-        if !self.values.contains_key(&place.file) {
-            match ValueFile::open(&*self.storage, bond, place.file) {
-                Ok(file) => _ = self.values.insert(place.file, file),
+    fn resolve_value(&mut self, bond: Bond, pointer: &ValuePointer) -> Result<bool> {
+        if !self.values.contains_key(&pointer.file) {
+            match ValueFile::open(&*self.storage, bond, pointer.file) {
+                Ok(file) => _ = self.values.insert(pointer.file, file),
                 Err(error) if super::report::finding_of(&error).is_some() => {
-                    if ValueFile::is_anothers(&*self.storage, bond, place.file)? {
-                        let name = file_name(place.file, FileKind::Values);
+                    if ValueFile::has_other_identity(&*self.storage, bond, pointer.file)? {
+                        let name = file_name(pointer.file, FileKind::Values);
                         self.report.note(&name, Err::<(), _>(error))?;
                     }
                     return Ok(false);
@@ -70,8 +70,8 @@ impl StoreVerifier<'_> {
                 Err(error) => return Err(error),
             }
         }
-        let is_of_the_log = self.values.get(&place.file).is_some_and(|file| file.bond() == bond);
-        Ok(is_of_the_log && self.leads_to_value(place)?)
+        let is_of_the_log = self.values.get(&pointer.file).is_some_and(|file| file.bond() == bond);
+        Ok(is_of_the_log && self.leads_to_value(pointer)?)
     }
 }
 

@@ -117,22 +117,22 @@ impl StoreVerifier<'_> {
     }
 
     fn pointer(&mut self, name: &str, entry: &Entry<'_>, values: &mut BTreeMap<u64, u64>) -> Result<()> {
-        let Some(place) = ValuePointer::decode(entry.value) else {
+        let Some(pointer) = ValuePointer::decode(entry.value) else {
             self.report.add(name, 0, format!("the value pointer of {} is malformed", entry.key.escape_ascii()));
             return Ok(());
         };
-        *values.entry(place.file).or_default() += place.stored_bytes;
-        if !self.leads_to_value(&place)? {
-            let file = file_name(place.file, FileKind::Values);
+        *values.entry(pointer.file).or_default() += pointer.stored_bytes;
+        if !self.leads_to_value(&pointer)? {
+            let file = file_name(pointer.file, FileKind::Values);
             let detail = format!("the value of {} is missing or damaged", entry.key.escape_ascii());
-            self.report.add(&file, place.offset, detail);
+            self.report.add(&file, pointer.offset, detail);
         }
         Ok(())
     }
 
     /// Whether the value of a pointer is intact.
-    pub(super) fn leads_to_value(&mut self, place: &ValuePointer) -> Result<bool> {
+    pub(super) fn leads_to_value(&mut self, pointer: &ValuePointer) -> Result<bool> {
         self.report.pointers += 1;
-        self.values.get(&place.file).map_or(Ok(false), |file| file.is_whole(place))
+        self.values.get(&pointer.file).map_or(Ok(false), |file| file.is_intact(pointer))
     }
 }

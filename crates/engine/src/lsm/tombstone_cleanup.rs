@@ -143,9 +143,9 @@ impl Core {
     /// Switches memtables for a cleanup. If a writer is active it is not waited for, since it may wait for this thread;
     /// its next group will switch.
     pub(super) fn switch_for_cleanup(&self) -> Result<()> {
-        self.is_switch_asked.store(true, Ordering::Relaxed);
+        self.is_switch_requested.store(true, Ordering::Relaxed);
         let Some(mut writer) = self.writer.try_lock() else { return Ok(()) };
-        self.is_switch_asked.store(false, Ordering::Relaxed);
+        self.is_switch_requested.store(false, Ordering::Relaxed);
         let is_crowded = self.shared.lock().sealed.len() >= self.options.sealed_max();
         if is_crowded || writer.active.is_empty() || self.check_writable().is_err() {
             return Ok(());
