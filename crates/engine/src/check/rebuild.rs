@@ -16,7 +16,7 @@ use crate::block::header::{Bond, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::LevelsBelow;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{KeyspaceId, Sequence};
 use crate::lsm::memtable::Memtable;
 use crate::lsm::merge::MergeCursor;
@@ -233,8 +233,8 @@ fn all_entries<'a>(
     context: &RepairContext,
     tables: impl Iterator<Item = &'a Arc<TableFile>>,
     memtables: Option<&Vec<Arc<Memtable>>>,
-) -> (Box<dyn Cursor>, Vec<Arc<RangeTombstones>>) {
-    let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+) -> (Box<dyn EntryCursor>, Vec<Arc<RangeTombstones>>) {
+    let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
     let mut tombstones = Vec::new();
     for memtable in memtables.into_iter().flat_map(|list| list.iter().rev()) {
         sources.push(Box::new(memtable.cursor()));

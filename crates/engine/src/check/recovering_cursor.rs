@@ -3,10 +3,10 @@
 use super::report::finding_of;
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Entry, ValueKind};
 use crate::lsm::table_file::{TableFile, TableFileCursor};
-use crate::vlog::{ValueFile, ValuePointer};
+use crate::vlog::{ValueFile, ValueFilePointer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ impl ValueEvidence {
         if entry.kind != ValueKind::Pointer {
             return Ok(true);
         }
-        let Some(pointer) = ValuePointer::decode(entry.value) else { return Ok(false) };
+        let Some(pointer) = ValueFilePointer::decode(entry.value) else { return Ok(false) };
         match self.values.get(&pointer.file).filter(|file| self.may_point_into(table, file)) {
             Some(file) if self.suspect.contains(&pointer.file) => file.is_intact(&pointer),
             found => Ok(found.is_some()),
@@ -152,7 +152,7 @@ fn first_readable(start: u64, end: u64, is_readable: &dyn Fn(u64) -> Result<bool
     Ok(Some(readable))
 }
 
-impl Cursor for RecoveringCursor {
+impl EntryCursor for RecoveringCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         self.cursor.entry()
     }

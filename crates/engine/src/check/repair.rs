@@ -5,13 +5,13 @@
 
 use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
 use super::report::folder;
-use super::verify::{Progress, verify_files};
+use super::verify::{VerifyProgress, verify_files};
 use super::{foreign, rebuild, repair_in_place};
 use crate::block::header::Bond;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
 use crate::lsm::file_numbers::FileNumberSource;
 use crate::lsm::memtable::Memtable;
@@ -23,7 +23,7 @@ use crate::lsm::version::{
 };
 use crate::lsm::{DbOptions, LOCK_NAME, wal};
 use crate::table::{OpenOptions, Table};
-use crate::vlog::{ValueFile, ValuePointer};
+use crate::vlog::{ValueFile, ValueFilePointer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -75,7 +75,7 @@ pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     repaired
 }
 
-fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) -> Result<RepairReport> {
+fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress<'_>) -> Result<RepairReport> {
     match recover(&**storage) {
         Ok(Some(recovered)) => {
             let unnamed = UnreferencedFiles::find(storage, &recovered.state)?;
@@ -111,7 +111,7 @@ fn repair_among(
     storage: &Arc<dyn Storage>,
     names: &[String],
     (recovered, strays, error): (RecoveredManifest, Vec<String>, Error),
-    progress: Progress<'_>,
+    progress: VerifyProgress<'_>,
 ) -> Result<RepairReport> {
     let state = recovered.state.clone();
     if !continues_history(storage, &state, &strays)? {
@@ -224,14 +224,14 @@ impl RepairContext {
     }
 
     /// A cursor over the readable entries of a table.
-    pub(super) fn recovering_cursor(&self, file: &Arc<TableFile>) -> Box<dyn Cursor> {
+    pub(super) fn recovering_cursor(&self, file: &Arc<TableFile>) -> Box<dyn EntryCursor> {
         Box::new(RecoveringCursor::new(file, &self.evidence, &self.recovered_count))
     }
 
     /// Writes entries to new tables of a level.
     pub(super) fn write(
         &self,
-        cursor: Box<dyn Cursor>,
+        cursor: Box<dyn EntryCursor>,
         tombstones: Vec<Arc<RangeTombstones>>,
         (origin, level): (TableOrigin, usize),
         below: LevelsBelow,
@@ -300,7 +300,7 @@ impl RepairContext {
 
     /// Whether the value of a log's entry is intact, in a file of the same opening.
     fn is_intact(&self, bond: Bond, pointer: &[u8]) -> Result<bool> {
-        let Some(pointer) = ValuePointer::decode(pointer) else { return Ok(false) };
+        let Some(pointer) = ValueFilePointer::decode(pointer) else { return Ok(false) };
         let file = self.evidence.values.get(&pointer.file).filter(|file| file.bond() == bond);
         file.map_or(Ok(false), |file| file.is_intact(&pointer))
     }

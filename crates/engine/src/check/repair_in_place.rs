@@ -7,7 +7,7 @@ use crate::block::header::new_nonce;
 use crate::error::Result;
 use crate::io::Storage;
 use crate::lsm::compact::LevelsBelow;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::KeyspaceId;
 use crate::lsm::merge::MergeCursor;
 use crate::lsm::table_file::{TableFile, TableOrigin};
@@ -144,7 +144,7 @@ fn rewrite_logs(context: &RepairContext, state: &ManifestState, edit: &mut Manif
     context.recovered_count.add(memtables.entries);
     for (keyspace, list) in memtables.by_keyspace {
         let Some(levels) = state.levels(keyspace) else { continue };
-        let sources = list.iter().rev().map(|memtable| Box::new(memtable.cursor()) as Box<dyn Cursor>);
+        let sources = list.iter().rev().map(|memtable| Box::new(memtable.cursor()) as Box<dyn EntryCursor>);
         let outcome = copying.write(
             Box::new(MergeCursor::new(sources.collect())),
             list.iter().map(|memtable| memtable.tombstones()).collect(),

@@ -16,7 +16,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// A progress callback: bytes processed so far, and in total.
-pub(super) type Progress<'p> = &'p mut dyn FnMut(u64, u64);
+pub(super) type VerifyProgress<'p> = &'p mut dyn FnMut(u64, u64);
 
 /// A verification in progress.
 pub(super) struct StoreVerifier<'p> {
@@ -27,7 +27,7 @@ pub(super) struct StoreVerifier<'p> {
     pub(super) cache: Arc<BlockCache>,
     /// The value files that could be opened.
     pub(super) values: BTreeMap<u64, ValueFile>,
-    pub(super) progress: Progress<'p>,
+    pub(super) progress: VerifyProgress<'p>,
     pub(super) done_bytes: u64,
     pub(super) total_bytes: u64,
 }
@@ -70,7 +70,7 @@ pub(super) fn verify_files(
     storage: &Arc<dyn Storage>,
     recovered: RecoveredManifest,
     names: &[String],
-    progress: Progress<'_>,
+    progress: VerifyProgress<'_>,
 ) -> Result<StoreReport> {
     let mut walk = StoreVerifier::new(storage, recovered.state, progress);
     let unnamed = UnreferencedFiles::find(storage, &walk.state)?;
@@ -111,7 +111,7 @@ fn manifest_report(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
 }
 
 impl<'p> StoreVerifier<'p> {
-    pub(super) fn new(storage: &Arc<dyn Storage>, state: ManifestState, progress: Progress<'p>) -> Self {
+    pub(super) fn new(storage: &Arc<dyn Storage>, state: ManifestState, progress: VerifyProgress<'p>) -> Self {
         let total_bytes = state.tables().map(|(_, _, table)| table.bytes).sum::<u64>()
             + state.value_files.values().map(|file| file.bytes).sum::<u64>();
         let report = StoreReport { keyspaces: state.keyspaces.len() as u64, ..StoreReport::default() };

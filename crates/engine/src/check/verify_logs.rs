@@ -7,7 +7,7 @@ use crate::lsm::entry::{Action, ValueKind, decode_group};
 use crate::lsm::unreferenced::UnreferencedFiles;
 use crate::lsm::version::{ClosedLengths, FileKind, file_name};
 use crate::lsm::wal;
-use crate::vlog::{ValueFile, ValuePointer};
+use crate::vlog::{ValueFile, ValueFilePointer};
 
 impl StoreVerifier<'_> {
     /// Checks all needed logs: their groups, and the values these point to.
@@ -38,7 +38,7 @@ impl StoreVerifier<'_> {
         let operations = decode_group(group).ok_or_else(malformed)?;
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
             let (key, pointer) = operation.parts(group);
-            let pointer = ValuePointer::decode(pointer);
+            let pointer = ValueFilePointer::decode(pointer);
             let is_whole = match &pointer {
                 Some(pointer) => self.resolve_value(bond, pointer)?,
                 None => false,
@@ -56,7 +56,7 @@ impl StoreVerifier<'_> {
         Ok(true)
     }
 
-    fn resolve_value(&mut self, bond: Bond, pointer: &ValuePointer) -> Result<bool> {
+    fn resolve_value(&mut self, bond: Bond, pointer: &ValueFilePointer) -> Result<bool> {
         if !self.values.contains_key(&pointer.file) {
             match ValueFile::open(&*self.storage, bond, pointer.file) {
                 Ok(file) => _ = self.values.insert(pointer.file, file),

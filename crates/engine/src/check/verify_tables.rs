@@ -2,12 +2,12 @@
 
 use super::verify::StoreVerifier;
 use crate::error::Result;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Entry, ValueKind};
 use crate::lsm::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
 use crate::lsm::version::{FileKind, TableMeta, file_name};
 use crate::table::{OpenOptions, Table};
-use crate::vlog::ValuePointer;
+use crate::vlog::ValueFilePointer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl StoreVerifier<'_> {
         &mut self,
         name: &str,
         file: &TableFile,
-        cursor: &mut dyn Cursor,
+        cursor: &mut dyn EntryCursor,
         counted: &mut TableCounts,
     ) -> Result<()> {
         let mut last: Option<(Vec<u8>, u64)> = None;
@@ -117,7 +117,7 @@ impl StoreVerifier<'_> {
     }
 
     fn pointer(&mut self, name: &str, entry: &Entry<'_>, values: &mut BTreeMap<u64, u64>) -> Result<()> {
-        let Some(pointer) = ValuePointer::decode(entry.value) else {
+        let Some(pointer) = ValueFilePointer::decode(entry.value) else {
             self.report.add(name, 0, format!("the value pointer of {} is malformed", entry.key.escape_ascii()));
             return Ok(());
         };
@@ -131,7 +131,7 @@ impl StoreVerifier<'_> {
     }
 
     /// Whether the value of a pointer is intact.
-    pub(super) fn leads_to_value(&mut self, pointer: &ValuePointer) -> Result<bool> {
+    pub(super) fn leads_to_value(&mut self, pointer: &ValueFilePointer) -> Result<bool> {
         self.report.pointers += 1;
         self.values.get(&pointer.file).map_or(Ok(false), |file| file.is_intact(pointer))
     }

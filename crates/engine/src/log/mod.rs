@@ -1,7 +1,7 @@
 //! An append-only record log: records with checksums bound to their position, and commit records that make the
 //! preceding records valid.
 //!
-//! `RecordWriter` appends to a file of any owner, and `replay_records` reads it back. The log of a page file consists
+//! `LogWriter` appends to a file of any owner, and `replay_records` reads it back. The log of a page file consists
 //! of numbered segments: a `SegmentWriter` appends to one, `replay` reads one back and distinguishes a torn tail from
 //! damage, and a `Segment` reads single records again, for readers whose data is still in the log. The only record kind
 //! that this module interprets is the commit.
@@ -14,4 +14,4 @@ mod writer;
 pub(crate) use record::{BODY_BYTES_MAX, RecordLocation};
 pub(crate) use replay::{Commit, LogEntry, RecordSource, ReplayStep, replay, replay_records};
 pub(crate) use segment::{Segment, SegmentHeader, SegmentId, SegmentWriter, segment_name, segment_numbers};
-pub(crate) use writer::RecordWriter;
+pub(crate) use writer::LogWriter;

@@ -2,7 +2,7 @@
 
 use super::record::{self, RECORD_OVERHEAD_BYTES, RecordLocation};
 use super::replay::RecordSource;
-use super::writer::RecordWriter;
+use super::writer::LogWriter;
 use crate::block::checksum::{self, identity};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
@@ -163,7 +163,7 @@ impl Segment {
 #[derive(Debug)]
 pub(crate) struct SegmentWriter {
     pub(crate) segment: Arc<Segment>,
-    records: RecordWriter,
+    records: LogWriter,
 }
 
 impl SegmentWriter {
@@ -172,7 +172,7 @@ impl SegmentWriter {
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: SegmentHeader) -> Result<Self> {
         let file = storage.create_update(&segment_name(name, header.id.number))?;
         let segment = Arc::new(Segment::new(Arc::<dyn UpdatableFile>::clone(&file), header.owner, header.id));
-        let mut records = RecordWriter::new(file, segment.identity, &header.encode());
+        let mut records = LogWriter::new(file, segment.identity, &header.encode());
         records.flush()?;
         records.sync()?;
         storage.sync_directory()?;

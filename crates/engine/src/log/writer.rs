@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 /// Appends records and commits.
 #[derive(Debug)]
-pub(crate) struct RecordWriter {
+pub(crate) struct LogWriter {
     appender: Appender,
     identity: u64,
 }
 
-impl RecordWriter {
+impl LogWriter {
     /// Begins a file with the owner's header, followed by records whose checksums are bound to `identity`. Old records
     /// in the file stay until they are overwritten; they are bound to another identity.
     pub(crate) fn new(file: Arc<dyn UpdatableFile>, identity: u64, header: &[u8]) -> Self {

@@ -5,7 +5,7 @@
 
 use super::compact::{CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, flush, run_subcompactions};
 use super::core::{Core, SharedState, StateChange};
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{KeyspaceId, SEQUENCE_MAX};
 use super::learn::{LearnTask, LearningStats};
 use super::level::{LevelCursor, LevelTables};
@@ -226,10 +226,9 @@ impl Core {
         let timer = Timer::start();
         let _held = self.cache.hold(self.options.job_bytes());
         let mut new_files = NewFiles::default();
-        let unconfirmed_values =
-            memtable_set.values.iter().filter(|handle| memtable_set.unconfirmed_values.contains(&handle.number));
-        let unconfirmed_values: CollectedFiles =
-            unconfirmed_values.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
+        let is_unconfirmed = |handle: &&Arc<ValueHandle>| memtable_set.unconfirmed_values.contains(&handle.number);
+        let unconfirmed = memtable_set.values.iter().filter(is_unconfirmed);
+        let unconfirmed: CollectedFiles = unconfirmed.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
         for (&id, memtable) in memtable_set.memtables().iter().filter(|(_, memtable)| !memtable.is_empty()) {
             let levels = {
                 let shared = self.shared.lock();
@@ -240,13 +239,8 @@ impl Core {
             };
             let snapshots = self.live_snapshots.sequences();
             let origin = TableOrigin { keyspace: id, newest: 0 };
-            let outcome = flush(
-                &self.context(origin),
-                memtable,
-                &snapshots,
-                LevelsBelow::memtable(&levels),
-                &unconfirmed_values,
-            )?;
+            let outcome =
+                flush(&self.context(origin), memtable, &snapshots, LevelsBelow::memtable(&levels), &unconfirmed)?;
             self.learner.learning_us.add(outcome.learning_us as u64);
             self.counters.flushed_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
             self.open_outcome(id, outcome, &mut new_files)?;
@@ -279,19 +273,22 @@ impl Core {
             return outcome;
         }
         shared.note_hidden(hides);
-        for part in &memtable_set.logs {
-            shared.recyclable.push(part.number);
-        }
-        let obsolete = shared.recyclable.len().saturating_sub(RECYCLED_LOGS_MAX);
-        let obsolete: Vec<u64> = shared.recyclable.drain(..obsolete).collect();
-        drop(shared);
-        for number in obsolete {
-            // A file that cannot be removed now is removed at the next opening.
-            _ = self.storage.remove(&super::wal::log_name(number));
-        }
+        self.recycle_logs(shared, memtable_set);
         self.counters.flushes.add(1);
         self.counters.flush_us.add(timer.elapsed_us() as u64);
         Ok(())
+    }
+
+    /// Keeps the logs of a flushed memtable set for recycling, and removes surplus ones.
+    fn recycle_logs(&self, mut shared: MutexGuard<'_, SharedState>, memtable_set: &MemtableSet) {
+        shared.recyclable.extend(memtable_set.logs.iter().map(|log| log.number));
+        let surplus = shared.recyclable.len().saturating_sub(RECYCLED_LOGS_MAX);
+        let surplus: Vec<u64> = shared.recyclable.drain(..surplus).collect();
+        drop(shared);
+        for number in surplus {
+            // A file that cannot be removed now is removed at the next opening.
+            _ = self.storage.remove(&super::wal::log_name(number));
+        }
     }
 
     /// The files among `values` that another opening began, with the nonce of that opening.
@@ -632,8 +629,8 @@ struct JobInputs {
 
 impl JobInputs {
     /// A cursor over all inputs, merged.
-    fn cursor(&self, job: &CompactionJob, ahead_bytes: u64) -> Box<dyn Cursor> {
-        let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+    fn cursor(&self, job: &CompactionJob, ahead_bytes: u64) -> Box<dyn EntryCursor> {
+        let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
         for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
             let tables: Vec<Arc<TableFile>> =
                 level.iter().filter_map(|(_, meta)| self.tables.get(&meta.number)).cloned().collect();

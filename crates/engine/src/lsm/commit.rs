@@ -25,7 +25,7 @@ use crate::block::cache::Held;
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::{Mutex, MutexGuard, give_way};
-use crate::vlog::{ValuePointer, ValueWriter};
+use crate::vlog::{ValueFilePointer, ValueFileWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub(super) struct WriterState {
     /// `None` after a failure.
     pub(super) log: Option<WalWriter>,
     /// The value file being written.
-    pub(super) values: Option<ValueWriter>,
+    pub(super) values: Option<ValueFileWriter>,
     /// Whether unsynced values were written.
     values_unsynced: bool,
     /// Bytes of log written since the last sync.
@@ -396,20 +396,20 @@ impl Core {
         let view = tree.view.get();
         // Read errors are left to readers; this is only an estimate.
         if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible())
-            && let Some(pointer) = ValuePointer::decode(&pointer)
+            && let Some(pointer) = ValueFilePointer::decode(&pointer)
         {
             writer.active.hidden_bytes += pointer.stored_bytes << HIDDEN_SAMPLE_BITS;
         }
     }
 
     /// The current value file; a new one if there is none, or if it has reached its size.
-    fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueWriter> {
+    fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueFileWriter> {
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
             writer.finish_values()?;
         }
         if writer.values.is_none() {
             let number = self.take_number()?;
-            let created = ValueWriter::create(&self.storage, self.bond, number, self.options.compression)?;
+            let created = ValueFileWriter::create(&self.storage, self.bond, number, self.options.compression)?;
             self.storage.sync_directory()?;
             let handle = ValueHandle::new(&self.storage, number, created.file());
             writer.active.values.push(Arc::clone(&handle));
@@ -464,7 +464,7 @@ impl Core {
         writer: &mut WriterState,
         keyspace: KeyspaceId,
         key: &[u8],
-        pointer: &ValuePointer,
+        pointer: &ValueFilePointer,
         durability: Option<Durability>,
     ) -> Result<()> {
         self.counters.value_bytes.add(pointer.stored_bytes);
@@ -591,7 +591,7 @@ impl Core {
     }
 }
 
-fn encoded(pointer: &ValuePointer) -> Vec<u8> {
+fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {
     let mut bytes = Vec::new();
     pointer.encode(&mut bytes);
     bytes

@@ -4,7 +4,7 @@
 //! of a keyspace, which is replaced as a whole.
 
 use super::commit::{WriteQueue, WriterState};
-use super::counters::Counters;
+use super::counters::DbCounters;
 use super::entry::{KeyspaceId, Sequence};
 use super::file_numbers::FileNumbers;
 use super::learn::Learner;
@@ -47,7 +47,7 @@ pub(crate) struct Core {
     pub(super) bond: Bond,
     pub(super) cache: Arc<BlockCache>,
     pub(super) live_snapshots: LiveSnapshots,
-    pub(super) counters: Counters,
+    pub(super) counters: DbCounters,
     pub(super) learner: Learner,
     /// Batches that wait to be written.
     pub(super) queue: Mutex<WriteQueue>,

@@ -6,8 +6,8 @@ macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Atomic counters, updated by all threads.
         #[derive(Debug, Default)]
-        pub(crate) struct Counters {
-            $(pub(crate) $name: Counter,)*
+        pub(crate) struct DbCounters {
+            $(pub(crate) $name: ActivityCounter,)*
         }
 
         /// Activity counters of a store since it was opened.
@@ -17,7 +17,7 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: u64,)*
         }
 
-        impl Counters {
+        impl DbCounters {
             pub(crate) fn activity(&self) -> Activity {
                 Activity { $($name: self.$name.get(),)* }
             }
@@ -66,9 +66,9 @@ counters! {
 
 /// A monotonic counter.
 #[derive(Debug, Default)]
-pub(crate) struct Counter(AtomicU64);
+pub(crate) struct ActivityCounter(AtomicU64);
 
-impl Counter {
+impl ActivityCounter {
     pub(crate) fn add(&self, amount: u64) {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }

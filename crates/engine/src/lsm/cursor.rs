@@ -9,7 +9,7 @@ use std::fmt::Debug;
 ///
 /// A new cursor is unpositioned. After an error it is unpositioned, and every further move fails, so an error is never
 /// mistaken for the end.
-pub(crate) trait Cursor: Debug + Send {
+pub(crate) trait EntryCursor: Debug + Send {
     /// The current entry; `None` before the first, behind the last, and while unpositioned.
     fn entry(&self) -> Option<Entry<'_>>;
 

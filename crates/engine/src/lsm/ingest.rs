@@ -62,7 +62,7 @@ impl Keyspace {
     pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
         let core = self.core();
         core.check_writable()?;
-        let mut incoming = Incoming { core, tables: Vec::new() };
+        let mut incoming = IncomingTables { core, tables: Vec::new() };
         for (storage, name) in files {
             incoming.take(storage, name)?;
         }
@@ -79,12 +79,12 @@ impl Keyspace {
 }
 
 /// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
-struct Incoming<'a> {
+struct IncomingTables<'a> {
     core: &'a Core,
     tables: Vec<TableMeta>,
 }
 
-impl Incoming<'_> {
+impl IncomingTables<'_> {
     fn take(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<()> {
         // Examined in place first, so that a file that is not a table is not even linked.
         let examined = examine(self.core, storage, name)?;
@@ -98,7 +98,7 @@ impl Incoming<'_> {
     }
 }
 
-impl Drop for Incoming<'_> {
+impl Drop for IncomingTables<'_> {
     fn drop(&mut self) {
         for table in &self.tables {
             // A file that cannot be removed now is removed at the next opening.

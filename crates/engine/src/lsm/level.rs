@@ -1,6 +1,6 @@
 //! One level: disjoint tables in key order, read as a single sorted sequence.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
 use super::range_tombstones::RangeTombstones;
@@ -209,7 +209,7 @@ impl LevelCursor {
     }
 }
 
-impl Cursor for LevelCursor {
+impl EntryCursor for LevelCursor {
     #[inline]
     fn entry(&self) -> Option<Entry<'_>> {
         self.cursor.as_ref()?.entry()

@@ -2,7 +2,7 @@
 
 use super::compact::LevelsBelow;
 use super::compact::test_support::{OWNER, TestFolder, entries};
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::{LevelCursor, LevelTables};
 use super::table_file::TableFile;
@@ -13,7 +13,7 @@ use crate::table::{TableWriter, WriteOptions};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn shown(cursor: &dyn Cursor) -> Option<(Vec<u8>, Sequence, ValueKind, Vec<u8>)> {
+fn shown(cursor: &dyn EntryCursor) -> Option<(Vec<u8>, Sequence, ValueKind, Vec<u8>)> {
     cursor.entry().map(|entry| (entry.key.to_vec(), entry.sequence, entry.kind, entry.value.to_vec()))
 }
 
@@ -41,7 +41,7 @@ proptest! {
             let probe = if key.first() == Some(&b'k') { with_prefix(&key) } else { key };
             let naive = tables.iter().find(|meta| meta.smallest <= probe && !meta.ends_before(&probe));
             prop_assert_eq!(level.find(&probe).map(|file| file.meta.number), naive.map(|meta| meta.number));
-            for cursor in [&mut cursor as &mut dyn Cursor, &mut *model] {
+            for cursor in [&mut cursor as &mut dyn EntryCursor, &mut *model] {
                 match step {
                     0 => cursor.seek(&probe, sequence),
                     1 => cursor.seek_before(&probe),

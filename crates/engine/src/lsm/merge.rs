@@ -1,6 +1,6 @@
 //! The merging cursor: many sorted cursors read as one, in both directions.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence};
 use super::memtable::prefix_u64;
 use crate::block::Slice;
@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 /// the current one on or, while moving backward, at its last entry up to it. A single source is passed through.
 #[derive(Debug)]
 pub(crate) struct MergeCursor {
-    sources: Vec<Box<dyn Cursor>>,
+    sources: Vec<Box<dyn EntryCursor>>,
     heads: Vec<SourceHead>,
     is_backward: bool,
     /// The source that failed.
@@ -32,7 +32,7 @@ struct SourceHead {
 
 impl MergeCursor {
     /// Merges cursors; of equal entries, that of the earlier source comes first.
-    pub(crate) fn new(sources: Vec<Box<dyn Cursor>>) -> Self {
+    pub(crate) fn new(sources: Vec<Box<dyn EntryCursor>>) -> Self {
         let heads = Vec::with_capacity(sources.len());
         Self { sources, heads, is_backward: false, failed: None }
     }
@@ -44,7 +44,7 @@ impl MergeCursor {
     }
 
     /// Moves a source, and remembers a failure.
-    fn step_source(&mut self, source: usize, step: impl FnOnce(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+    fn step_source(&mut self, source: usize, step: impl FnOnce(&mut dyn EntryCursor) -> Result<()>) -> Result<()> {
         let moved = self.sources.get_mut(source).map_or(Ok(()), |cursor| step(&mut **cursor));
         if moved.is_err() {
             self.failed = Some(source);
@@ -61,7 +61,7 @@ impl MergeCursor {
     }
 
     /// Moves every source, and rebuilds the heap.
-    fn seek_all(&mut self, is_backward: bool, step: impl Fn(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+    fn seek_all(&mut self, is_backward: bool, step: impl Fn(&mut dyn EntryCursor) -> Result<()>) -> Result<()> {
         self.check()?;
         self.is_backward = is_backward;
         for source in 0..self.sources.len() {
@@ -144,7 +144,7 @@ fn head_of(source: usize, entry: &Entry<'_>) -> SourceHead {
 }
 
 /// Moves a source to the other side of the entry at `top`: to its first entry after it, or its last before it.
-fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &SourceHead, source: usize, to_backward: bool) -> Result<()> {
+fn cross(cursor: &mut dyn EntryCursor, key: &[u8], top: &SourceHead, source: usize, to_backward: bool) -> Result<()> {
     cursor.seek(key, top.sequence)?;
     let is_same = cursor.entry().is_some_and(|entry| entry.key == key && entry.sequence == top.sequence);
     // Of equal entries, that of the earlier source comes first.
@@ -157,7 +157,7 @@ fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &SourceHead, source: usize, t
     }
 }
 
-impl Cursor for MergeCursor {
+impl EntryCursor for MergeCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         self.sources[self.heads.first()?.source].entry()
     }

@@ -1,6 +1,6 @@
 //! Tests of the merging cursor against a sorted list of all entries.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::merge::MergeCursor;
 use crate::block::Slice;
@@ -13,13 +13,13 @@ type EntryKey = (Vec<u8>, Reverse<Sequence>, usize);
 
 /// A cursor over a list, which may fail after some moves.
 #[derive(Debug)]
-struct ListCursor {
+struct SourceCursor {
     entries: Vec<EntryKey>,
     at: Option<usize>,
     moves_left: Option<u32>,
 }
 
-impl ListCursor {
+impl SourceCursor {
     fn stand(&mut self, at: Option<usize>) -> Result<()> {
         self.at = at.filter(|&at| at < self.entries.len());
         if let Some(left) = &mut self.moves_left {
@@ -33,7 +33,7 @@ impl ListCursor {
     }
 }
 
-impl Cursor for ListCursor {
+impl EntryCursor for SourceCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         let (key, sequence, source) = &self.entries[self.at?];
         Some(Entry { key, sequence: sequence.0, kind: ValueKind::Value, value: &SOURCES[*source..=*source] })
@@ -97,7 +97,7 @@ fn sources() -> impl Strategy<Value = Vec<Vec<EntryKey>>> {
 fn merged(sources: &[Vec<EntryKey>], failing: Option<(usize, u32)>) -> MergeCursor {
     let cursor = |(source, entries): (usize, &Vec<EntryKey>)| {
         let moves_left = failing.filter(|(failing, _)| *failing == source).map(|(_, moves)| moves);
-        Box::new(ListCursor { entries: entries.clone(), at: None, moves_left }) as Box<dyn Cursor>
+        Box::new(SourceCursor { entries: entries.clone(), at: None, moves_left }) as Box<dyn EntryCursor>
     };
     MergeCursor::new(sources.iter().enumerate().map(cursor).collect())
 }
@@ -110,7 +110,7 @@ fn shown(cursor: &MergeCursor) -> Option<EntryKey> {
 }
 
 /// A move by its number.
-fn step(cursor: &mut dyn Cursor, step: u8, key: &[u8], sequence: Sequence) -> Result<()> {
+fn step(cursor: &mut dyn EntryCursor, step: u8, key: &[u8], sequence: Sequence) -> Result<()> {
     match step {
         0 => cursor.seek(key, sequence),
         1 => cursor.seek_before(key),
@@ -132,7 +132,7 @@ proptest! {
         let mut all: Vec<EntryKey> = sources.concat();
         all.sort();
         let mut cursor = merged(&sources, None);
-        let mut expected = ListCursor { entries: all, at: None, moves_left: None };
+        let mut expected = SourceCursor { entries: all, at: None, moves_left: None };
         for (number, key, sequence) in steps {
             step(&mut cursor, number, &key, sequence).unwrap();
             step(&mut expected, number, &key, sequence).unwrap();

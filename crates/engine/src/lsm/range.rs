@@ -1,6 +1,6 @@
 //! DbRange iterators: the visible records of a key range, from either end.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::db::Open;
 use super::entry::{Entry, Sequence, ValueKind};
 use super::keyspace::Keyspace;
@@ -205,7 +205,7 @@ fn successor(key: &[u8]) -> Vec<u8> {
 
 /// A cursor over all sources of a view, newest first.
 fn sources(view: &KeyspaceView) -> EntrySource {
-    let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+    let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
     for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
         sources.push(Box::new(memtable.cursor()));
     }

@@ -2,7 +2,7 @@
 
 use super::commit::{WriterState, fresh_memtables};
 use super::core::{Core, HIDDEN_BYTES_MIN, SharedState, StateChange};
-use super::counters::Counters;
+use super::counters::DbCounters;
 use super::entry::{Action, KeyspaceId, Operation, ValueKind, decode_group};
 use super::file_numbers::FileNumbers;
 use super::learn::Learner;
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::io::fair::FairMutex;
 use crate::io::sync::{Condvar, Mutex};
 use crate::io::{Storage, random_u64};
-use crate::vlog::{ValueFile, ValuePointer, ValueWriter, values_name};
+use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter, values_name};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -100,7 +100,7 @@ fn open_once(storage: Arc<dyn Storage>, options: &DbOptions, read_only: bool) ->
         bond: shared.state.bond(),
         cache,
         live_snapshots: LiveSnapshots::default(),
-        counters: Counters::default(),
+        counters: DbCounters::default(),
         learner,
         queue: Mutex::default(),
         written: Condvar::default(),
@@ -287,8 +287,8 @@ impl Core {
             }
             let end = ends.get(&number).copied().unwrap_or(0);
             let completed =
-                ValueWriter::resume(&self.storage, handle.file.bond(), number, end, self.options.compression);
-            let file = completed.and_then(ValueWriter::finish)?;
+                ValueFileWriter::resume(&self.storage, handle.file.bond(), number, end, self.options.compression);
+            let file = completed.and_then(ValueFileWriter::finish)?;
             *handle = ValueHandle::new(&self.storage, number, file);
             shared.add_values(Arc::clone(handle));
         }
@@ -408,7 +408,7 @@ impl<'a> LogReplay<'a> {
 
     fn note_value_ends(&mut self, operations: &[Operation], group: &[u8]) {
         for operation in operations.iter().filter(|operation| operation.action == Action::Put(ValueKind::Pointer)) {
-            if let Some(pointer) = ValuePointer::decode(operation.parts(group).1) {
+            if let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) {
                 let end = self.ends.entry(pointer.file).or_default();
                 *end = pointer.end().unwrap_or(0).max(*end);
             }
@@ -417,7 +417,7 @@ impl<'a> LogReplay<'a> {
 
     /// Opens the value file that an entry points into; returns whether the value is intact.
     fn resolve_value(&mut self, operation: &Operation, group: &[u8], synced: bool) -> Result<bool> {
-        let Some(pointer) = ValuePointer::decode(operation.parts(group).1) else { return Ok(false) };
+        let Some(pointer) = ValueFilePointer::decode(operation.parts(group).1) else { return Ok(false) };
         let is_open = self.values.0.get(&pointer.file).is_some_and(|handle| handle.file.bond() == self.bond);
         if !is_open {
             match open_values(self.storage, self.bond, pointer.file) {

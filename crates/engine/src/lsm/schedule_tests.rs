@@ -14,40 +14,40 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A storage that lets other threads run at each call.
 #[derive(Debug)]
-struct Passing(MemoryStorage);
+struct YieldingStorage(MemoryStorage);
 
 #[derive(Debug)]
-struct PassingFile(Arc<dyn ReadableFile>);
+struct YieldingFile(Arc<dyn ReadableFile>);
 
 #[derive(Debug)]
-struct PassingUpdate(Arc<dyn UpdatableFile>);
+struct YieldingUpdater(Arc<dyn UpdatableFile>);
 
 #[derive(Debug)]
-struct PassingWriter(Box<dyn WritableFile>);
+struct YieldingWriter(Box<dyn WritableFile>);
 
-impl StorageWrapper for Passing {
+impl StorageWrapper for YieldingStorage {
     fn inner(&self) -> &dyn Storage {
         &self.0
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         schedule::pass();
-        Ok(Arc::new(PassingFile(self.0.open(name)?)))
+        Ok(Arc::new(YieldingFile(self.0.open(name)?)))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         schedule::pass();
-        Ok(Box::new(PassingWriter(self.0.create(name)?)))
+        Ok(Box::new(YieldingWriter(self.0.create(name)?)))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         schedule::pass();
-        Ok(Arc::new(PassingUpdate(self.0.open_update(name)?)))
+        Ok(Arc::new(YieldingUpdater(self.0.open_update(name)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         schedule::pass();
-        Ok(Arc::new(PassingUpdate(self.0.create_update(name)?)))
+        Ok(Arc::new(YieldingUpdater(self.0.create_update(name)?)))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -61,7 +61,7 @@ impl StorageWrapper for Passing {
     }
 }
 
-impl ReaderWrapper for PassingFile {
+impl ReaderWrapper for YieldingFile {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.0
     }
@@ -72,7 +72,7 @@ impl ReaderWrapper for PassingFile {
     }
 }
 
-impl ReaderWrapper for PassingUpdate {
+impl ReaderWrapper for YieldingUpdater {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.0
     }
@@ -83,7 +83,7 @@ impl ReaderWrapper for PassingUpdate {
     }
 }
 
-impl UpdaterWrapper for PassingUpdate {
+impl UpdaterWrapper for YieldingUpdater {
     fn updatable(&self) -> &dyn UpdatableFile {
         &*self.0
     }
@@ -94,7 +94,7 @@ impl UpdaterWrapper for PassingUpdate {
     }
 }
 
-impl WriterWrapper for PassingWriter {
+impl WriterWrapper for YieldingWriter {
     fn inner(&self) -> &dyn WritableFile {
         &*self.0
     }
@@ -231,13 +231,13 @@ fn options(seed: u64, threads: usize) -> DbOptions {
 
 /// Counts down at the end of a thread. The last one stops the worker; a panic fails the store, so that no thread waits
 /// for it.
-struct Part<'a> {
+struct ThreadCountdown<'a> {
     db: &'a Db,
     running: &'a AtomicU64,
     writing: Option<&'a AtomicU64>,
 }
 
-impl Drop for Part<'_> {
+impl Drop for ThreadCountdown<'_> {
     fn drop(&mut self) {
         let core = self.db.core();
         if std::thread::panicking() {
@@ -254,12 +254,12 @@ impl Drop for Part<'_> {
 
 /// One schedule. With a worker, one thread runs the background work; otherwise the thread that makes it due.
 fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u64) {
-    let passing: Arc<dyn Storage> = Arc::new(Passing(storage.clone()));
+    let passing: Arc<dyn Storage> = Arc::new(YieldingStorage(storage.clone()));
     let db = Db::open_idle(Arc::clone(&passing), &options(seed, usize::from(has_worker))).unwrap();
     (0..WRITERS).for_each(|writer| write(&db, writer, 0));
     let (writers, readers) = (u64::from(WRITERS) + 1, 2);
     let (writing, running) = (AtomicU64::new(writers), AtomicU64::new(writers + readers));
-    let part = |writing| Part { db: &db, running: &running, writing };
+    let part = |writing| ThreadCountdown { db: &db, running: &running, writing };
     let mut work: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
     for writer in 0..WRITERS {
         let (db, part) = (&db, part(Some(&writing)));

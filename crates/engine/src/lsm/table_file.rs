@@ -1,6 +1,6 @@
 //! An open table of a store, with its metadata, range tombstones and optional model.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
 use super::obsolete_file::ObsoleteFile;
@@ -350,7 +350,7 @@ impl TableFile {
     }
 
     /// A cursor over its entries.
-    pub(crate) fn cursor(self: &Arc<Self>, ahead: ReadAheadBytes) -> Box<dyn Cursor> {
+    pub(crate) fn cursor(self: &Arc<Self>, ahead: ReadAheadBytes) -> Box<dyn EntryCursor> {
         Box::new(TableFileCursor::new(self, ahead))
     }
 
@@ -405,7 +405,7 @@ impl TableFileCursor {
     }
 }
 
-impl Cursor for TableFileCursor {
+impl EntryCursor for TableFileCursor {
     #[inline]
     fn entry(&self) -> Option<Entry<'_>> {
         let kind = self.kind?;

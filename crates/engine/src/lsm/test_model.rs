@@ -1,6 +1,6 @@
 //! A reference model for tests: versions of keys as a sorted list, to compare cursors and compactions with.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence, ValueKind};
 use super::range_tombstones::RangeTombstones;
 use crate::block::Slice;
@@ -73,12 +73,12 @@ impl History {
         shown.map(|version| (version.key.clone(), (version.kind, version.value.clone()))).collect()
     }
 
-    pub(crate) fn cursor(&self) -> Box<dyn Cursor> {
+    pub(crate) fn cursor(&self) -> Box<dyn EntryCursor> {
         Box::new(ListCursor { versions: self.versions.clone().into(), at: None, fails_after: usize::MAX })
     }
 
     /// A cursor that fails after some moves.
-    pub(crate) fn failing_cursor(&self, moves: usize) -> Box<dyn Cursor> {
+    pub(crate) fn failing_cursor(&self, moves: usize) -> Box<dyn EntryCursor> {
         Box::new(ListCursor { versions: self.versions.clone().into(), at: None, fails_after: moves })
     }
 }
@@ -128,7 +128,7 @@ impl ListCursor {
     }
 }
 
-impl Cursor for ListCursor {
+impl EntryCursor for ListCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         let version = &self.versions[self.at?];
         Some(Entry { key: &version.key, sequence: version.sequence, kind: version.kind, value: &version.value })

@@ -7,7 +7,7 @@
 //! to compactions in the same way.
 
 use super::core::{Core, SharedState};
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
 use super::memtable::Memtable;
 use super::version::{CompactionJob, KeyBounds, Picker, RangeStep};

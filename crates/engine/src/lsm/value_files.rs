@@ -5,7 +5,7 @@ use super::version::{FileKind, file_name};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::vlog::{ValueFile, ValuePointer, ValueStream};
+use crate::vlog::{ValueFile, ValueFilePointer, ValueStream};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,9 +41,9 @@ pub(crate) struct ValueFiles(pub(crate) BTreeMap<u64, Arc<ValueHandle>>);
 
 impl ValueFiles {
     /// Decodes a pointer and finds its value file.
-    fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValuePointer)> {
-        let pointer =
-            ValuePointer::decode(pointer).ok_or_else(|| Error::damaged(path(), 0, "a value pointer is malformed"))?;
+    fn resolve(&self, pointer: &[u8], path: &dyn Fn() -> PathBuf) -> Result<(&ValueFile, ValueFilePointer)> {
+        let pointer = ValueFilePointer::decode(pointer)
+            .ok_or_else(|| Error::damaged(path(), 0, "a value pointer is malformed"))?;
         match self.0.get(&pointer.file) {
             Some(handle) => Ok((&handle.file, pointer)),
             None => {

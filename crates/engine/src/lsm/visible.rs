@@ -1,6 +1,6 @@
 //! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a tombstone.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::LevelCursor;
 use super::range_tombstones::RangeTombstones;
@@ -43,7 +43,7 @@ pub(crate) struct VisibleCursor {
 #[expect(clippy::large_enum_variant, reason = "there is one in each range, and a box would cost each step")]
 pub(crate) enum EntrySource {
     Level(LevelCursor),
-    Any(Box<dyn Cursor>),
+    Any(Box<dyn EntryCursor>),
 }
 
 /// Calls a method of the cursor in a source.

@@ -17,7 +17,7 @@ use super::version::{FileKind, file_name};
 use crate::block::header::{Bond, Header, HeaderKind};
 use crate::error::{Error, Result};
 use crate::io::{ReadableFile, Storage};
-use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, RecordSource, RecordWriter, ReplayStep, replay_records};
+use crate::log::{BODY_BYTES_MAX, Commit, LogEntry, LogWriter, RecordSource, ReplayStep, replay_records};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub(crate) struct ClosedLog {
 #[derive(Debug)]
 pub(crate) struct WalWriter {
     number: u64,
-    records: RecordWriter,
+    records: LogWriter,
 }
 
 impl WalWriter {
@@ -75,7 +75,7 @@ impl WalWriter {
             None => storage.create_update(&name)?,
         };
         let notes = previous.map_or([0, 0], |closed| [closed.number, closed.bytes]);
-        let mut records = RecordWriter::new(file, bond.identity(number), &HEADER.encode(bond, number, notes));
+        let mut records = LogWriter::new(file, bond.identity(number), &HEADER.encode(bond, number, notes));
         records.flush()?;
         records.sync()?;
         storage.sync_directory()?;

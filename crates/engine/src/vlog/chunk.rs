@@ -1,4 +1,4 @@
-//! Chunks: the units of storage and checksumming within a record of a value file.
+//! ValueChunks: the units of storage and checksumming within a record of a value file.
 //!
 //! ```text
 //! tag u8 | length varint | stored length varint, if packed | key length varint, if first | key | value | checksum u32

@@ -1,7 +1,7 @@
 //! Value files: opening them, and reading values by pointer.
 
 use super::chunk::{CHUNK_BYTES, ChunkHead, ChunkPart, STORED_BYTES_MAX, STORED_BYTES_MIN};
-use super::pointer::ValuePointer;
+use super::pointer::ValueFilePointer;
 use super::stream::ValueStream;
 use crate::block::Slice;
 use crate::block::checksum;
@@ -147,7 +147,7 @@ impl ValueFile {
     /// # Errors
     /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] if the
     /// value is missing or damaged.
-    pub(crate) fn get(&self, pointer: &ValuePointer, limit_bytes: u64) -> Result<Slice> {
+    pub(crate) fn get(&self, pointer: &ValueFilePointer, limit_bytes: u64) -> Result<Slice> {
         self.check_pointer(pointer)?;
         self.check_limit(pointer, limit_bytes)?;
         if pointer.length > CHUNK_BYTES as u64 {
@@ -164,7 +164,7 @@ impl ValueFile {
     }
 
     /// As [`Self::get`], into a buffer whose contents are replaced; after an error they are unspecified.
-    pub(crate) fn get_into(&self, pointer: &ValuePointer, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn get_into(&self, pointer: &ValueFilePointer, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
         value.clear();
         self.check_pointer(pointer)?;
         self.check_limit(pointer, limit_bytes)?;
@@ -189,7 +189,7 @@ impl ValueFile {
     ///
     /// # Errors
     /// [`Error::Damaged`] if the pointer is invalid, or beyond the end of the file.
-    pub(crate) fn stream(&self, pointer: &ValuePointer) -> Result<ValueStream> {
+    pub(crate) fn stream(&self, pointer: &ValueFilePointer) -> Result<ValueStream> {
         self.check_pointer(pointer)?;
         if pointer.length == 0 {
             // A stream of it would read no chunk.
@@ -199,7 +199,7 @@ impl ValueFile {
     }
 
     /// Whether a value is intact. An error means that it cannot be read.
-    pub(crate) fn is_intact(&self, pointer: &ValuePointer) -> Result<bool> {
+    pub(crate) fn is_intact(&self, pointer: &ValueFilePointer) -> Result<bool> {
         let read = || {
             let mut stream = self.stream(pointer)?;
             while stream.next_chunk()?.is_some() {}
@@ -213,7 +213,7 @@ impl ValueFile {
     }
 
     /// Reads and verifies a record of one chunk.
-    fn read_whole(&self, pointer: &ValuePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
+    fn read_whole(&self, pointer: &ValueFilePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
         record.resize(pointer.stored_bytes as usize, 0);
         self.file.read(ReadRequest { offset: pointer.offset, buffer: record, purpose: Purpose::Value })?;
         ChunkHead::checked(self.identity, pointer.offset, record)
@@ -223,7 +223,7 @@ impl ValueFile {
     }
 
     /// Checks a pointer against the file and the format.
-    fn check_pointer(&self, pointer: &ValuePointer) -> Result<()> {
+    fn check_pointer(&self, pointer: &ValueFilePointer) -> Result<()> {
         let chunks = pointer.length.div_ceil(CHUNK_BYTES as u64).max(1);
         let most = chunks.saturating_mul(STORED_BYTES_MAX as u64);
         let least = chunks.saturating_mul(STORED_BYTES_MIN as u64);
@@ -245,7 +245,7 @@ impl ValueFile {
         Err(Error::damaged(self.file.path(), pointer.offset, detail))
     }
 
-    fn check_limit(&self, pointer: &ValuePointer, limit: u64) -> Result<()> {
+    fn check_limit(&self, pointer: &ValueFilePointer, limit: u64) -> Result<()> {
         if pointer.length <= limit {
             return Ok(());
         }

@@ -4,7 +4,7 @@ use crate::block::varint::{put_varint, take_varint};
 
 /// The location of a value in the value log, stored in entries instead of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ValuePointer {
+pub(crate) struct ValueFilePointer {
     /// Number of the file.
     pub(crate) file: u64,
     /// Offset of its record.
@@ -15,7 +15,7 @@ pub(crate) struct ValuePointer {
     pub(crate) length: u64,
 }
 
-impl ValuePointer {
+impl ValueFilePointer {
     /// Appends the encoded pointer: four varints.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         for number in [self.file, self.offset, self.stored_bytes, self.length] {

@@ -2,7 +2,7 @@
 
 use super::chunk::{ChunkHead, ChunkPart, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, ValueFile};
-use super::pointer::ValuePointer;
+use super::pointer::ValueFilePointer;
 use crate::block::window::Window;
 use crate::error::{Error, Result};
 use crate::io::Purpose;
@@ -18,9 +18,9 @@ pub(crate) enum ScannedItem<'a> {
         /// The key stored with the value.
         key: &'a [u8],
         /// The location of the value.
-        pointer: ValuePointer,
+        pointer: ValueFilePointer,
     },
-    /// Chunks of an incomplete record: abandoned, or with a damaged end.
+    /// ValueChunks of an incomplete record: abandoned, or with a damaged end.
     Part {
         /// Offset of the first byte.
         offset: u64,
@@ -56,7 +56,7 @@ impl ValueFile {
     pub(crate) fn scan(&self, visit: &mut dyn FnMut(ScannedItem<'_>) -> Result<()>) -> Result<ScanSummary> {
         let footer = self.footer()?;
         let end = self.len_bytes() - if footer.is_some() { FOOTER_BYTES as u64 } else { 0 };
-        let mut scan = FileScan::new(self, end);
+        let mut scan = ValueFileScan::new(self, end);
         scan.run(visit)?;
         let counted = |scanned: &ScanSummary| (scanned.records, scanned.value_bytes);
         scan.scanned.is_proved = footer.is_some_and(|footer| {
@@ -70,7 +70,7 @@ impl ValueFile {
         if !(self.start..=self.len_bytes()).contains(&end) {
             return Err(Error::damaged(self.file.path(), end, "the value file ends before its values do"));
         }
-        let mut scan = FileScan::new(self, end);
+        let mut scan = ValueFileScan::new(self, end);
         scan.run(&mut |found| match found {
             ScannedItem::Unknown { offset, .. } => {
                 Err(Error::damaged(self.file.path(), offset, "no valid chunk is here, though values follow"))
@@ -82,7 +82,7 @@ impl ValueFile {
 }
 
 /// The state of a scan.
-struct FileScan<'a> {
+struct ValueFileScan<'a> {
     file: &'a ValueFile,
     window: Window,
     position: u64,
@@ -93,7 +93,7 @@ struct FileScan<'a> {
     scanned: ScanSummary,
 }
 
-impl<'a> FileScan<'a> {
+impl<'a> ValueFileScan<'a> {
     fn new(file: &'a ValueFile, end: u64) -> Self {
         let position = file.start;
         let scanned = ScanSummary { end: position, ..ScanSummary::default() };
@@ -146,7 +146,7 @@ impl<'a> FileScan<'a> {
         let stored_bytes = self.position - offset;
         visit(ScannedItem::Record {
             key: &key,
-            pointer: ValuePointer { file: self.file.number(), offset, stored_bytes, length },
+            pointer: ValueFilePointer { file: self.file.number(), offset, stored_bytes, length },
         })
     }
 

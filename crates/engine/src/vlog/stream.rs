@@ -1,7 +1,7 @@
 //! Value streams: reading a value chunk by chunk.
 
 use super::chunk::{CHUNK_BYTES, ChunkHead, ChunkPart, LATER_BYTES_MAX, STORED_BYTES_MAX};
-use super::pointer::ValuePointer;
+use super::pointer::ValueFilePointer;
 use crate::block::compress::CODEC_STORED;
 use crate::block::stream::{ChunkReader, ChunkSource};
 use crate::block::window::Window;
@@ -19,14 +19,14 @@ const READ_BYTES: usize = 4 * CHUNK_BYTES;
 /// Memory: a few hundred KiB, whatever the length of the value.
 #[derive(Debug)]
 pub(crate) struct ValueStream {
-    chunks: ChunkReader<Chunks>,
+    chunks: ChunkReader<ValueChunks>,
 }
 
 impl ValueStream {
-    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, pointer: ValuePointer) -> Self {
+    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, pointer: ValueFilePointer) -> Self {
         let end = pointer.end().unwrap_or(u64::MAX);
         let window = Window::new(end, READ_BYTES, Purpose::Value);
-        let chunks = Chunks { file, identity, pointer, end, window, position: pointer.offset };
+        let chunks = ValueChunks { file, identity, pointer, end, window, position: pointer.offset };
         Self { chunks: ChunkReader::new(chunks) }
     }
 
@@ -56,17 +56,17 @@ impl Read for ValueStream {
 
 /// The chunks of one value.
 #[derive(Debug)]
-struct Chunks {
+struct ValueChunks {
     file: Arc<dyn ReadableFile>,
     identity: u64,
-    pointer: ValuePointer,
+    pointer: ValueFilePointer,
     end: u64,
     window: Window,
     /// Offset of the next chunk.
     position: u64,
 }
 
-impl Chunks {
+impl ValueChunks {
     /// The position and the length of the chunk after the first `read_bytes` of the value.
     fn expected(&self, read_bytes: u64) -> (ChunkPart, usize) {
         let left = self.pointer.length - read_bytes;
@@ -80,7 +80,7 @@ impl Chunks {
     }
 }
 
-impl ChunkSource for Chunks {
+impl ChunkSource for ValueChunks {
     fn length(&self) -> u64 {
         self.pointer.length
     }

@@ -23,11 +23,11 @@ fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
     (memory.clone(), Arc::new(memory))
 }
 
-fn create(storage: &Arc<dyn Storage>, number: u64, compression: Compression) -> ValueWriter {
-    ValueWriter::create(storage, OWNER, number, compression).unwrap()
+fn create(storage: &Arc<dyn Storage>, number: u64, compression: Compression) -> ValueFileWriter {
+    ValueFileWriter::create(storage, OWNER, number, compression).unwrap()
 }
 
-fn plain(storage: &Arc<dyn Storage>) -> ValueWriter {
+fn plain(storage: &Arc<dyn Storage>) -> ValueFileWriter {
     create(storage, 1, Compression::None)
 }
 
@@ -75,7 +75,7 @@ fn is_damage<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::Damaged { .. }))
 }
 
-fn check(file: &ValueFile, pointer: &ValuePointer, expected: &[u8]) {
+fn check(file: &ValueFile, pointer: &ValueFilePointer, expected: &[u8]) {
     assert_eq!(pointer.length, expected.len() as u64);
     assert!(file.get(pointer, pointer.length).unwrap() == *expected);
     let mut into = vec![9; 10];
@@ -106,7 +106,7 @@ fn values_of_every_length_come_back_while_the_file_grows_and_after() {
         }
         let end = writer.len_bytes();
         let finished = writer.finish().unwrap();
-        assert_eq!(finished.len_bytes(), end + ValueWriter::FINISH_BYTES);
+        assert_eq!(finished.len_bytes(), end + ValueFileWriter::FINISH_BYTES);
         for file in [&*finished, &open(&storage)] {
             assert!(file.is_finished().unwrap());
             written.iter().for_each(|(_, value, pointer)| check(file, pointer, value));
@@ -256,8 +256,8 @@ fn a_source_longer_than_the_format_takes_is_refused_and_the_file_goes_on() {
 
 #[test]
 fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
-    struct Broken(usize);
-    impl Read for Broken {
+    struct FailingSource(usize);
+    impl Read for FailingSource {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             self.0 += 1;
             if self.0 > 200 { Err(std::io::ErrorKind::BrokenPipe.into()) } else { Ok(buffer.len().min(1000)) }
@@ -265,7 +265,7 @@ fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
     }
     let (_, storage) = storage();
     let mut writer = plain(&storage);
-    assert!(matches!(writer.append_stream(b"broken", &mut Broken(0)), Err(Error::Io { .. })));
+    assert!(matches!(writer.append_stream(b"broken", &mut FailingSource(0)), Err(Error::Io { .. })));
     let pointer = writer.append(b"key", b"value").unwrap();
     let file = writer.finish().unwrap();
     check(&file, &pointer, b"value");
@@ -273,7 +273,7 @@ fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
 }
 
 /// A finished file of a few values: its bytes, and the values with their pointers.
-fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValuePointer, Vec<u8>)>) {
+fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValueFilePointer, Vec<u8>)>) {
     let (memory, storage) = storage();
     let mut writer = create(&storage, 1, compression);
     let values: Vec<_> = [3, 90, 0, 300]
@@ -404,8 +404,8 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
 }
 
 /// Pointers at which no value of a sample may be found.
-fn hostile(good: &ValuePointer, file_bytes: u64) -> Vec<ValuePointer> {
-    let pointer = |file, offset, stored_bytes, length| ValuePointer { file, offset, stored_bytes, length };
+fn hostile(good: &ValueFilePointer, file_bytes: u64) -> Vec<ValueFilePointer> {
+    let pointer = |file, offset, stored_bytes, length| ValueFilePointer { file, offset, stored_bytes, length };
     let mut pointers = vec![
         pointer(2, good.offset, good.stored_bytes, good.length),
         pointer(0, 0, 0, 0),
@@ -422,12 +422,12 @@ fn hostile(good: &ValuePointer, file_bytes: u64) -> Vec<ValuePointer> {
         pointer(1, good.offset, good.stored_bytes, 1 << 32),
     ];
     for by in [1_u64, 2, 100, 1 << 16, 1 << 31, 1 << 32, 1 << 33] {
-        pointers.push(ValuePointer { offset: good.offset.wrapping_add(by), ..*good });
-        pointers.push(ValuePointer { offset: good.offset.wrapping_sub(by), ..*good });
-        pointers.push(ValuePointer { stored_bytes: good.stored_bytes.wrapping_add(by), ..*good });
-        pointers.push(ValuePointer { stored_bytes: good.stored_bytes.wrapping_sub(by), ..*good });
-        pointers.push(ValuePointer { length: good.length.wrapping_add(by), ..*good });
-        pointers.push(ValuePointer { length: good.length.wrapping_sub(by), ..*good });
+        pointers.push(ValueFilePointer { offset: good.offset.wrapping_add(by), ..*good });
+        pointers.push(ValueFilePointer { offset: good.offset.wrapping_sub(by), ..*good });
+        pointers.push(ValueFilePointer { stored_bytes: good.stored_bytes.wrapping_add(by), ..*good });
+        pointers.push(ValueFilePointer { stored_bytes: good.stored_bytes.wrapping_sub(by), ..*good });
+        pointers.push(ValueFilePointer { length: good.length.wrapping_add(by), ..*good });
+        pointers.push(ValueFilePointer { length: good.length.wrapping_sub(by), ..*good });
     }
     pointers
 }
@@ -455,7 +455,7 @@ fn hostile_places_are_damage_and_allocate_nothing_on_their_word() {
 }
 
 /// A file of these chunks, which no writer produces.
-fn forge(chunks: &[(ChunkPart, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePointer) {
+fn forge(chunks: &[(ChunkPart, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValueFilePointer) {
     let (memory, storage) = storage();
     let mut content = HEADER.encode(OWNER, 1, [0, 0]).to_vec();
     let mut length = 0;
@@ -466,7 +466,7 @@ fn forge(chunks: &[(ChunkPart, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePo
     }
     let stored_bytes = (content.len() - HEADER_BYTES) as u64;
     memory.put(&values_name(1), content).unwrap();
-    (storage, ValuePointer { file: 1, offset: HEADER_BYTES as u64, stored_bytes, length })
+    (storage, ValueFilePointer { file: 1, offset: HEADER_BYTES as u64, stored_bytes, length })
 }
 
 #[test]
@@ -545,10 +545,10 @@ fn a_file_that_was_not_finished_is_gone_on_with() {
         let content = memory.content(&values_name(1)).unwrap();
         memory.put(&values_name(1), [&content[..], b"what a crash left"].concat()).unwrap();
         for end in [first.end().unwrap() - 1, first.offset + 3, second.end().unwrap() + 3, u64::MAX, 0] {
-            let refused = ValueWriter::resume(&storage, OWNER, 1, end, compression);
+            let refused = ValueFileWriter::resume(&storage, OWNER, 1, end, compression);
             assert!(is_damage(&refused), "{end}");
         }
-        let mut writer = ValueWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
+        let mut writer = ValueFileWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
         let third = writer.append(b"third", b"3").unwrap();
         assert_eq!(third.offset, second.end().unwrap());
         let file = writer.finish().unwrap();
@@ -557,7 +557,7 @@ fn a_file_that_was_not_finished_is_gone_on_with() {
         check(&file, &third, b"3");
         let scanned = file.scan(&mut |_| Ok(())).unwrap();
         assert_eq!((scanned.records, scanned.is_proved), (3, true));
-        let writer = ValueWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
+        let writer = ValueFileWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
         assert_eq!(writer.finish().unwrap().scan(&mut |_| Ok(())).unwrap().records, 2);
     }
 }
@@ -603,7 +603,7 @@ fn files_past_the_page_cache_hold_the_same() {
     }
     let end = written[4].0.end().unwrap();
     drop(writer);
-    let mut writer = ValueWriter::resume(&storage, OWNER, 1, end, Compression::None).unwrap();
+    let mut writer = ValueFileWriter::resume(&storage, OWNER, 1, end, Compression::None).unwrap();
     let (pointer, value) = written.pop().unwrap();
     assert_eq!(writer.append(b"key", &value).unwrap(), pointer);
     let finished = writer.finish().unwrap();
@@ -633,7 +633,7 @@ const DOCUMENT_OWNER: Bond = Bond { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_
 #[test]
 fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     let (memory, storage) = storage();
-    let mut writer = ValueWriter::create(&storage, DOCUMENT_OWNER, 9, Compression::None).unwrap();
+    let mut writer = ValueFileWriter::create(&storage, DOCUMENT_OWNER, 9, Compression::None).unwrap();
     let pointers = [writer.append(b"cat", b"meow").unwrap(), writer.append(b"dog", b"").unwrap()];
     writer.finish().unwrap();
     let written = memory.content(&values_name(9)).unwrap();
@@ -666,17 +666,17 @@ fn the_packed_example_of_the_document_is_unpacked_as_it_says() {
 proptest! {
     #[test]
     fn places_come_back(file: u64, offset: u64, stored_bytes: u64, length: u64, bytes: Vec<u8>) {
-        let pointer = ValuePointer { file, offset, stored_bytes, length };
+        let pointer = ValueFilePointer { file, offset, stored_bytes, length };
         let mut encoded = Vec::new();
         pointer.encode(&mut encoded);
         prop_assert!(encoded.len() <= 40);
-        prop_assert_eq!(ValuePointer::decode(&encoded), Some(pointer));
+        prop_assert_eq!(ValueFilePointer::decode(&encoded), Some(pointer));
         for cut in 0..encoded.len() {
-            prop_assert_eq!(ValuePointer::decode(&encoded[..cut]), None);
+            prop_assert_eq!(ValueFilePointer::decode(&encoded[..cut]), None);
         }
         encoded.push(0);
-        prop_assert_eq!(ValuePointer::decode(&encoded), None);
-        let _ = ValuePointer::decode(&bytes);
+        prop_assert_eq!(ValueFilePointer::decode(&encoded), None);
+        let _ = ValueFilePointer::decode(&bytes);
     }
 
     #[test]
@@ -695,7 +695,7 @@ proptest! {
                     flushed = model.len();
                 }
                 1 if flushed > 0 => {
-                    let (pointer, seed, length): &(ValuePointer, usize, usize) = &model[index.index(flushed)];
+                    let (pointer, seed, length): &(ValueFilePointer, usize, usize) = &model[index.index(flushed)];
                     check(&writer.file(), pointer, &value(*seed, *length));
                 }
                 2 => model.push((writer.append_stream(b"k", &mut &value(length, length)[..]).unwrap(), length, length)),

@@ -2,7 +2,7 @@
 
 use super::chunk::{CHUNK_BYTES, ChunkEncoder, ChunkPart, KEY_BYTES_MAX};
 use super::file::{Footer, HEADER, ValueFile, values_name};
-use super::pointer::ValuePointer;
+use super::pointer::ValueFilePointer;
 use crate::block::appender::{Appender, FLUSH_BYTES};
 use crate::block::compress::{CODEC_STORED, Compression};
 use crate::block::header::Bond;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 ///
 /// Values can be read through [`Self::file`] once they are [flushed](Self::flush).
 #[derive(Debug)]
-pub(crate) struct ValueWriter {
+pub(crate) struct ValueFileWriter {
     storage: Arc<dyn Storage>,
     file: Arc<ValueFile>,
     appender: Appender,
@@ -32,7 +32,7 @@ pub(crate) struct ValueWriter {
     is_named: bool,
 }
 
-impl ValueWriter {
+impl ValueFileWriter {
     /// Creates value file `number`.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
@@ -103,7 +103,7 @@ impl ValueWriter {
     ///
     /// # Errors
     /// [`Error::ValueTooLarge`] and [`Error::KeyLength`], which leave the file unchanged; errors of the storage.
-    pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValuePointer> {
+    pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValueFilePointer> {
         self.check(key, value.len() as u64)?;
         let offset = self.len_bytes();
         if value.len() <= CHUNK_BYTES {
@@ -129,7 +129,7 @@ impl ValueWriter {
     /// # Errors
     /// [`Error::KeyLength`]; [`Error::Io`] if the source fails, and [`Error::ValueTooLarge`] if it is too long: the
     /// file then contains unreferenced chunks, and accepts further values. Errors of the storage.
-    pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValuePointer> {
+    pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValueFilePointer> {
         self.check(key, 0)?;
         let (offset, path) = (self.len_bytes(), self.path());
         let (mut chunk, mut next) = (Vec::new(), Vec::new());
@@ -197,10 +197,10 @@ impl ValueWriter {
         if self.appender.waiting_bytes() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
 
-    fn appended(&mut self, offset: u64, length: u64) -> ValuePointer {
+    fn appended(&mut self, offset: u64, length: u64) -> ValueFilePointer {
         self.records += 1;
         self.value_bytes += length;
-        ValuePointer { file: self.number(), offset, stored_bytes: self.len_bytes() - offset, length }
+        ValueFilePointer { file: self.number(), offset, stored_bytes: self.len_bytes() - offset, length }
     }
 
     fn check(&self, key: &[u8], length: u64) -> Result<()> {

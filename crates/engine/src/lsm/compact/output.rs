@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::table::{KeyType, TableWriter, WriteOptions};
 use crate::tune::DesignRequest;
-use crate::vlog::ValuePointer;
+use crate::vlog::ValueFilePointer;
 use std::sync::Arc;
 
 /// The options of a store's tables: tagged records, with exact separators over their blocks.
@@ -225,7 +225,7 @@ impl OutputTable {
     }
 
     fn note_value(&mut self, pointer: &[u8]) -> Result<()> {
-        let Some(pointer) = ValuePointer::decode(pointer) else {
+        let Some(pointer) = ValueFilePointer::decode(pointer) else {
             return Err(Error::damaged(self.writer.path(), 0, "a value pointer is malformed"));
         };
         match self.values.iter().position(|&(file, _)| file == pointer.file) {

@@ -3,7 +3,7 @@
 use super::super::version::{FileKind, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
-use crate::vlog::{ValueFile, ValuePointer, ValueWriter};
+use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) type CollectedFiles = BTreeMap<u64, Arc<ValueFile>>;
 pub(crate) struct Relocator<'a> {
     context: &'a JobContext<'a>,
     collected: &'a CollectedFiles,
-    growing: Option<ValueWriter>,
+    growing: Option<ValueFileWriter>,
     finished: Vec<Arc<ValueFile>>,
     pointer: Vec<u8>,
     /// Bytes of values read.
@@ -52,7 +52,7 @@ impl<'a> Relocator<'a> {
         if self.collected.is_empty() {
             return Ok(None);
         }
-        let Some(pointer) = ValuePointer::decode(pointer) else {
+        let Some(pointer) = ValueFilePointer::decode(pointer) else {
             return Err(Error::damaged(self.context.storage.path(""), 0, "a value pointer is malformed"));
         };
         let Some(file) = self.collected.get(&pointer.file) else { return Ok(None) };
@@ -63,7 +63,7 @@ impl<'a> Relocator<'a> {
         Ok(Some(&self.pointer))
     }
 
-    fn copy(&mut self, key: &[u8], file: &ValueFile, pointer: &ValuePointer) -> Result<ValuePointer> {
+    fn copy(&mut self, key: &[u8], file: &ValueFile, pointer: &ValueFilePointer) -> Result<ValueFilePointer> {
         if self.growing.as_ref().is_some_and(|writer| writer.len_bytes() >= VALUE_FILE_BYTES) {
             self.end_file()?;
         }
@@ -73,7 +73,7 @@ impl<'a> Relocator<'a> {
             None => {
                 let number = context.next_number()?;
                 let compression = context.options.compression;
-                let created = ValueWriter::create(context.storage, context.bond, number, compression);
+                let created = ValueFileWriter::create(context.storage, context.bond, number, compression);
                 self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
             }
         };

@@ -1,6 +1,6 @@
 //! The execution of one flush or compaction job, from merged inputs to new files.
 
-use super::super::cursor::Cursor;
+use super::super::cursor::EntryCursor;
 use super::super::entry::{Sequence, ValueKind};
 use super::super::memtable::Memtable;
 use super::super::options::Learning;
@@ -22,7 +22,7 @@ const ENTRIES_PER_CHECK: u64 = 1 << 12;
 #[derive(Debug)]
 pub(crate) struct MergeJob<'a> {
     /// A cursor over all inputs, merged.
-    pub(crate) cursor: Box<dyn Cursor>,
+    pub(crate) cursor: Box<dyn EntryCursor>,
     /// The range tombstones of all inputs.
     pub(crate) tombstones: Vec<Arc<RangeTombstones>>,
     /// The output level. The output to level 0 is a single table.
@@ -133,7 +133,7 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result
 }
 
 /// The first and the last key, for the common prefix of a model's keys.
-fn ends(cursor: &mut dyn Cursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+fn ends(cursor: &mut dyn EntryCursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     cursor.last()?;
     let Some(last) = cursor.entry().map(|entry| entry.key.to_vec()) else { return Ok(None) };
     cursor.first()?;

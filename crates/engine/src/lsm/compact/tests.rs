@@ -1,7 +1,7 @@
 //! Tests of compaction against a model. Goal: no reader sees a difference, invisible entries are dropped, and a failed
 //! job leaves no file.
 
-use super::super::cursor::Cursor;
+use super::super::cursor::EntryCursor;
 use super::super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::super::level::{LevelCursor, LevelTables};
 use super::super::merge::MergeCursor;
@@ -20,7 +20,7 @@ use crate::io::{
     LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, Timer,
     UpdatableFile, UpdaterWrapper, WritableFile, WriterWrapper,
 };
-use crate::vlog::{ValueFile, ValuePointer, ValueWriter};
+use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use proptest::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -263,7 +263,8 @@ impl UpdaterWrapper for SmallUpdater {
 
 /// Moves the values of a history to a value file, and replaces them by pointers.
 fn separated(folder: &TestFolder, history: &History, number: u64) -> (History, Arc<ValueFile>) {
-    let mut writer = ValueWriter::create(&folder.storage, folder.context().bond, number, Compression::None).unwrap();
+    let mut writer =
+        ValueFileWriter::create(&folder.storage, folder.context().bond, number, Compression::None).unwrap();
     let mut pointing = history.clone();
     for version in pointing.versions.iter_mut().filter(|version| version.kind == ValueKind::Value) {
         let place = writer.append(&version.key, &version.value).unwrap();
@@ -278,7 +279,7 @@ fn separated(folder: &TestFolder, history: &History, number: u64) -> (History, A
 fn resolved(history: &History, files: &[Arc<ValueFile>]) -> History {
     let mut resolved = history.clone();
     for version in resolved.versions.iter_mut().filter(|version| version.kind == ValueKind::Pointer) {
-        let place = ValuePointer::decode(&version.value).unwrap();
+        let place = ValueFilePointer::decode(&version.value).unwrap();
         let file = files.iter().find(|file| file.number() == place.file).unwrap();
         version.value = file.get(&place, 1 << 30).unwrap().to_vec();
         version.kind = ValueKind::Value;
@@ -307,7 +308,7 @@ proptest! {
         let outcome = run_job(&folder.context(), job(&both, 1, &snapshots, LevelsBelow::default(), &collected)).unwrap();
         let after = folder.read(&outcome.tables);
         let places = after.versions.iter().filter(|version| version.kind == ValueKind::Pointer);
-        let places: Vec<_> = places.map(|version| ValuePointer::decode(&version.value).unwrap()).collect();
+        let places: Vec<_> = places.map(|version| ValueFilePointer::decode(&version.value).unwrap()).collect();
         prop_assert!(places.iter().all(|place| place.file != 1));
         let mut files = outcome.value_files.clone();
         files.push(new_file);
@@ -352,7 +353,7 @@ fn damaged_pointers_and_values_fail_the_job_and_leave_nothing() {
     for (at, bit) in [(0, 1), (1, 7), (2, 1), (3, 3)] {
         let mut forged = pointing.clone();
         forged.versions[0].value[at] ^= bit;
-        let moves = ValuePointer::decode(&forged.versions[0].value).is_none_or(|place| place.file == 1);
+        let moves = ValueFilePointer::decode(&forged.versions[0].value).is_none_or(|place| place.file == 1);
         let collected = collect(&file);
         let outcome = run_job(&folder.context(), job(&forged, 1, &[], LevelsBelow::default(), &collected));
         assert!(!moves || matches!(outcome, Err(Error::Damaged { .. })), "byte {at}: {outcome:?}");
@@ -469,7 +470,7 @@ impl Rising {
     }
 }
 
-impl Cursor for Rising {
+impl EntryCursor for Rising {
     fn entry(&self) -> Option<Entry<'_>> {
         let entry = Entry { key: &self.key, sequence: self.sequence, kind: ValueKind::Value, value: &[7; 64] };
         self.is_placed.then_some(entry)
@@ -514,8 +515,8 @@ fn merging_and_writing_ten_million_records() {
     let folder = tempfile::tempdir().unwrap();
     let folder = TestFolder::on(Arc::new(LocalStorage::new(folder.path())), DbOptions::default());
     let (runs, records) = (8, 10_000_000);
-    let merged = || -> Box<dyn Cursor> {
-        let run = |run| Box::new(Rising::new(run, runs, records, 100 - run)) as Box<dyn Cursor>;
+    let merged = || -> Box<dyn EntryCursor> {
+        let run = |run| Box::new(Rising::new(run, runs, records, 100 - run)) as Box<dyn EntryCursor>;
         Box::new(MergeCursor::new((0..runs).map(run).collect()))
     };
     let collected = CollectedFiles::new();

@@ -4,7 +4,7 @@ use super::handle::Memtable;
 use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::error::Result;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{Entry, SEQUENCE_MAX, Sequence};
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl MemtableCursor {
     }
 }
 
-impl Cursor for MemtableCursor {
+impl EntryCursor for MemtableCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         self.memtable.list()?.entry(self.node)
     }

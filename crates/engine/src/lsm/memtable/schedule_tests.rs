@@ -5,7 +5,7 @@ use super::handle::Memtable;
 use super::tests::{Put, add, owned};
 use crate::io::schedule;
 use crate::io::sync::Mutex;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{SEQUENCE_MAX, ValueKind};
 use ogive_testkit::Random;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::handle::Memtable;
 use crate::io::Timer;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{
     Action, Entry, GROUP_HEAD_BYTES, SEQUENCE_MAX, Sequence, ValueKind, decode_group, encode_operation,
 };
@@ -14,7 +14,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 pub(super) type Put = (ValueKind, Vec<u8>, Vec<u8>);
-type Model = BTreeMap<(Vec<u8>, Reverse<Sequence>), (ValueKind, Vec<u8>)>;
+type MemtableModel = BTreeMap<(Vec<u8>, Reverse<Sequence>), (ValueKind, Vec<u8>)>;
 
 /// Inserts a group that begins with sequence number `first`.
 pub(super) fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
@@ -26,7 +26,7 @@ pub(super) fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
     assert!(memtable.add(&Arc::new(group), &operations));
 }
 
-fn model(groups: &[Vec<Put>]) -> Model {
+fn model(groups: &[Vec<Put>]) -> MemtableModel {
     let puts = groups.iter().flatten().zip(1..);
     puts.map(|((kind, key, value), sequence)| {
         let value = if *kind == ValueKind::Remove { Vec::new() } else { value.clone() };

@@ -17,12 +17,12 @@ const ENTRY_BYTES: u64 = 10;
 const VALUE_BYTES: u64 = 100;
 
 /// By key, then newest first: `None` for a removal, or the value file.
-type Entries = BTreeMap<(u64, std::cmp::Reverse<u64>), Option<u64>>;
+type ModelEntries = BTreeMap<(u64, std::cmp::Reverse<u64>), Option<u64>>;
 
 struct ModelStore {
     state: ManifestState,
-    contents: BTreeMap<u64, Entries>,
-    written: Entries,
+    contents: BTreeMap<u64, ModelEntries>,
+    written: ModelEntries,
     limits: PickLimits,
     running: Vec<Arc<CompactionJob>>,
     flushed_bytes: u64,
@@ -49,7 +49,7 @@ fn key(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-fn meta(number: u64, entries: &Entries) -> TableMeta {
+fn meta(number: u64, entries: &ModelEntries) -> TableMeta {
     let sequences = || entries.keys().map(|(_, sequence)| sequence.0);
     let keys: BTreeSet<u64> = entries.keys().map(|(key, _)| *key).collect();
     let mut values: BTreeMap<u64, u64> = BTreeMap::new();
@@ -74,7 +74,7 @@ impl ModelStore {
         Self {
             state: ManifestState::new(1),
             contents: BTreeMap::new(),
-            written: Entries::new(),
+            written: ModelEntries::new(),
             limits,
             running: Vec::new(),
             flushed_bytes: 0,
@@ -97,7 +97,7 @@ impl ModelStore {
     /// Flushes a memtable with these keys, some of them removed.
     fn flush(&mut self, keys: impl Iterator<Item = u64>, mut is_removal: impl FnMut() -> bool) {
         let (table, file) = (self.state.next_file, self.state.next_file + 1);
-        let mut entries = Entries::new();
+        let mut entries = ModelEntries::new();
         let mut sequence = self.state.last_sequence;
         for key in keys {
             sequence += 1;
@@ -121,7 +121,7 @@ impl ModelStore {
     fn finish(&mut self, job: &CompactionJob) {
         let mut edit = job.edit();
         if !job.moves {
-            let mut entries = Entries::new();
+            let mut entries = ModelEntries::new();
             for (_, table) in &job.inputs {
                 entries.extend(self.contents[&table.number].iter().map(|(place, value)| (*place, *value)));
             }
@@ -199,8 +199,8 @@ impl ModelStore {
 }
 
 /// The entries that a compaction keeps.
-fn kept(entries: &Entries, oldest_snapshot: u64, is_bottom: bool) -> Entries {
-    let (mut kept, mut settled) = (Entries::new(), None);
+fn kept(entries: &ModelEntries, oldest_snapshot: u64, is_bottom: bool) -> ModelEntries {
+    let (mut kept, mut settled) = (ModelEntries::new(), None);
     for (&(key, sequence), &value) in entries {
         if settled == Some(key) {
             continue;
@@ -216,22 +216,22 @@ fn kept(entries: &Entries, oldest_snapshot: u64, is_bottom: bool) -> Entries {
     kept
 }
 
-fn collected(mut entries: Entries, collect: &BTreeSet<u64>, file: u64) -> Entries {
+fn collected(mut entries: ModelEntries, collect: &BTreeSet<u64>, file: u64) -> ModelEntries {
     for value in entries.values_mut() {
         *value = value.map(|found| if collect.contains(&found) { file } else { found });
     }
     entries
 }
 
-fn outputs(entries: Entries, job: &CompactionJob, table_bytes: u64) -> Vec<Entries> {
-    let (mut cuts, mut tables, mut last) = (job.cuts(table_bytes), Vec::<Entries>::new(), None);
+fn outputs(entries: ModelEntries, job: &CompactionJob, table_bytes: u64) -> Vec<ModelEntries> {
+    let (mut cuts, mut tables, mut last) = (job.cuts(table_bytes), Vec::<ModelEntries>::new(), None);
     for (place, value) in entries {
         let is_new = last != Some(place.0) && {
             let is_cut = cuts.is_cut(&key(place.0));
             tables.last().is_none_or(|table| table.len() as u64 * ENTRY_BYTES >= table_bytes || is_cut)
         };
         if is_new {
-            tables.push(Entries::new());
+            tables.push(ModelEntries::new());
         }
         tables.last_mut().unwrap().insert(place, value);
         last = Some(place.0);

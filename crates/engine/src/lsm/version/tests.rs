@@ -50,14 +50,14 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
 
 /// The model: tables by keyspace, level and number; names; value files; logs.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Model {
+struct StateModel {
     tables: BTreeMap<(u32, usize, u64), TableMeta>,
     names: BTreeMap<u32, String>,
     files: BTreeMap<u64, u64>,
     logs: BTreeSet<u64>,
 }
 
-impl Model {
+impl StateModel {
     fn of(state: &ManifestState) -> Self {
         Self {
             tables: state
@@ -190,9 +190,9 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
             assert_eq!(ManifestEdit::decode(&bytes, 2), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
             match state.apply(&edit) {
                 Ok(next) => {
-                    let mut model = Model::of(&state);
+                    let mut model = StateModel::of(&state);
                     model.apply(&edit);
-                    assert_eq!(Model::of(&next), model, "seed {seed}, step {step}");
+                    assert_eq!(StateModel::of(&next), model, "seed {seed}, step {step}");
                     assert!(model.is_consistent(), "seed {seed}, step {step}: {edit:?}");
                     for (&file, found) in &next.value_files {
                         assert_eq!(found.live_bytes, model.live_bytes(file), "seed {seed}, step {step}");
@@ -212,7 +212,7 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
                                 .is_some_and(|levels| levels.level(level).iter().any(|table| table.number == number))
                         });
                     if is_right && edit.keyspaces_dropped.is_empty() && edit.value_files_removed.is_empty() {
-                        let mut model = Model::of(&state);
+                        let mut model = StateModel::of(&state);
                         model.apply(&edit);
                         assert!(!model.is_consistent(), "seed {seed}, step {step}: {detail:?} for {edit:?}");
                     }

@@ -326,9 +326,9 @@ fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> WalWriter {
 }
 
 /// A log that no writer produces.
-fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut RecordWriter)) {
+fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut LogWriter)) {
     let file = storage.create_update(&log_name(number)).unwrap();
-    let mut records = RecordWriter::new(file, OWNER.identity(number), &HEADER.encode(OWNER, number, [0, 0]));
+    let mut records = LogWriter::new(file, OWNER.identity(number), &HEADER.encode(OWNER, number, [0, 0]));
     make(&mut records);
     records.flush().unwrap();
 }
@@ -337,7 +337,7 @@ fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut RecordW
 fn records_that_no_writer_makes_are_damage() {
     let (_, storage) = storage();
     let first = HEADER_BYTES as u64;
-    type Forgery = fn(&mut RecordWriter, u64);
+    type Forgery = fn(&mut LogWriter, u64);
     let forgeries: [Forgery; 5] = [
         |records, first| {
             records.append(2, &[b"of another kind"]).unwrap();

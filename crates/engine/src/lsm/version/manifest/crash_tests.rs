@@ -59,7 +59,12 @@ impl StorageWrapper for Recorder {
         let mut files = self.files.lock().unwrap();
         self.record(Call::Create(name.to_owned(), *files));
         *files += 1;
-        Ok(Box::new(Writer { inner, file: *files - 1, calls: Arc::clone(&self.calls), path: PathBuf::from(name) }))
+        Ok(Box::new(RecordingWriter {
+            inner,
+            file: *files - 1,
+            calls: Arc::clone(&self.calls),
+            path: PathBuf::from(name),
+        }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -79,14 +84,14 @@ impl StorageWrapper for Recorder {
 }
 
 #[derive(Debug)]
-struct Writer {
+struct RecordingWriter {
     inner: Box<dyn WritableFile>,
     file: usize,
     calls: Calls,
     path: PathBuf,
 }
 
-impl WritableFile for Writer {
+impl WritableFile for RecordingWriter {
     fn len(&self) -> u64 {
         self.inner.len()
     }
