@@ -142,7 +142,7 @@ impl Segment {
             locations.iter().map(|location| vec![0; location.body_bytes as usize + RECORD_OVERHEAD_BYTES]).collect();
         let requests = locations.iter().zip(&mut buffers).map(|(location, buffer)| ReadRequest {
             offset: location.position,
-            buffer: buffer,
+            buffer,
             purpose: Purpose::Log,
         });
         self.file.read_many(requests.collect())?;

@@ -1,8 +1,8 @@
 //! File numbers, reserved in the manifest before any file uses one.
 //!
 //! A file whose number is not reserved therefore proves that the manifest is older than the file; no crash leaves such
-//! a file. FileNumbers are reserved in batches, usually by edits that are written for other reasons, so few syncs serve the
-//! reservation alone. Manifests are exempt: each states the reservation itself.
+//! a file. Numbers are reserved in batches, usually by edits that are written for other reasons, so few syncs
+//! serve the reservation alone. Manifests are exempt: each states the reservation itself.
 
 use super::core::{Core, SharedState, StateChange};
 use super::version::ManifestEdit;

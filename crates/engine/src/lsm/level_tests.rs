@@ -24,7 +24,8 @@ proptest! {
     #[test]
     fn a_level_is_one_list(
         operations in steps(150), prefix in proptest::collection::vec(any::<u8>(), 0..12),
-        walk in proptest::collection::vec((0..6_u8, keys(), 0..160_u64), 0..40), ahead in proptest::option::of(0..3000_u64),
+        walk in proptest::collection::vec((0..6_u8, keys(), 0..160_u64), 0..40),
+        ahead in proptest::option::of(0..3000_u64),
     ) {
         let folder = TestFolder::new(1);
         let mut history = History::of(&operations, 1);
@@ -54,9 +55,11 @@ proptest! {
             prop_assert_eq!(shown(&cursor), shown(&*model));
             prop_assert_eq!(cursor.value_slice().map(|value| value.to_vec()), shown(&*model).map(|entry| entry.3));
         }
-        for (file, key) in level.tables().iter().flat_map(|file| entries(file).into_iter().map(move |entry| (file, entry))) {
-            let found = file.get(&key.key, key.sequence).unwrap().unwrap();
-            prop_assert_eq!((found.0, found.1, &found.2[..]), (key.kind, key.sequence, &key.value[..]));
+        for file in level.tables() {
+            for entry in entries(file) {
+                let found = file.get(&entry.key, entry.sequence).unwrap().unwrap();
+                prop_assert_eq!((found.0, found.1, &found.2[..]), (entry.kind, entry.sequence, &entry.value[..]));
+            }
         }
     }
 }

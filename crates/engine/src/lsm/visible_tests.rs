@@ -72,13 +72,18 @@ proptest! {
             place = place.filter(|&place| place < seen.len());
             let shown = visible.entry().map(|entry| (entry.key.to_vec(), (entry.kind, entry.value.to_vec())));
             prop_assert_eq!(shown, place.map(|place| seen[place].clone()), "after {:?}", step);
-            prop_assert_eq!(visible.value_slice().map(|value| value.to_vec()), place.map(|place| seen[place].1.1.clone()));
+            let expected = place.map(|place| seen[place].1.1.clone());
+            prop_assert_eq!(visible.value_slice().map(|value| value.to_vec()), expected);
             prop_assert_eq!(visible.key().map(<[u8]>::to_vec), place.map(|place| seen[place].0.clone()));
         }
     }
 
     #[test]
-    fn after_an_error_every_move_fails_and_nothing_is_shown(operations in steps(60), good in 0..40_usize, forward: bool) {
+    fn after_an_error_every_move_fails_and_nothing_is_shown(
+        operations in steps(60),
+        good in 0..40_usize,
+        forward: bool,
+    ) {
         let history = History::of(&operations, 1);
         let mut visible = VisibleCursor::new(EntrySource::Any(history.failing_cursor(good)), Vec::new(), SEQUENCE_MAX);
         let mut moved = if forward { visible.first() } else { visible.last() };

@@ -191,7 +191,8 @@ pub(crate) fn replay(
 /// The error for a log that was lost as a whole.
 fn lost(storage: &dyn Storage, number: u64, what: &str) -> Error {
     let detail = format!(
-        "{what}, and with it all writes since it was begun; restore the file, or run `ogive db repair` to go on without it"
+        "{what}, and with it all writes since it was begun; \
+         restore the file, or run `ogive db repair` to go on without it"
     );
     Error::damaged(storage.path(&log_name(number)), 0, detail)
 }

@@ -235,7 +235,7 @@ impl ValueFile {
             return Ok(());
         }
         let detail = format!(
-            "a pointer states a value of {} bytes, stored as {} bytes in file {}, at this offset of file {} with {} bytes",
+            "a pointer states a value of {} bytes, stored as {} bytes of file {}, here in file {} of {} bytes",
             pointer.length,
             pointer.stored_bytes,
             pointer.file,

@@ -305,7 +305,8 @@ proptest! {
         let (newer_pointing, new_file) = separated(&folder, &newer, 2);
         let both = newer_pointing.with(&older_pointing);
         let (collected, snapshots) = (collect(&old_file), [at]);
-        let outcome = run_job(&folder.context(), job(&both, 1, &snapshots, LevelsBelow::default(), &collected)).unwrap();
+        let job = job(&both, 1, &snapshots, LevelsBelow::default(), &collected);
+        let outcome = run_job(&folder.context(), job).unwrap();
         let after = folder.read(&outcome.tables);
         let places = after.versions.iter().filter(|version| version.kind == ValueKind::Pointer);
         let places: Vec<_> = places.map(|version| ValueFilePointer::decode(&version.value).unwrap()).collect();

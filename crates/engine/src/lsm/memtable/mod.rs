@@ -5,7 +5,7 @@
 //! and values stay in the buffers of the groups that contained them.
 //!
 //! ```text
-//!   node         | key offset 32, low half of key prefix 32 | group 32, key length 32 | sequence 56, kind 8 | link 0 | link 1 ..
+//!   node         | key offset 32, low half of key prefix 32 | group 32, key length 32 | sequence 56, kind 8 | links ..
 //!   link         | high half of the target's key prefix 32 | target node 32 |
 //!   key prefix   the 8 bytes of a key behind the prefix that the memtable's keys share
 //! ```

@@ -75,8 +75,10 @@ proptest! {
         for (_, key, _) in groups.iter().flatten().chain([&extra]) {
             for at in [at, SEQUENCE_MAX] {
                 let expected = model.range((key.clone(), Reverse(at))..).next().filter(|((found, _), _)| found == key);
-                prop_assert_eq!(owned(memtable.get(key, at)), expected.map(|(key, value)| (key.clone(), value.clone())));
-                let slice = memtable.get_slice(key, at).map(|(kind, sequence, value)| (sequence, (kind, value.to_vec())));
+                let expected_entry = expected.map(|(key, value)| (key.clone(), value.clone()));
+                prop_assert_eq!(owned(memtable.get(key, at)), expected_entry);
+                let slice = memtable.get_slice(key, at);
+                let slice = slice.map(|(kind, sequence, value)| (sequence, (kind, value.to_vec())));
                 prop_assert_eq!(slice, expected.map(|((_, sequence), value)| (sequence.0, value.clone())));
             }
         }

@@ -38,7 +38,10 @@ fn added(list: &[RangeTombstone]) -> RangeTombstones {
 
 proptest! {
     #[test]
-    fn the_newest_visible_removal_that_covers_a_key_is_found(list in tombstones(), keys in proptest::collection::vec((key(), 0..70_u64), 30)) {
+    fn the_newest_visible_removal_that_covers_a_key_is_found(
+        list in tombstones(),
+        keys in proptest::collection::vec((key(), 0..70_u64), 30),
+    ) {
         let one_by_one = added(&list);
         let at_once = RangeTombstones::of(list.clone());
         prop_assert_eq!(&one_by_one, &at_once);
@@ -49,7 +52,12 @@ proptest! {
     }
 
     #[test]
-    fn clipping_leaves_what_lies_between(list in tombstones(), from in proptest::option::of(key()), to in proptest::option::of(key()), keys in proptest::collection::vec(key(), 20)) {
+    fn clipping_leaves_what_lies_between(
+        list in tombstones(),
+        from in proptest::option::of(key()),
+        to in proptest::option::of(key()),
+        keys in proptest::collection::vec(key(), 20),
+    ) {
         let clipped = added(&list).clip(from.as_deref(), to.as_deref());
         for key in &keys {
             let is_inside = from.as_ref().is_none_or(|from| from <= key) && to.as_ref().is_none_or(|to| key < to);
@@ -65,7 +73,11 @@ proptest! {
     }
 
     #[test]
-    fn joined_sets_cover_what_either_covers(one in tombstones(), other in tombstones(), keys in proptest::collection::vec((key(), 0..70_u64), 20)) {
+    fn joined_sets_cover_what_either_covers(
+        one in tombstones(),
+        other in tombstones(),
+        keys in proptest::collection::vec((key(), 0..70_u64), 20),
+    ) {
         let (mut joined, second) = (added(&one), added(&other));
         let kept = joined.clone();
         joined.extend(&second);
