@@ -1,4 +1,4 @@
-//! Log replay: reading a segment back after a crash.
+//! Log replay: reading a segment back after a crash, and distinguishing a torn tail from damage.
 
 use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RECORD_OVERHEAD_BYTES, RecordLocation};
 use super::segment::Segment;

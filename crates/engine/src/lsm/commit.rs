@@ -1,4 +1,4 @@
-//! The write path: group commit of batches, value separation, and memtable switches.
+//! The write path: group commit of batches, value separation, memtable switches, and write stalls.
 //!
 //! Batches that wait at the same time are written as one group by the first of their writers (the leader). Groups and
 //! all other writers take turns in the order in which they ask.

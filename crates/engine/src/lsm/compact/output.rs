@@ -40,7 +40,7 @@ fn table_options(options: &DbOptions) -> WriteOptions {
 ///
 /// ```text
 /// entries         b  c   | f  g       table 1: b c, tombstone [a, f)
-/// tombstone     [a ---------- h)        table 2: f g, tombstone [f, h)
+/// tombstone   [a ---------- h)        table 2: f g, tombstone [f, h)
 /// ```
 ///
 /// Dropping it without [`Self::finish`] removes all its files.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// rectangle problems", 1977).
 ///
 /// ```text
-///   tombstones      [a------------e)  7         fragments   [a   b) [b   c) [c   e)
+///   tombstones    [a------------e)  7         fragments [a   b) [b   c) [c   e)
 ///                      [b----c)     9         tree         7       9,7      7
 /// ```
 ///
