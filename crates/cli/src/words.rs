@@ -13,7 +13,7 @@ const WORDS: [(&str, &str); 11] = [
     ("`DbOptions::open_files`", "--open-files"),
     ("put that right, then call `resume`, or open the store again", "fix the cause, then run the command again"),
     (
-        "check the path, or allow the store to be made",
+        "check the path, or set `create` to create a store",
         "check the path; `ogive db put` and `ogive db import` create a store",
     ),
     ("read it as a stream with `value_reader`, or raise the budget", "print it with --raw, or raise --memory"),
@@ -45,7 +45,7 @@ mod tests {
             Error::StoreReadOnly { path: path(), cause: "the disk is full".into() },
             Error::NotAStore {
                 path: path(),
-                detail: "it holds no manifest; check the path, or allow the store to be made".into(),
+                detail: "it contains no manifest; check the path, or set `create` to create a store".into(),
             },
             Error::ValueTooLarge { path: path(), length: 2, limit: 1 },
             Error::Unsorted { path: path(), record: 1 },
@@ -57,7 +57,7 @@ mod tests {
     fn no_message_names_what_only_a_program_can_do() {
         for error in errors() {
             let message = of_command(&error);
-            let is_plain = ["Options::", "resume", "value_reader", "allow the store", "writer", "insert into"]
+            let is_plain = ["Options::", "resume", "value_reader", "set `create`", "writer", "insert into"]
                 .iter()
                 .all(|word| !message.contains(word));
             assert!(is_plain && message != error.to_string(), "{message}");

@@ -1,6 +1,7 @@
-//! What separated values cost. Goal: values that are written once cost little more than themselves, and steady overwrites neither write nor
-//! take much more than they must: at most 3.5 times what was written, at most 1.5 times the data. Method: all that is written and all
-//! files are counted. No time is measured, and with the work inside the calls each run is the same.
+//! Cost tests of value collection. Goal: values that are written once cost little more than their bytes, and under
+//! steady overwrites a store writes at most 3.5 times the data written and occupies at most 1.5 times the live data.
+//! Method: all writes and all files are counted. No time is measured, and with the work done inside the calls each run
+//! is the same.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -35,7 +36,7 @@ fn value(number: u64, version: u64) -> Vec<u8> {
 }
 
 impl Store {
-    /// With memtables of some hundred entries, as many for the data as a large store has.
+    /// Small memtables, so that the data fills as many of them as in a large store.
     fn new(memtable_bytes: u64) -> Self {
         let memory = MemoryStorage::new();
         let meter = Meter::new(Arc::new(memory.clone()));
@@ -86,8 +87,8 @@ fn values_that_are_written_once_cost_little_more_than_themselves() {
     assert_eq!(store.db.activity().moved_value_bytes, 0);
 }
 
-/// Uniform overwrites of so many times the data: how many times what is written is written in all, and the space at its mean and most,
-/// in times the data.
+/// Overwrites random records, `rounds` times the data in total; returns the write amplification, and the mean and
+/// maximum space relative to the data.
 fn overwrite(store: &Store, records: u64, rounds: u64) -> (f64, f64, f64) {
     let (before, mut random) = (store.written_bytes(), Random::new(5));
     let (mut spaces, steps) = (Vec::new(), records * rounds / 100);
@@ -112,7 +113,7 @@ fn steady_overwrites_write_and_take_little_more_than_they_must() {
     let (times, mean, most) = overwrite(&store, records, 4);
     assert!(times < 3.5, "written {times} times");
     assert!(mean < 1.5, "space {mean}, at most {most}");
-    // All that is there is right, also where it was moved.
+    // All values are intact, including moved ones.
     let report = store.db.verify(&mut |_, _| {}).unwrap();
     assert!(report.is_sound(), "{:?}", report.findings);
     assert_eq!(store.db.iter().count(), records as usize);
@@ -121,7 +122,7 @@ fn steady_overwrites_write_and_take_little_more_than_they_must() {
     assert_eq!(db.iter().map(|record| record.unwrap().1.len() as u64).sum::<u64>(), records * VALUE_BYTES);
 }
 
-/// Pitfall: collection drops a value that a snapshot still needs, or one that was overwritten meanwhile wins again.
+/// Pitfall: collection drops a value that a snapshot still needs, or revives one that was overwritten in the meantime.
 #[test]
 fn snapshots_and_overwrites_find_their_values_while_these_move() {
     let records = 400;

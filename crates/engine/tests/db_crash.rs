@@ -1,7 +1,8 @@
-//! The power goes at every call that changes the disk: in writes, flushes, compaction, collection of values, keyspaces made and
-//! dropped, and in recovery itself. Goal: all that was acknowledged as durable is there, batches are whole, nothing comes back that
-//! was removed, and the store takes new work. Method: random work on a simulated disk, and a model of each state that it went
-//! through; each disk that a loss of power may leave is opened, compared, and worked on. Each opening has other options, all of them drawn.
+//! Crash tests of stores. Goal: after a power loss, all data acknowledged as durable is present, batches are whole,
+//! nothing that was removed comes back, and the store accepts new work. Method: random work on a simulated disk, with a
+//! power loss at every call that changes the disk, in writes, flushes, compaction, value collection, keyspace changes
+//! and recovery; each possible disk image is opened, compared with the states of a model, and worked on. The options
+//! are drawn anew for each opening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -15,10 +16,10 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Of so many disks, on one the work goes on. No divisor of how many there are for each crash.
+/// Work continues on one in this many disk images; not a divisor of the number of images per crash.
 const GOES_ON_ONE_IN: u64 = 17;
 
-/// Sizes with which work makes about as many calls, whatever is drawn: each is a crash.
+/// Sizes that lead to about the same number of calls with any options, since each call is a crash.
 fn draws(seed: u64) -> Draws {
     let like = DbOptions { memtable_bytes: 4 << 10, table_bytes: 4 << 10, level_bytes: 8 << 10, ..small() };
     Draws::new(seed, &like).timeless()
@@ -28,7 +29,7 @@ fn storage(disk: &SimulatedDisk) -> Arc<dyn Storage> {
     Arc::new(disk.clone())
 }
 
-/// Random work until the power goes or it is done.
+/// Random work until the power loss, or the end.
 fn work(disk: &SimulatedDisk, draws: &Draws, history: &History, seed: u64, steps: u32) -> History {
     let mut history = history.clone();
     let _ = try_work(&storage(disk), draws.clone(), seed, steps, &mut history);
@@ -51,13 +52,13 @@ fn try_work(
     world.close(history)
 }
 
-/// Opens what was left; returns which of its states it has.
+/// Opens a disk image; returns the state of the history that it has.
 fn recover(history: &History, disk: &SimulatedDisk, options: &DbOptions) -> Result<(usize, usize), String> {
     let opened = Db::open_in(storage(disk), options).map_err(|error| format!("cannot be opened: {error}"));
     opened.and_then(|db| matching(history, &db)).map_err(|error| format!("{error}; opened with {options:?}"))
 }
 
-/// Checks what was left, and that work goes on from there.
+/// Checks a disk image, and continues work on it.
 fn check(history: &History, disk: &SimulatedDisk, mut draws: Draws, goes_on: bool) -> Result<(), String> {
     let found = recover(history, disk, &draws.next())?;
     if !goes_on {
@@ -78,7 +79,8 @@ fn fingerprint(disk: &SimulatedDisk) -> u64 {
     hasher.finish()
 }
 
-/// Runs random work with every crash, and of one in `nested` crashes that of the recovery as well. Returns how many distinct disks there were.
+/// Runs random work with every crash, and in `nested` of them also with every crash of the recovery. Returns the number
+/// of distinct disk images.
 fn enumerate(seeds: std::ops::Range<u64>, steps: u32, random_images: u32, nested: Option<u64>) -> usize {
     let mut seen = HashSet::new();
     for seed in ogive_testkit::seeds(seeds) {
@@ -131,7 +133,7 @@ fn crash_in_recovery(
     outcome.map(drop).map_err(|failure| format!("in recovery with {options:?}: {failure}"))
 }
 
-/// Few distinct disks are few crashes, unless one seed alone was asked for.
+/// A test with few distinct disk images has seen few crashes, unless a single seed was requested.
 #[track_caller]
 fn assert_many(images: usize, least: usize) {
     assert!(images > least || named_seed().is_some(), "only {images} distinct disks");
@@ -156,7 +158,7 @@ fn a_million_crashes_lose_nothing() {
     assert_many(images, 1_000_000);
 }
 
-/// The process ends, the machine goes on: what the operating system has is found, and a flush makes it durable.
+/// The process ends but the machine does not: data in the operating system is found, and a flush makes it durable.
 #[test]
 fn what_is_found_after_the_end_of_a_process_is_durable_after_a_flush() {
     for seed in ogive_testkit::seeds(0..60) {
@@ -169,7 +171,7 @@ fn what_is_found_after_the_end_of_a_process_is_durable_after_a_flush() {
         for _ in 0..30 {
             world.write(&mut history, &mut random).unwrap();
         }
-        // Locks are not carried over, changes at risk are.
+        // Locks are not carried over, unsynced changes are.
         let later = disk.fork();
         drop(world);
         history.durable = history.contents.len() - 1;

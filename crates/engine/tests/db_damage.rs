@@ -1,7 +1,7 @@
-//! Files of a store that are not what was written. Goal: whatever has become of them, a store answers rightly or says that they are
-//! damaged; it never answers wrongly. After a clean close nothing at all may be missing unnoticed; after a crash, a torn tail is no
-//! damage. Method: each kind of file of a small store, with flipped bits, cut, moved, mixed, old or gone. Each opening has other options, all of
-//! them drawn.
+//! Damage tests of stores. Goal: with damaged files, a store answers correctly or reports the damage, and never answers
+//! wrongly. After a clean close, nothing may be missing unnoticed; after a crash, a torn tail is not damage. Method:
+//! each kind of file of a small store, with flipped bits, truncated, moved, mixed, old or missing. The options are
+//! drawn anew for each opening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -21,7 +21,7 @@ fn storage(files: &Files) -> Arc<dyn Storage> {
     Arc::new(memory(files))
 }
 
-/// Draws of options with which no run is without a log, mostly.
+/// Drawn options with which most runs have a log.
 fn draws(seed: u64) -> Draws {
     Draws::new(seed, &DbOptions { memtable_bytes: 8 << 10, ..small() })
 }
@@ -32,11 +32,11 @@ fn repeat(seed: u64) -> Repeat {
 
 /// A store after random work.
 struct Made {
-    /// Its files when it was not closed, and when it was.
+    /// Its files before and after closing.
     open: Files,
     closed: Files,
     answers: Answers,
-    /// Options of each opening of what has become of it.
+    /// Draws the options of each opening of a damaged copy.
     draws: Draws,
 }
 
@@ -49,7 +49,7 @@ fn made(seed: u64) -> Made {
     for _ in 0..60 {
         world.step(&mut history, &mut random).unwrap();
     }
-    // Something is in the log for sure, and something apart, unless nothing is.
+    // Ensures that the log, and usually a value file, is not empty.
     for number in 0..5 {
         world.write(&mut history, &mut random).unwrap();
         world.db().insert([b'z', number], vec![number; 150]).unwrap();
@@ -61,7 +61,7 @@ fn made(seed: u64) -> Made {
     Made { open, closed: files(&memory), answers, draws }
 }
 
-/// What a store says of itself: its answers, or why it has none.
+/// The answers of a store, or its error.
 fn ask(files: &Files, draws: &mut Draws) -> Result<Answers, String> {
     let db = Db::open_in(storage(files), &draws.next()).map_err(|error| describe(&error))?;
     read_all(&db)
@@ -72,7 +72,7 @@ fn describe(error: &Error) -> String {
     error.to_string()
 }
 
-/// Answers rightly, or not at all; whether it was told.
+/// Fails on wrong answers; returns whether the damage was reported.
 fn right_or_told(files: &Files, made: &mut Made, what: &str) -> bool {
     match ask(files, &mut made.draws) {
         Ok(found) => {
@@ -87,7 +87,7 @@ fn kind(name: &str) -> &str {
     name.rsplit('.').next().unwrap()
 }
 
-/// How much of each log counts: the store keeps the files of others, to be written anew, and what one of those held behind its end.
+/// The valid length of each log. The files of recycled logs contain older groups after it.
 fn log_ends(made: &mut Made) -> BTreeMap<String, usize> {
     let closed = made.closed.clone();
     let logs = closed.iter().filter(|(name, _)| kind(name) == "log");
@@ -109,7 +109,7 @@ fn log_ends(made: &mut Made) -> BTreeMap<String, usize> {
     ends
 }
 
-/// The bytes of a file that are tried: all near its ends, some between.
+/// The byte positions to damage: all near both ends, some between.
 fn sample(length: usize, random: &mut Random) -> Vec<usize> {
     (0..length).filter(|&at| at < 64 || at + 40 > length || random.one_in(16)).collect()
 }
@@ -230,7 +230,7 @@ fn files_in_the_place_of_others_are_told() {
     }
 }
 
-/// Pitfall: a torn tail taken for damage is a store that cannot be opened.
+/// Pitfall: a torn tail mistaken for damage makes a store impossible to open.
 #[test]
 fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
     for seed in seeds(0..3) {
@@ -253,7 +253,7 @@ fn a_log_with_a_torn_tail_opens_and_holds_what_came_before() {
                 let mut torn = left.clone();
                 torn.get_mut(name).unwrap().truncate(length);
                 let what = format!("seed {seed}: {name} torn at {length} of {}", content.len());
-                // Some batches asked to be synced themselves: what they say was durable must be there.
+                // Some batches requested a sync, so what they state as durable must be there.
                 match Db::open_in(storage(&torn), &draws.next()) {
                     Ok(db) => {
                         last = last.max(matching(&history, &db).unwrap_or_else(|error| panic!("{what}: {error}")).0)
@@ -276,7 +276,7 @@ fn what_no_store_has_written_is_refused_or_ignored() {
     strange.insert("00001.table".into(), b"hello".to_vec());
     strange.insert("x.log".into(), vec![]);
     assert_eq!(ask(&strange, &mut made.draws).unwrap(), answers);
-    // Numbers that the store does not know: left from before, or of work that a crash cut short.
+    // Numbers unknown to the store: leftovers, or the work of an interrupted job.
     for ending in ["table", "log", "values"] {
         let mut strange = closed.clone();
         strange.insert(format!("900000.{ending}"), b"hello".to_vec());

@@ -1,9 +1,9 @@
-//! What a fault leaves to be done is done soon after it has ended. Goal: once the storage works again and `resume` has opened the store to
-//! writes, no write waits, and within [`STEPS`] steps no compaction is due, no more than the options allow of the value files is dead, a
-//! sync leaves nothing unsynced; and no file lies there that the store does not need once it was opened again. Method: overwrites and removals without background
-//! threads, with one call of each kind failing, or all from there on, at points from the first to the last; then steps, each a flush and a
-//! small write, with the work that they make due inside them. That no compaction is due is told by an image of the store: opened with the
-//! same options, it finds none. Options are drawn.
+//! Tests that deferred work is caught up after a fault. Goal: once the storage works again and `resume` has opened the
+//! store to writes, no write waits, and within [`STEPS`] steps no compaction is due, no more of the value files is dead
+//! than the options allow, a sync leaves nothing unsynced; and after reopening, no unneeded file is left. Method:
+//! overwrites and removals without background threads, with one call of each kind failing, or all calls from there on,
+//! at points from the first to the last; then steps, each a flush and a small write, with the due work done inside
+//! them. That no compaction is due is shown by an image of the store, opened with the same options. Options are drawn.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -11,28 +11,28 @@ mod db_support;
 
 use db_support::{Draws, Records, collect, small};
 use ogive::io::Storage;
-use ogive::lsm::{Db, DbOptions, Stats};
+use ogive::lsm::{Db, DbOptions, DbStats};
 use ogive_testkit::{Fault, FaultInjector, Operation, Random, Repeat, SimulatedDisk, Survival, named_seed, seeds};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Steps after which nothing is left to be done. Level 0 is merged when it has twelve tables, however small they are beside those below, and
-/// each step adds one; what that merge makes due elsewhere is done in the same step.
+/// Steps after which no work is left. Level 0 is merged at twelve tables, however small they are compared to those
+/// below, and each step adds one; the merges that follow are done in the same step.
 const STEPS: usize = 13;
 
-/// Tables of level 0 to which an image can add what it finds in the log without making level 0 due.
+/// Tables of level 0 to which an image can add those recovered from the log without making level 0 due.
 const FEW_TABLES: u64 = 2;
 
-/// Collection waits for merges that are due anyway until a quarter more than the limit is dead.
+/// Collection waits for regular merges until a quarter more than the limit is dead.
 const LATE: f64 = 1.25;
 
-/// A value file with less that is dead is left alone, in bytes.
+/// Value files with fewer dead bytes are left alone.
 const DEAD_BYTES_MIN: u64 = 512;
 
-/// Logs that may be there: the one that is written, and two that are kept to be written anew.
+/// Maximum number of log files: the current one, and two to be recycled.
 const MOST_LOGS: usize = 3;
 
-/// Points at which calls of a kind fail, and writes of a run.
+/// Points at which calls of a kind fail, and writes per run.
 const POINTS: u64 = 4;
 const WRITES: u64 = 60;
 
@@ -51,14 +51,14 @@ const FAULTS: [(Operation, Fault); 12] = [
     (Operation::SyncDirectory, Fault::NoSpace),
 ];
 
-/// A store, what it holds, and what it lies on.
+/// A store with its expected contents and its storage.
 struct Store {
     disk: SimulatedDisk,
     injector: FaultInjector,
     options: DbOptions,
     db: Db,
     records: Records,
-    /// What failed, in words.
+    /// The errors met.
     failures: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Store {
         Self { disk, injector, options, db, records: Records::new(), failures: Vec::new() }
     }
 
-    /// One write. What fails has not happened.
+    /// One write, which must have no effect if it fails.
     fn write(&mut self, random: &mut Random) {
         let key = vec![random.below(40) as u8];
         let outcome = if random.one_in(6) {
@@ -82,7 +82,7 @@ impl Store {
         self.failures.extend(outcome.err().map(|error| error.to_string()));
     }
 
-    /// Writes that are to be compacted and collected, until the store has refused some.
+    /// Writes that need compaction and collection, until the store has refused some.
     fn work(&mut self, seed: u64) {
         let mut random = Random::new(seed);
         for number in 1..=WRITES {
@@ -96,7 +96,8 @@ impl Store {
         }
     }
 
-    /// A flush, and a write that does what is due. Its table shares keys with all others, so that level 0 is merged as a whole.
+    /// A flush, and a write that runs the due work. Its table overlaps all others, so that level 0 is merged as a
+    /// whole.
     fn step(&mut self, number: usize) -> ogive::Result<()> {
         self.db.flush()?;
         let mut batch = self.db.batch();
@@ -111,7 +112,7 @@ impl Store {
         collect(self.db.iter()).unwrap()
     }
 
-    /// Compactions that an image of the store finds due when it is opened.
+    /// The number of compactions that are due when an image of the store is opened.
     fn due(&self) -> u64 {
         let image: Arc<dyn Storage> = Arc::new(self.disk.fork());
         let db = Db::open_in(image, &self.options).unwrap();
@@ -120,15 +121,15 @@ impl Store {
     }
 }
 
-/// What more of the value files is dead than the options allow, in bytes.
-fn excess_dead_bytes(stats: &Stats, options: &DbOptions) -> f64 {
+/// Dead bytes of the value files beyond what the options allow.
+fn excess_dead_bytes(stats: &DbStats, options: &DbOptions) -> f64 {
     let allowed =
         options.dead_share * LATE * stats.value_file_bytes as f64 + (stats.value_files * DEAD_BYTES_MIN) as f64;
     (stats.dead_value_bytes as f64 - allowed).max(0.0)
 }
 
 /// Files that the store does not need.
-fn leftovers(disk: &SimulatedDisk, stats: &Stats) -> Vec<String> {
+fn leftovers(disk: &SimulatedDisk, stats: &DbStats) -> Vec<String> {
     let names: Vec<String> = disk.files().into_keys().filter(|name| name != "LOCK").collect();
     let tables: u64 = stats.keyspaces.iter().flat_map(|keyspace| &keyspace.levels).map(|level| level.tables).sum();
     let most =
@@ -141,7 +142,7 @@ fn leftovers(disk: &SimulatedDisk, stats: &Stats) -> Vec<String> {
     names.iter().filter(is_too_many).cloned().collect()
 }
 
-/// Opens a store to writes whose fault has ended, and takes steps until nothing is left to be done.
+/// Resumes a store after its fault has ended, and takes steps until no work is left.
 fn recovers(store: &mut Store, when: &str) {
     let lost = store.contents() != store.records;
     assert!(!lost, "{when}: what has failed is shown, or what has not is lost");
@@ -160,12 +161,12 @@ fn recovers(store: &mut Store, when: &str) {
     store.db.persist().unwrap();
     let survivor = Db::open_in(Arc::new(store.disk.crash(Survival::Nothing)), &store.options).unwrap();
     assert!(collect(survivor.iter()).unwrap() == store.records, "{when}: something was not synced");
-    // Other files that a failure has left go when the store is opened again. Of these, each `resume` that fails would add one.
+    // Other files left by a failure are removed at the next opening. Of these, each failed `resume` would add one.
     let manifests: Vec<String> = store.disk.files().into_keys().filter(|name| name.ends_with(".new")).collect();
     assert_eq!(manifests, [""; 0], "{when}");
 }
 
-/// One run with a fault; `false` if it met none.
+/// One run with a fault; returns `false` if the fault did not occur.
 fn run(draws: &Draws, seed: u64, plan: (Operation, Fault, u64, bool), met: &mut BTreeSet<String>) -> bool {
     let (operation, fault, at, lasting) = plan;
     let when = format!("seed {seed}, {operation:?} {at} met {fault:?}, lasting: {lasting}");

@@ -1,7 +1,7 @@
-//! The storage fails at every single call. Goal: no failure of the device and no full disk makes the store lose what was acknowledged,
-//! show what was not written, or stay closed to writes once the cause is gone. Method: the same random work again and again, with
-//! another call failing each time; then reads, `resume`, further work, and opening again, compared with a model. Each opening has other
-//! options, all of them drawn.
+//! Fault tests of stores: the storage fails at every single call. Goal: no device failure and no full disk makes the
+//! store lose acknowledged data, show unwritten data, or stay closed to writes once the cause is gone. Method: the same
+//! random work is repeated with another call failing each time; then reads, `resume`, further work and reopening are
+//! compared with a model. The options are drawn anew for each opening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 const STEPS: u32 = 40;
 
-/// Sizes with which work makes about as many calls, whatever is drawn: each of them fails in a run of its own.
+/// Sizes that lead to about the same number of calls with any options, since each call fails in a run of its own.
 fn draws(seed: u64) -> Draws {
     let like = DbOptions { memtable_bytes: 4 << 10, table_bytes: 4 << 10, level_bytes: 8 << 10, ..small() };
     Draws::new(seed, &like).timeless()
 }
 
-/// A storage that fails, and how far work on it came.
+/// A failing storage, and the progress of the work on it.
 struct Run {
     inner: MemoryStorage,
     injector: FaultInjector,
@@ -32,7 +32,7 @@ struct Run {
 }
 
 impl Run {
-    /// Works until something fails, or to the end.
+    /// Works until a call fails, or to the end.
     fn new(seed: u64, plan: impl FnOnce(&FaultInjector)) -> Self {
         let inner = MemoryStorage::new();
         let injector = FaultInjector::new(Arc::new(inner.clone()));
@@ -55,11 +55,11 @@ impl Run {
         outcome
     }
 
-    /// What the open store shows is what the history allows; it is what counts from now on.
+    /// Checks that the open store shows what the history allows, which is then taken as its contents.
     fn settle(&mut self, when: &str) {
         let db = self.world.as_ref().and_then(|world| world.db.as_ref());
         let Some(db) = db else { return };
-        // No power went: all that was acknowledged is there.
+        // Without a power loss, all acknowledged data is there.
         let mut acknowledged = self.history.clone();
         acknowledged.durable = self.history.contents.len().saturating_sub(2).max(self.history.durable);
         acknowledged.durable_names = self.history.names.len().saturating_sub(2).max(self.history.durable_names);
@@ -67,7 +67,7 @@ impl Run {
         self.history = after(&self.history, found);
     }
 
-    /// The cause is gone: the store takes writes again, and loses nothing.
+    /// The cause is gone: the store accepts writes again, and has lost nothing.
     fn resume_and_go_on(mut self, when: &str) {
         self.injector.clear();
         self.settle(when);
@@ -85,7 +85,7 @@ impl Run {
         matching(&self.history, &db).unwrap_or_else(|error| panic!("{when}, opened again: {error}"));
     }
 
-    /// Further work. What failed may have been noticed by nobody yet: then it is now, once.
+    /// Further work. A fault that nobody has met yet may be reported once.
     fn go_on(&mut self, when: &str, random: &mut Random) {
         self.world.as_mut().unwrap().go_on(&self.history).unwrap();
         let mut is_late = true;
@@ -101,7 +101,7 @@ impl Run {
         }
     }
 
-    /// The process ends instead.
+    /// Reopens the store after the end of the process.
     fn open_again(mut self, when: &str) {
         drop(self.world.take());
         let db = Db::open_in(Arc::new(self.inner.clone()), &self.draws.next())
@@ -112,7 +112,7 @@ impl Run {
     }
 }
 
-/// Fails every `stride`-th call of a kind; returns how many failed.
+/// Fails every `stride`-th call of a kind; returns the number of failures.
 fn every_call(operation: Operation, fault: Fault, seed: u64, stride: u64) -> u64 {
     let seed = named_seed().unwrap_or(seed);
     let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
@@ -131,7 +131,7 @@ fn every_call(operation: Operation, fault: Fault, seed: u64, stride: u64) -> u64
     }
 }
 
-/// Few failures prove little, unless a seed was asked for that need not have many.
+/// A test with few failures proves little, unless a seed was requested.
 #[track_caller]
 fn assert_many(failures: u64, least: u64) {
     assert!(failures > least || named_seed().is_some(), "only {failures} failures");
@@ -171,7 +171,8 @@ fn a_device_error_at_any_read_is_told_and_loses_nothing() {
     assert_many(every_call(Operation::Open, Fault::DeviceError, 0, 1), 20);
 }
 
-/// Which calls take a handle: those that open and create files, and reads, whose files are closed while nobody reads them.
+/// The calls that need a file handle: those that open and create files, and reads of files that were closed in the
+/// meantime.
 #[test]
 fn no_handle_left_at_any_call_is_told_and_loses_nothing() {
     assert_many(every_call(Operation::Open, Fault::TooManyOpenFiles, 0, 2), 10);
@@ -181,8 +182,8 @@ fn no_handle_left_at_any_call_is_told_and_loses_nothing() {
     every_call(Operation::SyncDirectory, Fault::TooManyOpenFiles, 2, 9);
 }
 
-/// A store that is opened while no handle is left is not opened for less than all that it holds: a value file that cannot be opened is not
-/// one that a crash has torn.
+/// A store opened without free handles is never opened incompletely: a value file that cannot be opened is not a torn
+/// one.
 #[test]
 fn no_handle_left_at_opening_makes_no_log_shorter() {
     let storage = MemoryStorage::new();
@@ -192,7 +193,7 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
     let apart = DbOptions { separation_threshold: 0, ..draws.next() };
     let db = Db::open_in(Arc::new(storage.clone()), &apart).unwrap();
     (0..20_u32).for_each(|key| db.insert(key.to_be_bytes(), vec![key as u8; 2_000]).unwrap());
-    // As a kill leaves it.
+    // As after a kill.
     let killed = MemoryStorage::new();
     for name in storage.list().unwrap() {
         killed.put(&name, storage.content(&name).unwrap()).unwrap();
@@ -207,7 +208,7 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
                 }
                 let injector = FaultInjector::new(Arc::new(copy.clone()));
                 injector.fail_once(operation, at, fault);
-                // Calls are counted through openings that are alike.
+                // The number of calls is the same in equal openings.
                 drop(Db::open_in(Arc::new(injector.clone()), &draws.others(1).next()));
                 if !injector.triggered() {
                     break;
@@ -224,7 +225,7 @@ fn no_handle_left_at_opening_makes_no_log_shorter() {
     }
 }
 
-/// Until there is room again, reads go on, writes are refused, and `resume` says why.
+/// On a full disk reads go on, writes are refused, and `resume` reports the reason.
 #[test]
 fn a_disk_that_stays_full_makes_the_store_read_only_until_it_is_not() {
     for at in ogive_testkit::seeds((0..400).step_by(9)) {

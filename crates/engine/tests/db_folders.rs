@@ -1,5 +1,6 @@
-//! Goal: a store is made in a folder of its own, and never among other things; what belongs to one is known by its place. Method: folders with all
-//! that may lie in them, opened and copied to; what was there must be there afterwards, and nothing else.
+//! Tests of store folders. Goal: a store is created in a folder of its own, never among other files, and its files are
+//! recognized by their place. Method: stores are opened in, and copied to, folders with all kinds of contents; the
+//! contents must be there afterwards, and nothing else.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "folders are what is tested")]
@@ -49,7 +50,7 @@ fn an_empty_folder_a_store_and_what_is_left_of_making_one_are_fine() {
         let db = Db::open(&path, &DbOptions::default()).unwrap();
         db.insert("a", "1").unwrap();
         db.close().unwrap();
-        // Whatever lies beside a store that is there does not lock it out.
+        // Other files beside an existing store do not lock it out.
         fs::write(path.join("notes.txt"), "mine").unwrap();
         assert_eq!(Db::open(&path, &DbOptions::default()).unwrap().get("a").unwrap().as_deref(), Some(&b"1"[..]));
         assert_eq!(fs::read_to_string(path.join("notes.txt")).unwrap(), "mine");
@@ -72,7 +73,7 @@ fn files_of_a_store_are_known_by_their_folder_and_name() {
     for name in ["notes.txt", "000019.table.bak", "000019.tables"] {
         assert!(!is_store_file(&store.join(name)).unwrap(), "{name}");
         fs::write(store.join(name), "mine").unwrap();
-        // What is no file of the store is no orphan of it either.
+        // Files that are not the store's are not orphans of it either.
         drop(Db::open(&store, &DbOptions::default()).unwrap());
         assert_eq!(fs::read_to_string(store.join(name)).unwrap(), "mine", "{name}");
     }

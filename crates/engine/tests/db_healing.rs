@@ -1,6 +1,6 @@
-//! Goal: tables and stores that earlier programs wrote wrongly, or locked, are named, open, answer right, and can be healed. Method: files
-//! that such a program wrote, in `fixtures`: a table and a store whose indexes deny keys that scans show, and a store that no flush could
-//! ever write out.
+//! Tests of files with known faults of earlier versions. Goal: tables and stores that earlier programs wrote wrongly,
+//! or locked, are identified, open, answer correctly, and can be repaired. Method: `fixtures` written by such programs:
+//! a table and a store whose indexes deny keys that scans show, and a store that no flush could ever write.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -20,7 +20,7 @@ const MISLED_STORE: &[(&str, &[u8])] = &[
     ("000006.table", include_bytes!("fixtures/misled-store/000006.table")),
     ("000007.manifest", include_bytes!("fixtures/misled-store/000007.manifest")),
 ];
-/// The files of a store as records of a table: name, colon, offset; and the bytes there in hexadecimal.
+/// The files of a store as records of a table: name, colon and offset, with their bytes in hexadecimal.
 const LOCKED_STORE: &[u8] = include_bytes!("fixtures/locked-store.ogive");
 
 fn with(files: &[(&str, &[u8])]) -> Arc<dyn Storage> {
@@ -33,7 +33,7 @@ fn options() -> DbOptions {
     DbOptions { create: false, threads: 0, ..DbOptions::default() }
 }
 
-/// What the table and the store that mislead hold: a long prefix, and a number.
+/// The keys of the faulty table and store: a long prefix, and a number.
 fn key(prefix: usize, number: u32) -> Vec<u8> {
     [vec![b'p'; prefix], format!("{number:05}").into_bytes()].concat()
 }
@@ -71,12 +71,12 @@ fn a_table_that_denies_keys_is_not_taken_into_a_store() {
     assert_eq!(db.tables().len(), 0);
 }
 
-/// All that the store is asked is answered right.
+/// Checks all answers of the store.
 fn answers(db: &Db) {
     answers_of_each(db, 1);
 }
 
-/// So is each so many-th key.
+/// Checks the answers for every `step`-th key.
 fn answers_of_each(db: &Db, step: usize) {
     let keys: Vec<Vec<u8>> = (1..=3000).map(|number| key(1000, number)).collect();
     let shown: Vec<Vec<u8>> = db.iter().map(|record| record.unwrap().0.to_vec()).collect();
@@ -98,7 +98,7 @@ fn numbers(db: &Db) -> Vec<u64> {
     db.tables().iter().map(|table| table.number).collect()
 }
 
-/// A store is sound, and answers right in any memory.
+/// Checks that a store is sound, and answers correctly with any memory.
 fn is_healed(storage: &Arc<dyn Storage>) {
     let report = verify_store(storage, &mut |_, _| {}).unwrap();
     assert!(report.is_sound(), "{:?}", report.findings.first());
@@ -134,7 +134,7 @@ fn compaction_heals_a_store_whose_index_denies_keys() {
     is_healed(&storage);
 }
 
-/// A compaction in parts reads from the middle of the table, where its index would lead it astray.
+/// A compaction in parts starts reads in the middle of the table, where a faulty index would mislead it.
 #[test]
 fn compaction_in_parts_loses_nothing_that_an_index_denies() {
     let storage = with(MISLED_STORE);
@@ -156,7 +156,7 @@ fn background_work_heals_a_store_whose_index_denies_keys() {
     let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
     db.insert(key(1000, 7), b"").unwrap();
     db.flush().unwrap();
-    // Without threads, what is due is done by the calls that make something due.
+    // Without threads, due work is run by the calls that make work due.
     db.ingest_from(&[]).unwrap();
     assert!(!numbers(&db).contains(&6), "{:?}", db.tables());
     answers(&db);
@@ -164,7 +164,7 @@ fn background_work_heals_a_store_whose_index_denies_keys() {
     is_healed(&storage);
 }
 
-/// The store that was locked.
+/// The store that could not be opened.
 fn locked() -> Arc<dyn Storage> {
     let packed = Table::open(with(&[("t", LOCKED_STORE)]), "t", &OpenOptions::default()).unwrap();
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();

@@ -1,7 +1,8 @@
-//! Files that pass for others. Goal: what two copies of a store wrote after they parted never passes for the other's; a live log that is lost
-//! whole is no torn tail; an older manifest in place of the newest is told, and nothing that it does not know of is removed. Method: stores and
-//! their copies that both went on, with each file of the one put into the other; live logs and manifests lost, emptied, zeroed,
-//! overwritten and replaced; each is opened, read, verified and repaired.
+//! Tests of files that are mistaken for others. Goal: data that two copies of a store wrote after they diverged is
+//! never accepted by the other; a live log that is lost whole is not a torn tail; an older manifest in place of the
+//! newest is reported, and no file that it does not name is removed. Method: two diverged copies of a store, with each
+//! file of one put into the other; live logs and manifests lost, emptied, zeroed, overwritten and replaced; each store
+//! is opened, read, verified and repaired.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -52,7 +53,7 @@ fn all(db: &Db) -> ogive::Result<Model> {
     Ok(records)
 }
 
-/// What a store answers, when it is opened to be written and when it is opened to be read.
+/// The contents of a store, opened for writing and read-only.
 fn ask(files: &Files) -> ogive::Result<Model> {
     let read = Db::open_read_only_in(shared(&memory(files)), &options()).and_then(|db| all(&db));
     let written = open(&memory(files)).and_then(|db| all(&db));
@@ -64,7 +65,7 @@ fn is_sound(files: &Files) -> bool {
     verify_store(&shared(&memory(files)), &mut |_, _| {}).unwrap().is_sound()
 }
 
-/// A repaired store: it must be sound. Gives what it holds.
+/// Repairs a store, checks that it is sound, and returns its contents.
 fn repaired(files: &Files) -> Model {
     let memory = memory(files);
     repair_store(&shared(&memory), &mut |_, _| {}).unwrap();
@@ -77,7 +78,7 @@ fn key(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-/// Writes that differ by `mark` alone, so that copies take the same numbers of files, lengths and keys.
+/// Writes that differ only by `mark`, so that copies use the same file numbers, lengths and keys.
 fn go_on(db: &Db, mark: u8, round: u64) {
     let value = |i: u64| vec![mark; if i.is_multiple_of(3) { 300 } else { 20 }];
     (0..60).for_each(|i| db.insert(key(i * 7 + round), value(i)).unwrap());
@@ -91,17 +92,17 @@ fn go_on(db: &Db, mark: u8, round: u64) {
     (0..40).for_each(|i| db.insert(key(i * 5 + round), value(i + 1)).unwrap());
 }
 
-/// How a store and its copy come to be two.
+/// When the copy is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Parting {
     Checkpoint,
-    /// Its files are copied when it is closed.
+    /// After a clean close.
     Closed,
-    /// And when it was killed.
+    /// After a kill.
     Killed,
 }
 
-/// A store and its copy after both went on, once more opened each: the files of both.
+/// The files of a store and its copy after both were opened and written again.
 fn parted(parting: Parting, is_closed: bool) -> [Files; 2] {
     let first = MemoryStorage::new();
     let second = MemoryStorage::new();
@@ -135,7 +136,7 @@ fn parted(parting: Parting, is_closed: bool) -> [Files; 2] {
     [ends.remove(0), ends.remove(0)]
 }
 
-/// Puts each file of `from` into `into`; returns how many were told of, by kind.
+/// Puts each file of `from` into `into`; returns the number of reports by kind of file.
 fn put_each(into: &Files, from: &Files, what: &str) -> BTreeMap<String, (u32, u32)> {
     let model = ask(into).unwrap();
     assert!(is_sound(into), "{what}");
@@ -198,7 +199,8 @@ fn files_of_a_copy_are_told_by_verify_and_repaired_without_them() {
     assert!(tried >= 2, "only {tried} files");
 }
 
-/// A store that was killed with a live log, and what it holds; and what of it lies in the log alone.
+/// A killed store with a live log: its files, the name of the log, and its contents with those that are only in the
+/// log.
 fn killed() -> (Files, String, Model) {
     let memory = MemoryStorage::new();
     let db = open(&memory).unwrap();
@@ -353,7 +355,7 @@ fn a_file_beyond_the_numbers_that_are_reserved_is_told_and_never_removed() {
             let found = repaired(&damaged);
             assert!(model.iter().all(|(key, value)| found.get(key) == Some(value)), "{ours} as {name}");
         }
-        // What is no file of the store says nothing, and nothing of it is lost either.
+        // A file that is not the store's proves nothing, and nothing of it is lost.
         let mut strange = left.clone();
         strange.insert(name.clone(), b"notes".to_vec());
         let memory = memory(&strange);
@@ -374,7 +376,7 @@ fn a_log_with_a_successor_is_no_torn_one_although_nothing_names_the_successor() 
     let is_log = |name: &&String| kind(name) == "log";
     let live = before.keys().find(is_log).unwrap().clone();
     let next = after.keys().find(|name| is_log(name) && **name > live).unwrap().clone();
-    // As a crash leaves it when the successor was begun, and not named yet.
+    // As after a crash when the successor was begun, but not named yet.
     let mut crashed = before.clone();
     crashed.insert(next.clone(), after[&next].clone());
     assert_eq!(ask(&crashed).unwrap().len(), 50);
@@ -390,7 +392,7 @@ fn a_log_with_a_successor_is_no_torn_one_although_nothing_names_the_successor() 
     }
 }
 
-/// More numbers are taken before its one edit than a batch has.
+/// Takes more numbers before an edit than a reserved batch has.
 #[test]
 fn no_crash_of_a_job_of_many_files_leaves_what_passes_for_a_stray() {
     let elsewhere: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
@@ -427,7 +429,7 @@ fn no_crash_of_a_job_of_many_files_leaves_what_passes_for_a_stray() {
     assert!(counts.len() > 100 && counts.contains(&10), "{} crashes", counts.len());
 }
 
-/// A folder that many openings have written to knows the newest of them alone.
+/// The manifest of a folder with many openings remembers only the recent ones.
 #[test]
 fn openings_without_files_are_forgotten() {
     let memory_of = MemoryStorage::new();
@@ -443,7 +445,7 @@ fn openings_without_files_are_forgotten() {
     assert_eq!(ask(&files(&memory_of)).unwrap().len(), 300);
 }
 
-/// A storage in which no log can be begun.
+/// A storage on which no log can be created.
 #[derive(Debug)]
 struct WithoutNewLogs(MemoryStorage);
 
@@ -460,7 +462,8 @@ impl StorageWrapper for WithoutNewLogs {
     }
 }
 
-/// The manifest that was closed proved how long the last log is; the next log, which proves it again, comes later than the next manifest.
+/// The closed manifest proves the length of the last log; the next log, which proves it again, is created after the
+/// next manifest.
 #[test]
 fn what_a_clean_close_proved_of_a_log_stays_proved_between_the_next_manifest_and_the_next_log() {
     let memory_of = MemoryStorage::new();

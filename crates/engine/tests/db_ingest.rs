@@ -1,6 +1,6 @@
-//! Tables taken in, and copies given out. Goal: an ingested table reads as if a batch had inserted its records, whatever lies in the store
-//! before and after; a checkpoint is the store as it was, and stays so. Method: stores against maps, with keys of every type; crashes
-//! at every call.
+//! Tests of ingestion and checkpoints. Goal: an ingested table reads as if a batch had inserted its records, whatever
+//! the store contains before and after; a checkpoint equals the store at that time, and stays so. Method: stores
+//! against maps, with keys of every type; crashes at every call.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![expect(clippy::disallowed_methods, reason = "links and copies are made in real folders")]
@@ -28,7 +28,7 @@ fn options() -> DbOptions {
     }
 }
 
-/// A table of these records.
+/// Creates a table with these records.
 fn table(storage: &Arc<dyn Storage>, name: &str, options: WriteOptions, records: &Model) {
     let mut writer = TableWriter::create(Arc::clone(storage), name, options).unwrap();
     records.iter().for_each(|(key, value)| writer.append(key, value).unwrap());
@@ -56,8 +56,8 @@ fn tables_of(db: &Db) -> Vec<u64> {
     db.stats().keyspaces[0].levels.iter().map(|level| level.tables).collect()
 }
 
-/// A growing table ends by the records that wait to be written, and stored those take far less: neighbours that are one table together by
-/// their files become as many again. A full compaction must see that.
+/// The size of a growing table includes buffered records, which compress well: small adjacent tables may be rewritten
+/// into as many again. A full compaction must notice this.
 #[test]
 fn compaction_ends_where_tables_are_smaller_than_they_were_expected_to_be() {
     let prefix = vec![b'p'; 1_000];
@@ -128,7 +128,7 @@ fn ingested_records_read_as_if_they_had_been_inserted() {
                 }
             }
             if step % 8 == 7 {
-                // Keys that are shorter and longer than those of the table are ordinary keys of the store.
+                // Shorter and longer keys than those of the table are ordinary keys of the store.
                 let odd = (0..200_u64).flat_map(|i| {
                     let key = (i * 17).to_be_bytes();
                     [key[..7].to_vec(), [&key[..], &[0]].concat(), vec![], vec![0xff; 20]]
@@ -193,7 +193,7 @@ fn a_table_among_no_other_keys_goes_to_the_last_level_and_is_not_written_again()
     assert_eq!(db.activity(), before);
 }
 
-/// What was taken in may have been written by anything: a compaction that was asked for writes it anew.
+/// An ingested table may have been written by any program, so a requested compaction rewrites it.
 #[test]
 fn a_compaction_that_was_asked_for_writes_tables_anew_that_were_taken_in() {
     let (storage, files) = (memory(), memory());

@@ -1,8 +1,8 @@
-//! Goal: what many threads do to a store at once has an order that explains all answers, and that no answer contradicts in time;
-//! and a snapshot shows one moment.
-//! Method: histories of real threads on few keys, while tables are written and merged under them. Each operation notes when it began and when it was
-//! answered; a search as that of J. M. Wing and C. Gong ("Testing and verifying concurrent objects", 1993) looks for the order. Then accounts
-//! between which money is moved: their sum is the same in every snapshot.
+//! Linearizability tests. Goal: the operations of many threads have an order that explains all answers and agrees with
+//! real time, and a snapshot shows a single point of that order. Method: histories of real threads on few keys, while
+//! tables are flushed and compacted. Each operation records when it began and when it was answered; a search as in J.
+//! M. Wing and C. Gong ("Testing and verifying concurrent objects", 1993) looks for the order. Then money is moved
+//! between accounts: their sum is the same in every snapshot.
 
 #![expect(clippy::disallowed_methods, reason = "a sync that takes its time is simulated by sleeping")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// Keys of a history.
 const KEYS: usize = 3;
 
-/// The values of all keys; 0 for none.
+/// The values of all keys; 0 means absent.
 type State = [u32; KEYS];
 
 /// An operation and its answer.
@@ -33,16 +33,16 @@ enum Operation {
     Write([Option<u32>; KEYS]),
     /// Removes all keys at once, as a range.
     RemoveAll,
-    /// Found a key to have a value.
+    /// Read the value of a key.
     Get(usize, u32),
-    /// Found all keys to have values.
+    /// Read the values of all keys.
     GetAll(State),
-    /// Swapped a value, or found another one.
+    /// Compared and swapped a value; `found` is the actual value if it differed.
     Swap { key: usize, expected: u32, new: u32, found: Option<u32> },
 }
 
 impl Operation {
-    /// The state after the operation; `None` if its answer would have been another.
+    /// The state after the operation; `None` if it contradicts the answer.
     fn apply(&self, mut state: State) -> Option<State> {
         match self {
             Self::Write(values) => {
@@ -65,7 +65,7 @@ impl Operation {
     }
 }
 
-/// An operation with the times of its begin and of its answer.
+/// An operation with its start and end times.
 #[derive(Clone, Debug)]
 struct Event {
     began: u64,
@@ -73,8 +73,7 @@ struct Event {
     operation: Operation,
 }
 
-/// Whether the events can have happened one after the other, none before one that was answered before it began, and lead from one
-/// state to the other.
+/// Whether some sequential order of the events that respects their times leads from one state to the other.
 fn is_explained(events: &[Event], from: State, to: State) -> bool {
     let mut tried = HashSet::new();
     let mut open = vec![(0_u64, from)];
@@ -122,11 +121,11 @@ fn the_search_tells_histories_apart() {
     assert!(!is_explained(&[event(1, 2, write(1))], [0; KEYS], [0; KEYS]));
 }
 
-/// How long a sync takes.
+/// Duration of a sync.
 const SYNC: Duration = Duration::from_micros(20);
 
-/// A storage that lets other threads run now and then while a file is written or read: so threads meet in the midst of operations on a
-/// machine of one core, too.
+/// A storage that sometimes yields to other threads during reads and writes, so that operations interleave even on one
+/// core.
 #[derive(Debug)]
 struct Yielding(MemoryStorage);
 
@@ -219,13 +218,13 @@ impl WriterWrapper for YieldingWriter {
     }
 
     fn sync(&mut self) -> Result<()> {
-        // As a device does, it takes so long that others write meanwhile.
+        // Like a device, it takes so long that others write in the meantime.
         std::thread::sleep(SYNC);
         self.0.sync()
     }
 }
 
-/// The bytes of a value: some are so long that they lie apart from their keys.
+/// The bytes of a value; some are long enough to be separated.
 fn bytes(value: u32) -> Vec<u8> {
     let mut bytes = value.to_be_bytes().to_vec();
     bytes.resize([4, 4, 40, 400][value as usize % 4], value as u8);
@@ -253,7 +252,7 @@ fn options() -> DbOptions {
     }
 }
 
-/// Asks a store for something random.
+/// A random operation on a store.
 fn act(db: &Db, keys: &[Vec<u8>; KEYS], random: &mut Random, next: &AtomicU64) -> Operation {
     let value = || next.fetch_add(1, Ordering::Relaxed) as u32;
     let key = random.below(KEYS as u64) as usize;
@@ -307,7 +306,7 @@ fn all_of(keys: &[Vec<u8>; KEYS]) -> RangeInclusive<Vec<u8>> {
     keys[0].clone()..=keys[KEYS - 1].clone()
 }
 
-/// The values of all keys by a range, from either end, or by a snapshot.
+/// Reads the values of all keys by a range, from either end, or by a snapshot.
 fn scan(db: &Db, keys: &[Vec<u8>; KEYS], by_snapshot: bool) -> State {
     let snapshot = db.snapshot();
     let range = if by_snapshot { snapshot.range(db, all_of(keys)) } else { db.range(all_of(keys)) };
@@ -329,7 +328,7 @@ fn concurrent_histories_have_an_order_that_explains_them() {
     let history = Mutex::new(Vec::new());
     let mut overlapping = 0;
     let barrier = Barrier::new(THREADS as usize + 1);
-    // Other keys between those of the history change, so that there is something to write out and to merge.
+    // Other keys between those of the history change, so that there is work for flushes and compactions.
     let keys = |round: u64| std::array::from_fn(|index| format!("{:04}/{index}", round * 7_919 % 100).into_bytes());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -369,14 +368,14 @@ fn concurrent_histories_have_an_order_that_explains_them() {
     assert!(overlapping > ROUNDS as usize, "only {overlapping} operations met another");
 }
 
-/// Accounts: as many as the writers have each.
+/// Accounts per writer.
 const ACCOUNTS: u64 = 50;
 
 fn account(writer: u64, index: u64) -> Vec<u8> {
     format!("account {index:03} of {writer}").into_bytes()
 }
 
-/// What is in an account; the rest of the value is padding, so that some lie in value files.
+/// The amount in an account; the rest of the value is padding, so that some values are separated.
 fn amount(value: &[u8]) -> u64 {
     u64::from_be_bytes(*value.first_chunk().unwrap())
 }
@@ -387,7 +386,7 @@ fn padded(amount: u64, bytes: u64) -> Vec<u8> {
     value
 }
 
-/// Moves money between two accounts of a writer, by one batch.
+/// Moves money between two accounts of a writer in one batch.
 fn transfer(db: &Db, writer: u64, random: &mut Random) {
     let (from, to) = (account(writer, random.below(ACCOUNTS)), account(writer, random.below(ACCOUNTS)));
     if from == to {
@@ -397,7 +396,7 @@ fn transfer(db: &Db, writer: u64, random: &mut Random) {
     let moved = random.below(first + 1);
     let mut batch = db.batch();
     if random.one_in(8) {
-        // An account may be gone for a while within a batch.
+        // An account may be absent within a batch.
         batch.remove_range(db, from.clone()..=from.clone());
     }
     batch.insert(db, &from, padded(first - moved, random.below(300)));
@@ -406,7 +405,7 @@ fn transfer(db: &Db, writer: u64, random: &mut Random) {
     batch.commit().unwrap();
 }
 
-/// The sum of all accounts at one moment, read in one of many ways.
+/// The sum of all accounts at one time, read in one of several ways.
 fn sum(db: &Db, writers: u64, way: u64) -> u64 {
     let keys = || (0..writers).flat_map(|writer| (0..ACCOUNTS).map(move |index| account(writer, index)));
     match way % 4 {

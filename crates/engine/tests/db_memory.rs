@@ -1,6 +1,6 @@
-//! Goal: a store keeps to its memory while it loads and reads twenty times as much data.
-//! Method: a counting allocator sees all that is allocated; the system says what is resident. One test at a time: both count all
-//! threads.
+//! Memory tests of stores. Goal: a store stays within its memory limit while it loads and reads twenty times as much
+//! data. Method: a counting allocator sees all allocations, and the system reports the resident size. The tests run one
+//! at a time, since both count all threads.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "the system says in a file what is resident")]
@@ -15,7 +15,7 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const MEMORY_BYTES: u64 = 16 << 20;
-/// The resident set may be larger by this much.
+/// Allowed excess of the resident set.
 const RESIDENT_SLACK_BYTES: usize = 64 << 20;
 const BATCH: u64 = 50;
 
@@ -26,7 +26,7 @@ fn key(number: u64) -> [u8; 16] {
     key
 }
 
-/// The largest resident set of this process so far, in bytes; `None` where the system does not say.
+/// The peak resident set of this process in bytes; `None` if the system does not report it.
 fn resident_peak_bytes() -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

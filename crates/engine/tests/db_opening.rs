@@ -1,6 +1,7 @@
-//! Goal: what a store writes it can open, whatever its memory was then or is now: with less it works more slowly, or says by how much to
-//! raise which option; it is never lost. Method: keys whose separators are as long as separators can be, range removals by the hundred,
-//! and tables taken in, in stores that are opened again with the least memory and with more.
+//! Tests of opening with other memory limits. Goal: a store can open everything it writes, whatever its memory limit
+//! was or is: with less memory it is slower, or reports which option to raise and by how much; data is never lost.
+//! Method: keys with separators of maximal length, hundreds of range tombstones, and ingested tables, in stores that
+//! are reopened with minimal memory and with more.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -22,7 +23,7 @@ fn memory() -> Arc<dyn Storage> {
     Arc::new(MemoryStorage::new())
 }
 
-/// One scan has all keys, and each so many-th is got.
+/// Checks a scan of all keys, and lookups of every `step`-th key.
 fn check(db: &Db, keys: &[Vec<u8>], step: usize) {
     assert!(collect(db.iter()).unwrap().keys().eq(keys));
     for key in keys.iter().step_by(step) {
@@ -30,7 +31,7 @@ fn check(db: &Db, keys: &[Vec<u8>], step: usize) {
     }
 }
 
-/// Fills a store with keys, merges it, writes on, and opens it again with any memory.
+/// Fills a store with keys, compacts it, writes more, and reopens it with any memory.
 fn stays_writable(keys: &[Vec<u8>], options: &DbOptions) -> u64 {
     let storage = memory();
     let db = Db::open_in(Arc::clone(&storage), options).unwrap();
@@ -48,7 +49,7 @@ fn stays_writable(keys: &[Vec<u8>], options: &DbOptions) -> u64 {
         db.insert(&keys[1], b"v").unwrap();
         db.compact().unwrap();
     });
-    // How much the store takes when it is only read.
+    // The memory that the store needs when opened read-only.
     match Db::open_read_only_in(storage, &DbOptions { memory_bytes: LEAST_MEMORY, ..options.clone() }) {
         Ok(_) => LEAST_MEMORY,
         Err(Error::MemoryShort { needed_bytes, .. }) => needed_bytes,
@@ -60,7 +61,7 @@ fn stays_writable(keys: &[Vec<u8>], options: &DbOptions) -> u64 {
 fn nested_keys_of_any_length_make_tables_that_open_in_the_least_memory() {
     let keys: Vec<Vec<u8>> = (1..5794).step_by(2).map(|length| vec![b'a'; length]).collect();
     assert_eq!(stays_writable(&keys, &options()), LEAST_MEMORY);
-    // Written in little memory as well as in much.
+    // Written with little memory and with much.
     let keys: Vec<Vec<u8>> = (1..4000).step_by(4).map(|length| vec![b'a'; length]).collect();
     let little = DbOptions { memory_bytes: LEAST_MEMORY, memtable_bytes: 256 << 10, ..options() };
     assert_eq!(stays_writable(&keys, &little), LEAST_MEMORY);
@@ -75,13 +76,13 @@ fn keys_of_64_kib_make_tables_that_open_in_the_least_memory() {
     }
 }
 
-/// Range removals are resident: what they take is part of what the store says that it takes.
+/// Range tombstones are resident, so they are part of the memory that a store reports to need.
 #[test]
 fn range_removals_of_long_keys_are_opened_or_the_memory_that_they_take_is_told() {
     let storage = memory();
     let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
     let key = |number: usize| [format!("{number:04}").into_bytes(), vec![b'k'; 8000]].concat();
-    // What is below keeps the removals.
+    // Records below the tombstones keep them.
     (0..200).for_each(|number| db.insert(key(number), b"v").unwrap());
     db.flush().unwrap();
     (0..200).step_by(2).for_each(|number| db.remove_range(key(number)..key(number + 1)).unwrap());
@@ -103,7 +104,7 @@ fn range_removals_of_long_keys_are_opened_or_the_memory_that_they_take_is_told()
     assert_eq!(Db::open_read_only_in(storage, &enough).unwrap().iter().count(), 100);
 }
 
-/// A change that the memory has no room for is refused before it is made, and nothing is lost.
+/// A change for which there is no memory is refused before it is made, and nothing is lost.
 #[test]
 fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_store() {
     let (storage, elsewhere) = (memory(), memory());
@@ -136,11 +137,11 @@ fn memory_that_is_too_short_for_a_new_table_is_told_before_it_is_part_of_the_sto
             Err(error) => panic!("{error}"),
         }
     }
-    // What has come since takes a little more than what was told.
+    // Later writes need slightly more than was reported.
     assert!((1..=3).contains(&refusals), "{refusals}");
     let has_all = |db: &Db| assert!(keys.iter().all(|key| db.get(key).unwrap().is_some()));
     in_any_memory(&*storage, &options(), has_all);
-    // A table of the store's own making has no such root: then the least memory suffices.
+    // A table written by the store has no such root, so the minimum memory suffices.
     let db = Db::open_in(Arc::clone(&storage), &options()).unwrap();
     db.compact().unwrap();
     db.close().unwrap();

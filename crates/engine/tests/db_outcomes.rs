@@ -1,9 +1,9 @@
-//! Goal: what a call of a store returns is what has happened. After an error nothing has, and the store shows nothing of it, but for what
-//! the documentation names: an error of the storage while a change is written down may leave it, whole, to be found when the store is
-//! opened again. What fails behind the point of no return, such as a compaction that the call has made due, is told to those who write
-//! later, and never makes an error of a call that has happened. Method: each call that changes something, on a store in which it makes a
-//! flush and a compaction due, with each call to the storage failing that it makes; then the contents, of the store that is open and of the
-//! one that is opened again, beside those before the call and those after one that met no fault.
+//! Tests that a call's result matches its effect. Goal: after an error nothing has changed, except as documented: an
+//! error of the storage while a change is written may leave the whole change to be found when the store is reopened. A
+//! failure after the commit point, such as of a compaction that the call made due, is reported to later writers and
+//! never turns a successful call into an error. Method: each mutating call is made on a store in which it makes a flush
+//! and a compaction due, with each of its storage calls failing in turn; then the contents of the open store and of the
+//! reopened one are compared with those before the call and those after a call without a fault.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -20,14 +20,14 @@ use std::sync::Arc;
 
 type Contents = BTreeMap<String, Records>;
 
-/// About so many of the calls of a kind fail, one in each run.
+/// Approximate number of calls of a kind that fail, one in each run.
 const MOST_FAULTS: usize = 10;
 
-/// A call, which gets the store and a table to be taken in.
+/// A call, given the store and a table to ingest.
 type Call = fn(&Db, &Arc<dyn Storage>) -> Result<()>;
 
-/// Calls, and the files in which a failed write may leave the change whole. A manifest has its later name only once it is whole, and tells
-/// the earlier one in errors.
+/// Calls, with the kinds of files in which a failed write may leave the whole change. A manifest has its final name
+/// only once it is complete, so errors show the temporary one.
 const CALLS: [(&str, Call, &[&str]); 11] = [
     ("insert", |db, _| db.insert("kk", [7; 300]), &["log", "values"]),
     ("remove_range", |db, _| db.remove_range("a".."n"), &["log"]),
@@ -68,7 +68,7 @@ fn level0(db: &Db) -> u64 {
     db.stats().keyspaces.iter().find(|keyspace| keyspace.name == "default").unwrap().levels[0].tables
 }
 
-/// A store with two keyspaces, three tables in level 0 and something in memory: one more flush makes a compaction due.
+/// A store with two keyspaces, three tables in level 0, and entries in memory: one more flush makes a compaction due.
 fn made() -> MemoryStorage {
     let memory = MemoryStorage::new();
     let db = Db::open_in(Arc::new(memory.clone()), &options()).unwrap();
@@ -101,7 +101,7 @@ fn copied(image: &MemoryStorage) -> MemoryStorage {
     memory
 }
 
-/// A copy of a store, and what fails in it.
+/// A copy of a store, with its fault injector.
 fn opened(image: &MemoryStorage) -> (MemoryStorage, FaultInjector, Db) {
     let memory = copied(image);
     let injector = FaultInjector::new(Arc::new(memory.clone()));
@@ -115,7 +115,7 @@ fn contents(db: &Db) -> Contents {
     db.keyspaces().into_iter().map(|name| (name.clone(), records(&name))).collect()
 }
 
-/// Whether an error is one of the storage on one of these kinds of file, or on the folder.
+/// Whether an error concerns one of these kinds of file, or the folder.
 fn is_of(error: &Error, kinds: &[&str]) -> bool {
     match error {
         Error::Io { path, .. } => {
@@ -166,7 +166,7 @@ fn after_an_error_nothing_has_happened_but_what_the_call_documents() {
                 }
             }
         }
-        // Each call to the storage that was to fail has failed, and one that the change itself needs was among them.
+        // Each call that was meant to fail has failed, including one that the change needs.
         assert_eq!(faults, due, "{name}: faults");
         assert!(failed > 0, "{name}: none of {faults} faults made it fail");
         (failures, survived) = (failures + failed, survived + faults - failed);
@@ -177,10 +177,10 @@ fn after_an_error_nothing_has_happened_but_what_the_call_documents() {
     );
 }
 
-/// Opening is done when the store is: what a compaction meets that is due then is told to who writes.
+/// Opening succeeds once the store is open; errors of compactions that are due then are reported to writers.
 #[test]
 fn a_store_opens_though_the_compaction_that_is_due_fails() {
-    // What is in memory is written out when the store is opened, and is a table more in level 0.
+    // Recovered entries are flushed at opening, which adds a table to level 0.
     let made_after = |writes: u8| {
         let (memory, _, db) = opened(&made());
         (0..writes).for_each(|number| db.insert([b'a' + number % 26], vec![number; 50]).unwrap());
@@ -215,7 +215,7 @@ fn a_store_opens_though_the_compaction_that_is_due_fails() {
     assert!(opened > 0, "{opened} opened, {refused} refused");
 }
 
-/// A copy that could not be completed is none: it is not a damaged store.
+/// An incomplete copy is removed, rather than left as a damaged store.
 #[test]
 fn a_checkpoint_that_fails_leaves_no_store_or_a_whole_one() {
     let image = made();

@@ -1,5 +1,5 @@
-//! Goal: how many reads a look-up makes from cold, with data four times the memory.
-//! Method: a meter counts the requests of look-ups after a full compaction and a reopening.
+//! Read-count tests of cold lookups. Goal: a bound on the reads of a lookup, with four times as much data as memory.
+//! Method: a meter counts the requests of lookups after a full compaction and a reopening.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -28,7 +28,7 @@ fn options() -> DbOptions {
     }
 }
 
-/// A compacted store of four times its memory, opened anew, and the number of its records.
+/// A compacted and reopened store of four times its memory, with its number of records.
 fn store(value_bytes: usize) -> (Arc<Meter>, Db, u64) {
     let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new())));
     let storage: Arc<dyn Storage> = meter.clone();
@@ -55,7 +55,7 @@ fn requests(snapshot: &MeterSnapshot) -> u64 {
     snapshot.reads.requests
 }
 
-/// Reads for each of many look-ups of random keys, that are there or not.
+/// Mean reads per lookup of random keys, present or absent.
 fn reads_per_lookup(meter: &Meter, db: &Db, records: u64, present: bool) -> f64 {
     let mut random = Random::new(5);
     let before = requests(&meter.snapshot());
@@ -73,7 +73,7 @@ fn a_cold_lookup_is_one_read_and_of_absent_keys_hardly_any() {
     let absent = reads_per_lookup(&meter, &db, records, false);
     assert!(present <= 1.05, "{present} reads a present key");
     assert!(absent <= 0.02, "{absent} reads an absent key");
-    // Three quarters of the data are not in memory: the meter sees what there is to see.
+    // Three quarters of the data are not in memory, so the meter sees their reads.
     assert!(present > 0.5, "{present} reads a present key");
 }
 

@@ -1,9 +1,9 @@
-//! Goal: a store answers as ordered maps do, whatever was done to it in whatever order.
-//! Method: a state machine. Random operations go to a store and to a model of it, and all answers are compared: single writes, batches over
-//! many keyspaces, range removals, compare-and-swap, streams, ingested tables, look-ups, ranges from both ends, snapshots; with flushes, compactions,
-//! collection of values, keyspaces that come and go, clean closes, checkpoints, and images of the folder taken while it is open. Memory and
-//! tables are so small that all of it happens often. Each opening has other options, all of them drawn. Without background threads each
-//! run is the same.
+//! Reference tests of stores. Goal: a store answers as ordered maps do, after any sequence of operations. Method: a
+//! state machine. Random operations go to a store and to a model of it, and all answers are compared: single writes,
+//! batches over many keyspaces, range removals, compare-and-swap, streams, ingested tables, lookups, ranges from both
+//! ends, snapshots; with flushes, compactions, value collection, keyspaces created and dropped, clean closes,
+//! checkpoints, and images of the folder taken while it is open. Memory and tables are so small that all of this
+//! happens often. The options are drawn anew for each opening. Without background threads each run is the same.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -15,7 +15,7 @@ use db_support::Draws;
 use ogive::Error;
 use ogive::block::Slice;
 use ogive::io::{LocalStorage, MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning, Snapshot};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
 use ogive::table::{TableWriter, WriteOptions};
 use ogive_testkit::{Random, Repeat, named_seed, seeds};
 use std::collections::BTreeMap;
@@ -23,10 +23,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 use tempfile::{TempDir, tempdir};
 
-/// The keyspace that each store has, two that stay, and one that is dropped now and then.
+/// The default keyspace, two others that stay, and one that is dropped now and then.
 const SPACES: [&str; 4] = ["default", "letters", "numbers", "passing"];
 
-/// Most keys are in the first keyspace.
+/// A random keyspace, mostly the first.
 fn space(random: &mut Random) -> &'static str {
     SPACES[if random.below(100) < 85 { 0 } else { 1 + random.below(3) as usize }]
 }
@@ -34,29 +34,29 @@ fn space(random: &mut Random) -> &'static str {
 /// A store and its model.
 struct World {
     storage: Arc<dyn Storage>,
-    /// Where the files lie, if not in memory.
+    /// The folder of the files, if not in memory.
     folder: Option<TempDir>,
-    /// The folder before, until the store that is open in it is closed.
+    /// The previous folder, until the store in it is closed.
     left: Option<TempDir>,
-    /// Those of this opening, and those of all.
+    /// The options of this opening, and those drawn for all.
     options: DbOptions,
     draws: Draws,
     db: Option<Db>,
     handles: BTreeMap<&'static str, Keyspace>,
     spaces: BTreeMap<&'static str, Space>,
-    snapshots: Vec<(Snapshot, u64, u64)>,
+    snapshots: Vec<(DbSnapshot, u64, u64)>,
     random: Random,
-    /// How many keys there are to choose from.
+    /// Number of distinct keys.
     keys: u64,
     now: u64,
     /// Operations so far.
     operations: u64,
-    /// How often keyspaces were dropped: snapshots from before see nothing of the new one.
+    /// Number of dropped keyspaces: older snapshots see nothing of their successors.
     drops: u64,
     stored: Seen,
 }
 
-/// What the store did in all, so that a test can say that it was worth something.
+/// The activity of the store, to check that a run exercised it.
 #[derive(Debug, Default)]
 struct Seen {
     flushes: u64,
@@ -67,7 +67,7 @@ struct Seen {
 }
 
 impl World {
-    /// In memory, or in a folder. The first opening has the options that are given.
+    /// Creates the store in memory or in a folder; the first opening has the given options.
     fn new(seed: u64, keys: u64, options: DbOptions, is_in_folder: bool) -> Self {
         let mut world = Self {
             storage: Arc::new(MemoryStorage::new()),
@@ -107,7 +107,7 @@ impl World {
         self.db.as_ref().unwrap()
     }
 
-    /// Where the run is, for messages.
+    /// The position in the run, for messages.
     fn place(&self) -> String {
         format!("operation {}", self.operations)
     }
@@ -125,8 +125,8 @@ impl World {
         Value::random(&mut self.random)
     }
 
-    /// A moment to read at: now, or that of a snapshot.
-    fn moment(&mut self) -> (Option<Snapshot>, u64, u64) {
+    /// A random time to read at: now, or that of a snapshot.
+    fn moment(&mut self) -> (Option<DbSnapshot>, u64, u64) {
         if self.snapshots.is_empty() || !self.random.one_in(3) {
             return (None, u64::MAX, u64::MAX);
         }
@@ -151,7 +151,7 @@ impl World {
         self.put(name, &key, Some(value));
     }
 
-    /// A range of a few keys, mostly.
+    /// A random range, usually of a few keys.
     fn small_range(&mut self) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
         if self.random.one_in(2_000) {
             return bounds(&mut self.random, self.keys);
@@ -328,7 +328,7 @@ impl World {
         self.drops += 1;
     }
 
-    /// Takes tables in that were written elsewhere; of keys that two of them have, the later one counts.
+    /// Ingests tables; of duplicate keys, the later table wins.
     fn ingest(&mut self) {
         let (name, elsewhere) = (space(&mut self.random), MemoryStorage::new());
         let shared: Arc<dyn Storage> = Arc::new(elsewhere);
@@ -356,7 +356,7 @@ impl World {
         self.handles[name].ingest_from(&files).unwrap();
     }
 
-    /// Goes over to a storage that has the store as it is now: the same, or one with an image of its files, or with a checkpoint.
+    /// Switches to a storage with the current contents: the same, an image of its files, or a checkpoint.
     fn succeed(&mut self) {
         let is_alone = self.options.threads == 0;
         let way = self.random.below(4);
@@ -373,12 +373,12 @@ impl World {
         } else {
             db_support::copy(&*self.storage, &*target);
         }
-        // What is still open keeps its folder.
+        // The open store keeps its folder.
         self.left = std::mem::replace(&mut self.folder, folder);
         self.storage = target;
     }
 
-    /// Opens the store only to read it, beside the one that is open.
+    /// Opens the store read-only, while it is open.
     fn look_beside(&mut self) {
         if self.options.threads > 0 {
             return;
@@ -395,7 +395,7 @@ impl World {
         assert!(matches!(refused, Err(Error::StoreReadOnly { .. })), "{refused:?}");
     }
 
-    /// Closes the store, cleanly or by going on with what is its like, and opens it again.
+    /// Closes and reopens the store, or an equivalent storage.
     fn reopen(&mut self) {
         let options = self.draws.next();
         self.reopen_with(options);
@@ -478,7 +478,7 @@ impl World {
     }
 }
 
-/// A range of a prefix as one with an end.
+/// A prefix range, as a range with an end.
 fn with_end_of_prefix(range: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     let Bound::Included(mut end) = range.0.clone() else { return range };
     while end.pop_if(|last| *last == u8::MAX).is_some() {}
@@ -491,7 +491,7 @@ fn with_end_of_prefix(range: (Bound<Vec<u8>>, Bound<Vec<u8>>)) -> (Bound<Vec<u8>
     }
 }
 
-/// Steps through what was found and what is expected alike, from either end; until both end, or for so many steps.
+/// Compares actual and expected records from either end, until both end or for a number of steps.
 fn follow<F, E>(
     mut found: impl DoubleEndedIterator<Item = Result<F, Error>>,
     expected: &mut impl DoubleEndedIterator<Item = E>,
@@ -538,7 +538,7 @@ fn options(threads: usize) -> DbOptions {
     }
 }
 
-/// Fills a store, then takes random steps until there were so many operations.
+/// Fills a store, then takes random steps up to a number of operations.
 fn run(seed: u64, keys: u64, operations: u64, options: DbOptions, is_in_folder: bool) -> Seen {
     let _repeat = Repeat::new(env!("CARGO_CRATE_NAME"), seed);
     let mut world = World::new(seed, keys, options, is_in_folder);
@@ -556,7 +556,7 @@ fn run(seed: u64, keys: u64, operations: u64, options: DbOptions, is_in_folder: 
     world.snapshots.clear();
     world.db().compact().unwrap();
     world.compare();
-    // With the least memory, and with more, a store holds what it held.
+    // With the minimum memory and with more, the contents are the same.
     for memory_bytes in [db_support::LEAST_MEMORY, 1 << 30] {
         let options = DbOptions { memory_bytes, ..world.draws.next() };
         world.reopen_with(options);
@@ -565,7 +565,7 @@ fn run(seed: u64, keys: u64, operations: u64, options: DbOptions, is_in_folder: 
     world.stored
 }
 
-/// What a run must have seen to be worth something, unless a seed was asked for that need not have.
+/// The activity that a run must have seen, unless a seed was requested.
 #[track_caller]
 fn assert_seen(seen: &Seen, is_enough: impl Fn(&Seen) -> bool) {
     assert!(is_enough(seen) || named_seed().is_some(), "{seen:?}");
@@ -584,7 +584,7 @@ fn a_store_with_background_threads_answers_as_maps_do() {
     assert_seen(&seen, |seen| seen.flushes > 20 && seen.compactions > 20 && seen.reopened > 5);
 }
 
-/// Each opening reads its files through the page cache or past it, with few or many of them open at once.
+/// Each opening reads its files through the page cache or past it, with few or many open files.
 #[test]
 fn a_store_in_a_folder_answers_as_maps_do() {
     for seed in seeds(3..5) {
@@ -619,7 +619,7 @@ fn a_store_answers_as_maps_do_for_many_more_operations() {
             ..options(seed as usize % 3)
         };
         let keys = [300, 5_000, 100_000, 1_000_000][seed as usize / 2 % 4];
-        // A folder takes some hundred times as long for a write.
+        // A write in a folder takes about a hundred times as long.
         let operations = if seed % 5 == 0 { 100_000 } else { 500_000 };
         run(seed, keys, operations, options, seed % 5 == 0);
     }

@@ -1,4 +1,5 @@
-//! Removed entries that iterators skip: they do not skip the same ones for ever.
+//! Tests of tombstone skipping. Goal: iterators do not skip the same removed entries forever. Method: queues whose head
+//! is removed, with counts of the entries skipped.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,13 +9,13 @@ use std::sync::Arc;
 
 const KEYS: u32 = 20_000;
 
-/// Keys of the queue, whose test takes the three halves' power of it.
+/// Keys of the queue; the test takes time proportional to their number to the power of 3/2.
 const QUEUE: u32 = 8_000;
 
-/// Of a record here, stored.
+/// Stored size of a record.
 const BYTES_OF_AN_ENTRY: u64 = 10;
 
-/// Entries that are skipped in memtables before they are flushed for it.
+/// Entries skipped in memtables before they are flushed.
 const FLUSH_PRICE: u64 = 1 << 16;
 
 fn store(options: &DbOptions) -> Db {
@@ -33,7 +34,7 @@ fn skipped(db: &Db) -> u64 {
     db.stats().activity.skipped_entries
 }
 
-/// The key at one end, and how many entries were skipped on the way to it.
+/// The key at one end, and the number of entries skipped on the way to it.
 fn end(db: &Db, forward: bool) -> (Option<u32>, u64) {
     let before = skipped(db);
     let mut range = db.iter();
@@ -42,7 +43,7 @@ fn end(db: &Db, forward: bool) -> (Option<u32>, u64) {
     (number, skipped(db) - before)
 }
 
-/// Where the entries lie when they are removed, and where the removals do when iterators meet them.
+/// Where the entries are when they are removed, and where the tombstones are when iterators meet them.
 #[derive(Clone, Copy, Debug)]
 enum Lie {
     InMemory,
@@ -82,14 +83,14 @@ fn the_first_and_the_last_key_are_soon_near() {
                 .map(|_| {
                     let (found, steps) = end(&db, forward);
                     assert_eq!(found, Some(kept), "{lie:?}");
-                    // Without threads, work that reads make due is done along with writes.
+                    // Without threads, work made due by reads is run by the next write.
                     db.insert(key(kept), b"value").unwrap();
                     steps
                 })
                 .collect();
             assert!(steps[0] > u64::from(KEYS) / 2, "{lie:?}: nothing was there to skip: {steps:?}");
             assert_eq!(steps[11], 0, "{lie:?}, forward {forward}: {steps:?}");
-            // A cleanup reads what was put and what removes it: that much is skipped before it is due, and one run more.
+            // A cleanup reads the entries and their tombstones: that many are skipped before it is due, plus one run.
             let most = FLUSH_PRICE + 4 * u64::from(KEYS);
             assert!(skipped(&db) - before <= most, "{lie:?}, forward {forward}: {steps:?}");
             assert_eq!(db.iter().count(), 1);
@@ -101,7 +102,7 @@ fn the_first_and_the_last_key_are_soon_near() {
 fn threads_clean_up_without_another_write() {
     let db = store(&DbOptions { threads: 2, ..DbOptions::default() });
     with_removals(&db, Lie::InMemory, KEYS - 1);
-    // The bound is beyond what the slowest machine takes: each look that finds the work not done yet takes milliseconds.
+    // The bound exceeds what the slowest machine needs: each look before the work is done takes milliseconds.
     let looks = (0..100_000).take_while(|_| end(&db, true).1 > 0).count();
     assert!(looks < 100_000, "nobody cleaned up");
     assert_eq!(end(&db, true), (Some(KEYS - 1), 0));
@@ -120,7 +121,8 @@ fn the_head_of_a_queue_costs_less_than_a_step_for_each_key_taken() {
     }
     assert!(db.iter().next().is_none());
     let activity = db.stats().activity;
-    // Without cleanups: half of the square. With them the square root of what a cleanup reads, for each key.
+    // Without cleanups this would be half of the square; with them, it is the square root of the cost of a cleanup for
+    // each key.
     let most = u64::from(QUEUE) * 2 * u64::from(QUEUE.isqrt());
     assert!(activity.skipped_entries <= most, "{} are more than {most}", activity.skipped_entries);
     let read = activity.compaction_read_bytes / BYTES_OF_AN_ENTRY;

@@ -1,6 +1,7 @@
-//! Damage of stores. Goal: whatever is changed in any file of a closed store is told by `verify`, and `repair` makes of the rest a sound
-//! store that holds what the damage did not reach. Method: small stores with every kind of file; flipped bits, cuts and missing files
-//! all over; models that say which records each repaired store may have.
+//! Tests of `verify` and `repair`. Goal: `verify` reports any change of any file of a closed store, and `repair` turns
+//! the rest into a sound store that contains what the damage did not reach. Method: small stores with every kind of
+//! file; flipped bits, truncations and missing files everywhere; models of the records that each repaired store may
+//! have.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -37,7 +38,7 @@ fn key(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-/// A closed store with tables in several levels, value files and a log that is needed, and what it holds.
+/// A closed store with tables on several levels, value files and a needed log, and its contents.
 fn store(seed: u64) -> (MemoryStorage, Model) {
     let (memory, mut model, mut random) = (MemoryStorage::new(), Model::new(), Random::new(seed));
     let db = Db::open_in(shared(&memory), &options()).unwrap();
@@ -75,7 +76,7 @@ fn names(memory: &MemoryStorage, suffix: &str) -> Vec<String> {
     memory.list().unwrap().into_iter().filter(|name| name.ends_with(suffix)).collect()
 }
 
-/// The files in which damage matters: not the lock, and no log that is kept only to be written anew.
+/// The files in which damage matters: not the lock, and no log kept for recycling.
 fn needed(memory: &MemoryStorage) -> Vec<String> {
     let mut names: Vec<String> = memory.list().unwrap().into_iter().filter(|name| name != "LOCK").collect();
     let last_log = names.iter().filter(|name| name.ends_with(".log")).max().cloned();
@@ -83,8 +84,8 @@ fn needed(memory: &MemoryStorage) -> Vec<String> {
     names
 }
 
-/// Repairs a store, which must be sound then; gives what it holds.
-fn repaired(memory: &MemoryStorage) -> (ogive::check::Repaired, Model) {
+/// Repairs a store, checks that it is sound, and returns its contents.
+fn repaired(memory: &MemoryStorage) -> (ogive::check::RepairReport, Model) {
     let repaired = repair_store(&shared(memory), &mut |_, _| {}).unwrap();
     let report = verify(memory).unwrap();
     assert!(report.is_sound() && report.orphans.is_empty(), "{:?} {:?}", report.findings, report.orphans);
@@ -105,7 +106,7 @@ fn a_sound_store_is_sound_in_every_part() {
     assert_eq!(held, model);
 }
 
-/// How much of a file counts: behind its end a log may hold what an older one has left in the file.
+/// The valid length of a file: a recycled log may contain older groups after it.
 fn end_of(memory: &MemoryStorage, name: &str, length: usize) -> usize {
     if !name.ends_with(".log") {
         return length;
@@ -238,7 +239,7 @@ fn a_repaired_store_has_nothing_that_was_never_written_and_all_that_damage_did_n
                 let is_manifest = name.ends_with(".manifest");
                 assert_eq!(report.manifest_rebuilt, is_manifest);
                 if is_manifest {
-                    // All other files are sound, so nothing of them is lost, but for an older log.
+                    // All other files are sound, so none of their contents are lost, except for an older log.
                     assert_eq!(held.len(), model.len(), "byte {place} of {name}");
                 }
             }
@@ -268,7 +269,7 @@ fn a_log_that_is_missing_after_a_crash_is_told_and_not_taken_for_an_empty_one() 
     for i in 0..50 {
         db.insert(key(i), "value").unwrap();
     }
-    // As a kill would leave it.
+    // As after a kill.
     let crashed = copy(&memory);
     drop(db);
     let log = names(&crashed, ".log").pop().unwrap();

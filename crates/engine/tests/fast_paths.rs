@@ -14,7 +14,7 @@ use ogive::block::Compression;
 use ogive::index::{Index, IndexOptions};
 use ogive::io::{FastPaths, MemoryStorage, Purpose, ReadRequest, Storage};
 use ogive::join::{JoinKind, JoinOptions, JoinReport, Method, Output, Side, Source, join};
-use ogive::lsm::{Db, DbOptions, Durability, Learning, ModelReads, Snapshot, Stats};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, DbStats, Durability, Learning, ModelReads};
 use ogive::table::{KeyType, OpenOptions, Table, TableWriter, WriteOptions};
 use ogive_testkit::fast_paths::settings;
 use ogive_testkit::{Random, Record, ReferenceTable, key_sets};
@@ -181,7 +181,7 @@ fn store_key(kind: u64, number: u64) -> Vec<u8> {
 
 /// Writes waves of batches to a store and a map: short and long values, removed keys and ranges; with a snapshot of
 /// each before every wave.
-fn fill(db: &Db, random: &mut Random, kind: u64, keys: u64) -> (Records, Vec<(Snapshot, Records)>) {
+fn fill(db: &Db, random: &mut Random, kind: u64, keys: u64) -> (Records, Vec<(DbSnapshot, Records)>) {
     let (mut model, mut moments) = (Records::new(), Vec::new());
     for wave in 0..4_u8 {
         if wave > 1 {
@@ -241,7 +241,7 @@ fn check_store(db: &Db, model: &Records, probes: &[Vec<u8>]) {
 
 type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
-fn check_scans(range: impl Fn(Bounds) -> ogive::lsm::Range, model: &Records, probes: &[Vec<u8>]) {
+fn check_scans(range: impl Fn(Bounds) -> ogive::lsm::DbRange, model: &Records, probes: &[Vec<u8>]) {
     let some = probes.windows(2).step_by(30).map(|pair| {
         let (from, to) = (pair[0].clone().min(pair[1].clone()), pair[0].clone().max(pair[1].clone()));
         (Bound::Included(from), Bound::Excluded(to))
@@ -257,7 +257,7 @@ fn check_scans(range: impl Fn(Bounds) -> ogive::lsm::Range, model: &Records, pro
     }
 }
 
-fn check_snapshot(db: &Db, snapshot: &Snapshot, model: &Records, probes: &[Vec<u8>]) {
+fn check_snapshot(db: &Db, snapshot: &DbSnapshot, model: &Records, probes: &[Vec<u8>]) {
     for key in probes {
         let expected = model.get(key).map(Vec::as_slice);
         assert_eq!(snapshot.get(db, key).unwrap().as_deref(), expected, "get {key:x?} of a snapshot");
@@ -482,7 +482,7 @@ fn store_reads(
     options: &DbOptions,
     fast_paths: FastPaths,
     work: impl Fn(&Db),
-) -> (usize, Stats) {
+) -> (usize, DbStats) {
     let db = Db::open_in(storage.clone(), &DbOptions { fast_paths, ..options.clone() }).unwrap();
     storage.take();
     work(&db);

@@ -1,6 +1,6 @@
-//! Stores of every released version of the formats are read for ever. Goal: a change that loses an old store is noticed. Method: the files
-//! of a store that a version wrote and closed lie in `fixtures/store-v1`; it is opened, read and written, and asked for every record;
-//! `verify` finds nothing. What it holds is computed here, not stored.
+//! Format compatibility tests of stores. Goal: stores of every released format version stay readable. Method:
+//! `fixtures/store-v1` contains the files of a store that an older version wrote and closed; it is opened, read and
+//! written, and asked for every record, and `verify` finds nothing. The expected records are computed here, not stored.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What the fixture has in its default keyspace: in tables, in the value log, and in the log alone.
+/// The records of the fixture's default keyspace: in tables, in the value log, and only in the log.
 fn default_records() -> Records {
     let mut records: Records = (0..120_u32).map(|i| (format!("key {i:03}").into_bytes(), value(i))).collect();
     (20..30).for_each(|i: u32| _ = records.remove(format!("key {i:03}").as_bytes()));

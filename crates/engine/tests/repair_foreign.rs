@@ -1,13 +1,14 @@
-//! Repairs of stores whose manifest is lost, with files of a copy among theirs. Goal: nothing of a copy that went on by itself, and nothing of
-//! another store, is taken for the store's; such files are named and set aside; and the store keeps all that its own files hold. Method: a
-//! store and its copy that both went on; each file of the copy is put beside, or in the place of, those of the store.
+//! Repair tests with foreign files. Goal: when the manifest is lost, no file of a diverged copy, and none of another
+//! store, is accepted as the store's; such files are named and set aside, and the store keeps everything that its own
+//! files contain. Method: a store and its diverged copy; each file of the copy is put beside, or in place of, those of
+//! the store.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod db_support;
 
 use db_support::{Files, files, memory};
-use ogive::check::{Repaired, repair_store, verify_store};
+use ogive::check::{RepairReport, repair_store, verify_store};
 use ogive::io::{MemoryStorage, Storage};
 use ogive::lsm::{Db, DbOptions};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ fn open(memory: &MemoryStorage) -> Db {
     Db::open_in(Arc::new(memory.clone()), &options()).unwrap()
 }
 
-/// Writes that differ by `mark` alone, so that copies take the same numbers of files, lengths and keys.
+/// Writes that differ only by `mark`, so that copies use the same file numbers, lengths and keys.
 fn go_on(memory: &MemoryStorage, mark: u8, rounds: std::ops::Range<u64>) {
     for round in rounds {
         let db = open(memory);
@@ -41,7 +42,7 @@ fn go_on(memory: &MemoryStorage, mark: u8, rounds: std::ops::Range<u64>) {
     }
 }
 
-/// A store, and its copy that went on by itself, as the store did.
+/// A store and its copy, both written to after the copy was made.
 fn parted() -> [Files; 2] {
     let first = MemoryStorage::new();
     go_on(&first, b'0', 0..2);
@@ -51,8 +52,8 @@ fn parted() -> [Files; 2] {
     [files(&first), files(&second)]
 }
 
-/// What a repair made of files, what it said, and the values of all entries.
-fn repaired(files: &Files) -> (MemoryStorage, Repaired, Vec<Vec<u8>>) {
+/// A repaired store: its storage, the report, and the values of all entries.
+fn repaired(files: &Files) -> (MemoryStorage, RepairReport, Vec<Vec<u8>>) {
     let memory = memory(files);
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
     let repaired = repair_store(&storage, &mut |_, _| {}).unwrap();
@@ -88,7 +89,8 @@ fn value_files_of_a_copy_are_set_aside() {
 #[test]
 fn files_of_a_copy_among_those_of_the_store_are_set_aside() {
     let [own, copy] = parted();
-    // What is first or last of an opening may as well be of one that wrote nothing else. Value files begin and end each here.
+    // The first or last file of an opening may as well belong to an opening that wrote nothing else. Value files are
+    // first and last of each here.
     let number = |name: &str| name.split_once('.').unwrap().0.parse::<u64>().unwrap();
     let apart = own.keys().filter(|name| name.ends_with(".values") && own.get(*name) != copy.get(*name));
     let ends: Vec<u64> = apart.map(|name| number(name)).collect();
@@ -132,7 +134,7 @@ fn files_of_another_store_are_set_aside() {
         let foreign = format!("000900.{}", name.split_once('.').unwrap().1);
         files.insert(foreign.clone(), content.clone());
         let (_, said, values) = repaired(&files);
-        // A log whose name is not its number says nothing.
+        // A log whose name does not match its number proves nothing.
         if !name.ends_with(".log") {
             assert_eq!(said.foreign_files, [foreign]);
         }
@@ -140,8 +142,8 @@ fn files_of_another_store_are_set_aside() {
     }
 }
 
-/// With its manifest and all that this names, a store needs nothing: files of a copy that went on further are set aside, and displace nothing, not
-/// even what lies in the log alone.
+/// A store with its manifest and all named files needs no repair: files of a copy that went further are set aside, and
+/// displace nothing, not even entries that are only in the log.
 #[test]
 fn files_of_a_copy_beside_a_whole_store_are_set_aside_and_nothing_else_is_done() {
     let first = MemoryStorage::new();
@@ -167,7 +169,7 @@ fn files_of_a_copy_beside_a_whole_store_are_set_aside_and_nothing_else_is_done()
         let mut files = own.clone();
         chosen.iter().for_each(|name| _ = files.insert((*name).clone(), copy[*name].clone()));
         if Db::open_in(Arc::new(memory(&files)), &options()).is_ok() {
-            // Below what the manifest has reserved it is a leftover.
+            // Below the manifest's reservation it is a leftover.
             continue;
         }
         refused += 1;

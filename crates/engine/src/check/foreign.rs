@@ -1,18 +1,19 @@
-//! Files of a copy of the store among its own, where no manifest says which are which.
+//! Detection of foreign files: files of a copy of the store among its own, when no manifest distinguishes them.
 //!
-//! A store and its copy have one identity and number their files alike, so only the openings that wrote the files tell them apart. The
-//! openings of one store follow each other, and so do the numbers of their files:
+//! A store and its copy have the same identity and number their files alike; only the openings (sessions) that wrote
+//! the files differ. The openings of one store follow each other, and so do the numbers of their files:
 //!
 //! ```text
 //! number          3  4  5 | 6  7  8  9 | 10
-//! opening         a  a  a | b  b  x  b | c      x wrote a file among those of b: it is a copy's
+//! opening         a  a  a | b  b  x  b | c      x wrote a file among those of b, so it belongs to a copy
 //! ```
 //!
-//! Of two openings whose files lie among each other, that of fewer files is taken for the copy's. Beside that, tables say which opening wrote
-//! each value file that they point into; a value file of another one, and one that no table and no log knows an opening of, is none of the
-//! store's. What this cannot tell: tables and logs of a copy that are younger than all others, and tables that the store took in.
+//! Of two openings whose number ranges overlap, the one with fewer files is taken to be the copy's. In addition, each
+//! table states the opening that wrote each value file it points into; a value file of another opening, and one whose
+//! opening no table or log knows, is foreign. Not detected are tables and logs of a copy that are newer than all
+//! others, and ingested tables.
 
-use super::salvage::Evidence;
+use super::recovering_cursor::ValueEvidence;
 use crate::block::header::StoreBinding;
 use crate::error::Result;
 use crate::io::Storage;
@@ -22,21 +23,21 @@ use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What is put behind the name of a file that is set aside: it is none of the store's then, whoever opens the store.
+/// The suffix added to the name of a file that is set aside, so that no store uses it.
 pub(super) const FOREIGN_SUFFIX: &str = ".foreign";
 
-/// The files that a store without a manifest is rebuilt of.
+/// The files from which a store without a manifest is rebuilt.
 #[derive(Debug, Default)]
-pub(super) struct Found {
-    /// The youngest first.
+pub(super) struct StoreFiles {
+    /// Newest first.
     pub(super) tables: Vec<Arc<TableFile>>,
     pub(super) logs: BTreeMap<u64, StoreBinding>,
     pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
 }
 
-impl Found {
-    /// Leaves those that one history of openings can have written, and returns the names of the others.
-    pub(super) fn take_foreign(&mut self) -> Vec<String> {
+impl StoreFiles {
+    /// Keeps the files that a single history of openings can have written; returns the names of the others.
+    pub(super) fn remove_foreign(&mut self) -> Vec<String> {
         let mut foreign = Vec::new();
         let copies = self.openings_of_copies();
         let is_copys =
@@ -64,15 +65,15 @@ impl Found {
         foreign
     }
 
-    /// The openings whose files lie among those of another that wrote more.
+    /// The openings whose number ranges overlap that of an opening with more files.
     fn openings_of_copies(&self) -> BTreeSet<u64> {
         let tables = self.tables.iter().filter_map(|file| Some((file.meta.number, file.openings.as_ref()?.nonce)));
         let logs = self.logs.iter().map(|(&number, bond)| (number, bond.nonce));
         let values = self.values.iter().map(|(&number, file)| (number, file.bond().nonce));
-        copies_among(tables.chain(logs).chain(values))
+        overlapping_openings(tables.chain(logs).chain(values))
     }
 
-    /// All openings that tables and logs know of; `None` where a table does not say, as those of earlier versions.
+    /// All openings that tables and logs name; `None` if a table names none, as those of earlier versions.
     fn known_openings(&self) -> Option<BTreeSet<u64>> {
         let mut known: BTreeSet<u64> = self.logs.values().map(|bond| bond.nonce).collect();
         for file in self.tables.iter().filter(|file| file.table.is_versioned()) {
@@ -83,7 +84,7 @@ impl Found {
         Some(known)
     }
 
-    /// Whether all tables that point into a value file, one at least, say that another opening wrote it.
+    /// Whether tables point into a value file, and all of them name another opening than the file does.
     fn is_contradicted(&self, number: u64, nonce: u64) -> bool {
         let said = self.tables.iter().filter_map(|file| file.openings.as_ref()?.values.get(&number));
         let mut said = said.peekable();
@@ -91,18 +92,18 @@ impl Found {
     }
 }
 
-/// Sets files aside that are none of the store's.
+/// Renames foreign files, so that the store does not use them.
 ///
 /// # Errors
-/// Whatever the storage reports.
+/// Errors of the storage.
 pub(super) fn set_aside(storage: &dyn Storage, foreign: &[String]) -> Result<()> {
     foreign.iter().try_for_each(|name| storage.rename(name, &format!("{name}{FOREIGN_SUFFIX}")))?;
     if foreign.is_empty() { Ok(()) } else { storage.sync_directory() }
 }
 
-impl Evidence {
-    /// Whether a table may point into a value file: it says that the opening wrote it which did, or says nothing of it.
-    pub(super) fn may_point(&self, table: &TableFile, values: &ValueFile) -> bool {
+impl ValueEvidence {
+    /// Whether a table may point into a value file: it names the same opening, or none.
+    pub(super) fn may_point_into(&self, table: &TableFile, values: &ValueFile) -> bool {
         let said = table.openings.as_ref().and_then(|openings| openings.values.get(&values.number()));
         said.is_none_or(|&nonce| nonce == values.bond().nonce)
     }
@@ -112,14 +113,14 @@ fn of_openings(files: impl Iterator<Item = (u64, u64)>, openings: &BTreeSet<u64>
     files.filter(|(_, nonce)| openings.contains(nonce)).map(|(number, _)| number).collect()
 }
 
-/// The openings, by nonce, whose files lie among those of another that has more; `files` are numbers of files and the openings that wrote
-/// them.
-fn copies_among(files: impl Iterator<Item = (u64, u64)>) -> BTreeSet<u64> {
+/// The openings, by nonce, whose number ranges overlap that of an opening with more files; `files` are pairs of file
+/// number and opening.
+fn overlapping_openings(files: impl Iterator<Item = (u64, u64)>) -> BTreeSet<u64> {
     let mut numbers: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     for (number, nonce) in files {
         numbers.entry(nonce).or_default().insert(number);
     }
-    // Those of most files first: whom they contradict goes.
+    // The openings with most files come first; those that overlap them are copies.
     let mut openings: Vec<(u64, BTreeSet<u64>)> = numbers.into_iter().collect();
     openings.sort_by_key(|(_, numbers)| std::cmp::Reverse(numbers.len()));
     let mut own: Vec<(u64, u64)> = Vec::new();
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn openings_that_follow_each_other_are_one_stores_and_what_lies_among_them_is_a_copys() {
-        let copies = |files: &[(u64, u64)]| copies_among(files.iter().copied()).into_iter().collect::<Vec<_>>();
+        let copies = |files: &[(u64, u64)]| overlapping_openings(files.iter().copied()).into_iter().collect::<Vec<_>>();
         assert!(copies(&[]).is_empty());
         assert!(copies(&[(3, 1), (4, 1), (5, 2), (9, 2), (10, 3)]).is_empty());
         assert_eq!(copies(&[(3, 1), (4, 1), (5, 2), (7, 9), (8, 2), (9, 2)]), [9]);

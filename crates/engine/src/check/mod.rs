@@ -1,20 +1,20 @@
-//! Walks over whole stores: to check everything, and to save what can be saved.
+//! Verification and repair of whole stores.
 //!
-//! [`verify_store`] trusts nothing: each file that the manifest names is read to its last byte (`tables`, `values`, `logs`), held against
-//! what the manifest says of it, and every pointer is followed. [`repair_store`] makes of a damaged store a sound one that holds all that
-//! checksums prove.
+//! `verify_store` trusts nothing: it reads each file that the manifest names to its last byte (`tables`, `values`,
+//! `logs`), compares it with the manifest, and follows every pointer. `repair_store` turns a damaged store into a sound
+//! one that keeps all_entries that checksums prove.
 
 mod foreign;
-mod logs;
-mod mend;
 mod rebuild;
+mod recovering_cursor;
 mod repair;
+mod repair_in_place;
 mod report;
-mod salvage;
-mod tables;
-mod values;
 mod verify;
+mod verify_logs;
+mod verify_tables;
+mod verify_values;
 
-pub use repair::{Repaired, repair_store};
+pub use repair::{RepairReport, repair_store};
 pub use report::{StoreFinding, StoreReport};
 pub use verify::verify_store;

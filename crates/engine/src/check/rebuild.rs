@@ -1,27 +1,30 @@
-//! Repairing a store whose manifest is lost, or older than other files: all tables and logs are merged into a new last level.
+//! Repair by rebuilding, for a store whose manifest is lost or outdated: all tables and logs are merged into a new last
+//! level.
 //!
-//! Which tables counted, and for which level, only the manifest said. So a table that a crash left behind counts, too; of two entries with
-//! one key and sequence number that of the younger file is taken. Each table says which keyspace it is of, by number, and what the
-//! newest operation is that it may hold; what logs have beyond that is in no table yet. Files that another store or a copy of this one wrote
-//! are set aside (see `foreign`).
+//! Only the manifest recorded which tables were live, and on which level. So a table that a crash left behind is
+//! included as well; of two entries with the same key and sequence number, the one in the newer file wins. Each table
+//! states the number of its keyspace and the newest operation that it may contain; later operations of the logs are in
+//! no table. Files of another store, or of a copy of this one, are set aside (see `foreign`).
 
-use super::foreign::{Found, set_aside};
-use super::mend::install;
-use super::repair::{Bench, Memtables, Repaired, open_values};
-use super::report::complaint;
-use super::salvage::Evidence;
+use super::foreign::{StoreFiles, set_aside};
+use super::recovering_cursor::ValueEvidence;
+use super::repair::{RecoveredMemtables, RepairContext, RepairReport, open_values};
+use super::repair_in_place::install;
+use super::report::finding_of;
 use crate::block::BlockCache;
 use crate::block::header::{StoreBinding, new_nonce};
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::compact::Below;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::compact::LevelsBelow;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{KeyspaceId, Sequence};
 use crate::lsm::memtable::Memtable;
 use crate::lsm::merge::MergeCursor;
-use crate::lsm::removals::Removals;
-use crate::lsm::table_file::{Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, TableFile};
-use crate::lsm::version::{Edit, FileKind, LEVELS, State, TableMeta, file_name, largest_number, parse_file_name};
+use crate::lsm::range_tombstones::RangeTombstones;
+use crate::lsm::table_file::{RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableFile, TableOrigin};
+use crate::lsm::version::{
+    FileKind, LEVELS, ManifestEdit, ManifestState, TableMeta, file_name, largest_number, parse_file_name,
+};
 use crate::lsm::{DbOptions, wal};
 use crate::table::{OpenOptions, Table};
 use crate::vlog::ValueFile;
@@ -29,44 +32,45 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Makes a store sound whose manifest cannot be read, or is `stale`, for the reason of `cause`: an error, and the files that it is of.
+/// Rebuilds a store whose manifest is unreadable, or outdated (`stale`). `cause` is the error that shows this, with the
+/// files concerned.
 pub(super) fn rebuild(
     storage: &Arc<dyn Storage>,
     names: &[String],
     (cause, mut damaged_files): (Error, Vec<String>),
-    stale: Option<&State>,
-) -> Result<Repaired> {
+    stale: Option<&ManifestState>,
+) -> Result<RepairReport> {
     let Some((owner, found, foreign_files)) = find(storage, names, stale, &mut damaged_files)? else {
         return Err(cause);
     };
     set_aside(&**storage, &foreign_files)?;
-    let Found { tables, logs, values } = found;
-    let (evidence, complete) = weighed(values)?;
+    let StoreFiles { tables, logs, values } = found;
+    let (evidence, complete) = assess_values(values)?;
     let bond = StoreBinding { store: owner, nonce: new_nonce() };
-    let mut state = State::new(owner);
+    let mut state = ManifestState::new(owner);
     state.nonce = bond.nonce;
-    // A crash that cuts the removal of what was short leaves files of theirs.
+    // An interrupted removal of surplus files leaves files of these openings.
     state.known = logs.values().map(|bond| bond.nonce).collect();
     let bound = complete.keys().filter_map(|number| Some((*number, evidence.values.get(number)?.bond().nonce)));
-    let mut edit = Edit { bound: bound.collect(), ..Edit::default() };
-    let bench = Bench::new(storage, bond, largest_number(&**storage)?.saturating_add(1), evidence);
+    let mut edit = ManifestEdit { bound: bound.collect(), ..ManifestEdit::default() };
+    let context = RepairContext::new(storage, bond, largest_number(&**storage)?.saturating_add(1), evidence);
     let mut known: BTreeMap<KeyspaceId, Sequence> = BTreeMap::new();
     for file in &tables {
         let newest = known.entry(file.origin.keyspace).or_default();
         *newest = file.origin.newest.max(*newest);
     }
-    let mut memtables = Memtables::default();
+    let mut memtables = RecoveredMemtables::default();
     for (&number, &bond) in &logs {
-        bench.read_log((bond, number), &known, &mut memtables)?;
+        context.read_log((bond, number), &known, &mut memtables)?;
     }
-    bench.shown.add(memtables.entries);
+    context.recovered_count.add(memtables.entries);
     edit.value_files_added = complete.into_iter().collect();
     let keyspaces: BTreeSet<KeyspaceId> = known.keys().chain(memtables.by_keyspace.keys()).copied().collect();
     for &keyspace in &keyspaces {
         let of_keyspace = tables.iter().filter(|file| file.origin.keyspace == keyspace);
-        let (cursor, removals) = everything(&bench, of_keyspace, memtables.by_keyspace.get(&keyspace));
-        let origin = Origin { keyspace, newest: known.get(&keyspace).copied().unwrap_or(0) };
-        let outcome = bench.write(cursor, removals, (origin, LEVELS - 1), Below::default())?;
+        let (cursor, tombstones) = all_entries(&context, of_keyspace, memtables.by_keyspace.get(&keyspace));
+        let origin = TableOrigin { keyspace, newest: known.get(&keyspace).copied().unwrap_or(0) };
+        let outcome = context.write(cursor, tombstones, (origin, LEVELS - 1), LevelsBelow::default())?;
         edit.added.extend(outcome.tables.into_iter().map(|meta| (keyspace, LEVELS - 1, Arc::new(meta))));
         edit.value_files_added.extend(outcome.value_files.iter().map(|file| (file.number(), file.len_bytes())));
     }
@@ -76,34 +80,35 @@ pub(super) fn rebuild(
     };
     edit.keyspaces_created = keyspaces.iter().filter(|&&id| id > 0).map(|&id| (id, name_of(id))).collect();
     edit.next_keyspace = keyspaces.last().map(|&last| last.saturating_add(1).max(1));
-    edit.next_file = Some(bench.next_file() + 1);
+    edit.next_file = Some(context.next_file() + 1);
     edit.reserved = edit.next_file;
     // No log is needed any more.
-    edit.oldest_log = Some(bench.next_file());
+    edit.oldest_log = Some(context.next_file());
     edit.last_sequence = Some(known.into_values().max().unwrap_or(0).max(memtables.last_sequence));
-    let path = storage.path(&file_name(bench.next_file(), FileKind::Manifest));
-    let apply = |state: &State, edit: &Edit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
+    let path = storage.path(&file_name(context.next_file(), FileKind::Manifest));
+    let apply =
+        |state: &ManifestState, edit: &ManifestEdit| state.apply(edit).map_err(|error| error.into_error(&path, 0));
     let state = apply(&state, &edit)?;
-    let unused = Edit { value_files_removed: state.unreferenced_value_files(), ..Edit::default() };
-    install(&bench, &apply(&state, &unused)?, None, &BTreeSet::new())?;
-    Ok(Repaired {
+    let unused = ManifestEdit { value_files_removed: state.unreferenced_value_files(), ..ManifestEdit::default() };
+    install(&context, &apply(&state, &unused)?, None, &BTreeSet::new())?;
+    Ok(RepairReport {
         damaged_files,
         foreign_files,
-        saved_entries: bench.shown.count(),
-        lost_entries: bench.evidence.lost.load(Ordering::Relaxed),
+        saved_entries: context.recovered_count.count(),
+        lost_entries: context.evidence.lost.load(Ordering::Relaxed),
         is_loss_known: false,
         manifest_rebuilt: true,
     })
 }
 
-/// The files that a store can be rebuilt of, whose they are, and the names of those that are not the store's; `None` where no file says whose
-/// it is.
+/// Finds the files to rebuild a store from, its identity, and the names of foreign files; `None` if no file states an
+/// identity.
 fn find(
     storage: &Arc<dyn Storage>,
     names: &[String],
-    stale: Option<&State>,
+    stale: Option<&ManifestState>,
     damaged_files: &mut Vec<String>,
-) -> Result<Option<(u64, Found, Vec<String>)>> {
+) -> Result<Option<(u64, StoreFiles, Vec<String>)>> {
     let mut foreign = Vec::new();
     let (owner, tables) = open_tables(storage, names, stale, (damaged_files, &mut foreign))?;
     let mut logs = logs(storage, names, stale)?;
@@ -117,22 +122,22 @@ fn find(
             && !values.contains_key(&number)
         {
             let store = ValueFile::bond_of(&**storage, number).map(|bond| bond.map(|bond| bond.store));
-            let is_anothers = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
-            (if is_anothers { &mut foreign } else { &mut *damaged_files }).push(name.clone());
+            let has_other_identity = store.is_ok_and(|store| store.is_some_and(|store| store != owner));
+            (if has_other_identity { &mut foreign } else { &mut *damaged_files }).push(name.clone());
         }
     }
-    let mut found = Found { tables, logs, values };
-    foreign.extend(found.take_foreign());
+    let mut found = StoreFiles { tables, logs, values };
+    foreign.extend(found.remove_foreign());
     foreign.sort();
     Ok(Some((owner, found, foreign)))
 }
 
-/// The value files as evidence, and those that are proved to be whole, with their lengths.
-fn weighed(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(Evidence, BTreeMap<u64, u64>)> {
-    let mut evidence = Evidence { values, ..Evidence::default() };
+/// The value files as evidence, and those that are proved to be complete, with their lengths.
+fn assess_values(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(ValueEvidence, BTreeMap<u64, u64>)> {
+    let mut evidence = ValueEvidence { values, ..ValueEvidence::default() };
     let mut complete = BTreeMap::new();
     for (&number, file) in &evidence.values {
-        if file.walk(&mut |_| Ok(()))?.is_proved {
+        if file.scan(&mut |_| Ok(()))?.is_proved {
             complete.insert(number, file.len_bytes());
         } else {
             evidence.suspect.insert(number);
@@ -141,7 +146,7 @@ fn weighed(values: BTreeMap<u64, Arc<ValueFile>>) -> Result<(Evidence, BTreeMap<
     Ok((evidence, complete))
 }
 
-/// The name of the file that an error is of.
+/// The name of the file of an error.
 pub(super) fn file_of(cause: &Error) -> String {
     match cause {
         Error::Damaged { path, .. } => {
@@ -151,11 +156,11 @@ pub(super) fn file_of(cause: &Error) -> String {
     }
 }
 
-/// All tables that open, the youngest first, and whose they say they are.
+/// Opens all readable tables, newest first; also returns the identity of the store that they state.
 fn open_tables(
     storage: &Arc<dyn Storage>,
     names: &[String],
-    stale: Option<&State>,
+    stale: Option<&ManifestState>,
     (damaged_files, foreign_files): (&mut Vec<String>, &mut Vec<String>),
 ) -> Result<(Option<u64>, Vec<Arc<TableFile>>)> {
     let cache = Arc::new(BlockCache::new(0));
@@ -165,14 +170,14 @@ fn open_tables(
         let Some((number, FileKind::Table)) = parse_file_name(name) else { continue };
         match Table::open_for_walk(Arc::clone(storage), name, &OpenOptions::default()) {
             Ok(table) => {
-                let owner = table.property(PLACE_PROPERTY).and_then(|place| place.first_chunk()).copied();
+                let owner = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
                 let owner = owner.map(u64::from_le_bytes);
                 if let Some(owner) = owner {
                     *owners.entry(owner).or_default() += 1;
                 }
-                found.push((number, described(&table, number, stale), owner));
+                found.push((number, stated_meta(&table, number, stale), owner));
             }
-            Err(error) if complaint(&error).is_some() => damaged_files.push(name.clone()),
+            Err(error) if finding_of(&error).is_some() => damaged_files.push(name.clone()),
             Err(error) => return Err(error),
         }
     }
@@ -185,32 +190,36 @@ fn open_tables(
             foreign_files.push(file_name(number, FileKind::Table));
             continue;
         }
-        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_walks()) {
+        match TableFile::open(storage, owner.unwrap_or(0), Arc::new(meta), &cache, &DbOptions::for_verification()) {
             Ok(file) => tables.push(file),
-            Err(error) if complaint(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
+            Err(error) if finding_of(&error).is_some() => damaged_files.push(file_name(number, FileKind::Table)),
             Err(error) => return Err(error),
         }
     }
     Ok((owner, tables))
 }
 
-/// As much as a table says of itself. One that was taken in has lost its sequence number, unless the stale manifest knows it, and counts as
-/// the oldest.
-fn described(table: &Table, number: u64, stale: Option<&State>) -> TableMeta {
+/// The metadata that a table itself states. An ingested table has lost its sequence number, unless the stale manifest
+/// records it, and counts as the oldest.
+fn stated_meta(table: &Table, number: u64, stale: Option<&ManifestState>) -> TableMeta {
     let same = |known: &TableMeta| known.number == number && known.file_id == Some(table.file_id());
     let known = stale.and_then(|state| state.tables().find(|(_, _, known)| same(known)));
     let sequence = known.and_then(|(_, _, known)| known.global_sequence).unwrap_or(0);
     TableMeta {
         number,
         records: table.len(),
-        has_range_removals: table.property(REMOVALS_PROPERTY).is_some(),
+        has_range_tombstones: table.property(RANGE_TOMBSTONES_PROPERTY).is_some(),
         global_sequence: (!table.is_versioned()).then_some(sequence),
         ..TableMeta::default()
     }
 }
 
-/// What the logs are bound to, by number: those that begin as logs do, and are what their names say.
-fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&State>) -> Result<BTreeMap<u64, StoreBinding>> {
+/// The identities of the logs, by number: of those with a valid header that matches their name.
+fn logs(
+    storage: &Arc<dyn Storage>,
+    names: &[String],
+    stale: Option<&ManifestState>,
+) -> Result<BTreeMap<u64, StoreBinding>> {
     let named = stale.into_iter().flat_map(|state| state.logs.iter().map(|&number| (number, state.bond_of(number))));
     let mut logs: BTreeMap<u64, StoreBinding> = named.collect();
     for name in names {
@@ -223,21 +232,21 @@ fn logs(storage: &Arc<dyn Storage>, names: &[String], stale: Option<&State>) -> 
     Ok(logs)
 }
 
-/// All entries of a keyspace in their order, and all range removals.
-fn everything<'a>(
-    bench: &Bench,
+/// A cursor over all entries of a keyspace, and all its range tombstones.
+fn all_entries<'a>(
+    context: &RepairContext,
     tables: impl Iterator<Item = &'a Arc<TableFile>>,
     memtables: Option<&Vec<Arc<Memtable>>>,
-) -> (Box<dyn Cursor>, Vec<Arc<Removals>>) {
-    let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
-    let mut removals = Vec::new();
+) -> (Box<dyn EntryCursor>, Vec<Arc<RangeTombstones>>) {
+    let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
+    let mut tombstones = Vec::new();
     for memtable in memtables.into_iter().flat_map(|list| list.iter().rev()) {
         sources.push(Box::new(memtable.cursor()));
-        removals.push(memtable.removals());
+        tombstones.push(memtable.tombstones());
     }
     for file in tables {
-        sources.push(bench.salvage(file));
-        removals.push(Arc::clone(&file.removals));
+        sources.push(context.recovering_cursor(file));
+        tombstones.push(Arc::clone(&file.tombstones));
     }
-    (Box::new(MergeCursor::new(sources)), removals)
+    (Box::new(MergeCursor::new(sources)), tombstones)
 }

@@ -1,68 +1,71 @@
-//! Making a damaged store sound: what both ways of it share.
+//! Store repair: the entry point, the choice of a method, and the context that both methods share.
 //!
-//! Where the manifest is sound, only what is damaged is written anew (`mend`). Where it is lost, everything is (`rebuild`).
+//! With an intact manifest, only damaged files are rewritten (`repair_in_place`). With a lost or outdated one, the
+//! store is rebuilt (`rebuild`).
 
+use super::recovering_cursor::{RecoveredCount, RecoveringCursor, ValueEvidence};
 use super::report::folder;
-use super::salvage::{Evidence, Salvage, Shown};
-use super::verify::{Progress, survey};
-use super::{foreign, mend, rebuild};
+use super::verify::{VerifyProgress, verify_files};
+use super::{foreign, rebuild, repair_in_place};
 use crate::block::header::StoreBinding;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::compact::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
-use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Action, KeyspaceId, Kind, Sequence, decode_group};
+use crate::lsm::compact::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
+use crate::lsm::cursor::EntryCursor;
+use crate::lsm::entry::{Action, KeyspaceId, Sequence, ValueKind, decode_group};
+use crate::lsm::file_numbers::FileNumberSource;
 use crate::lsm::memtable::Memtable;
-use crate::lsm::numbers::NumberSource;
-use crate::lsm::removals::Removals;
-use crate::lsm::table_file::{OPENINGS_PROPERTY, Openings, Origin, TableFile};
-use crate::lsm::unnamed::{Unnamed, is_table_of};
-use crate::lsm::version::{FileKind, Recovered, State, file_name, parse_file_name, recover, remove_leftovers};
+use crate::lsm::range_tombstones::RangeTombstones;
+use crate::lsm::table_file::{OPENINGS_PROPERTY, Openings, TableFile, TableOrigin};
+use crate::lsm::unreferenced::{UnreferencedFiles, is_table_of};
+use crate::lsm::version::{
+    FileKind, ManifestState, RecoveredManifest, file_name, parse_file_name, recover, remove_leftovers,
+};
 use crate::lsm::{DbOptions, LOCK_NAME, wal};
 use crate::table::{OpenOptions, Table};
-use crate::vlog::{ValueFile, ValuePlace};
+use crate::vlog::{ValueFile, ValueFilePointer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What was done to a store.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Repaired {
-    /// The files that were damaged or missing; none where nothing had to be done. A lost manifest, whose number nobody knows, is
-    /// `*.manifest`.
+pub struct RepairReport {
+    /// The files that were damaged or missing; empty if there was nothing to repair. A missing manifest, whose number
+    /// is unknown, is listed as `*.manifest`.
     pub damaged_files: Vec<String>,
-    /// Files of another store, or of a copy of this one that went on by itself. What they hold was not taken; they are still there,
-    /// with `.foreign` behind their names.
+    /// Files of another store, or of a copy of this one that was written to separately. Their contents were not used;
+    /// they are kept, with the suffix `.foreign`.
     pub foreign_files: Vec<String>,
-    /// Entries that were saved out of them, and out of what had to be written anew with them.
+    /// Entries recovered from damaged files, and from the files rewritten with them.
     pub saved_entries: u64,
-    /// Entries that are known to be lost: those of tables alone can be counted, and entries whose values are lost.
+    /// Entries known to be lost: those of damaged tables, and those whose values are lost.
     pub lost_entries: u64,
-    /// Whether nothing else can be lost. It is not known what a damaged log held behind its last sound group, nor, without a manifest, which
-    /// files there were.
+    /// Whether `lost_entries` is complete. The contents of a damaged log after its last intact group are unknown, and
+    /// so are the missing files of a store without a manifest.
     pub is_loss_known: bool,
-    /// Whether the manifest was lost, or older than other files. If it was lost, keyspaces but the default one have numbers for names; in
-    /// either case removed entries may be there again, and where a file that a compaction had replaced was still in the folder, an
-    /// older value may stand for the newest.
+    /// Whether the manifest was lost, or older than other files. If it was lost, all keyspaces except the default one
+    /// are named after their numbers. In either case removed entries may reappear, and an old table that was still in
+    /// the folder may bring back older values.
     pub manifest_rebuilt: bool,
 }
 
-/// Stands for a manifest that is missing: nobody knows its number.
+/// Stands for a missing manifest, whose number is unknown.
 const NO_MANIFEST: &str = "*.manifest";
 
-/// Makes a damaged store that nobody has open sound: it keeps all that checksums prove, and loses the rest. Damaged files are
-/// removed, so keep a copy of the folder. Where the newest entry of a key is lost, an older one may show.
+/// Repairs a damaged store that is not open: keeps all_entries that checksums prove, and drops the rest. Damaged files
+/// are removed, so back up the folder first. If the newest version of a key is lost, an older one may reappear.
 ///
-/// `progress` is told how many bytes are done, and of how many.
+/// `progress` receives the bytes processed so far, and the total.
 ///
 /// # Errors
-/// [`Error::NotAStore`]; [`Error::Locked`] while another process has it open; [`Error::UnknownVersion`]; whatever the storage
-/// reports. The store is as it was then, but for further files that the next repair removes.
-pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<Repaired> {
+/// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; [`Error::UnknownVersion`]; errors
+/// of the storage. The store is then unchanged, except for additional files that the next repair removes.
+pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<RepairReport> {
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
-        let detail = "no file in it is part of one; check the path".to_owned();
+        let detail = "it contains no file of one; check the path".to_owned();
         return Err(Error::NotAStore { path: folder(&**storage), detail });
     }
     let lock = storage.lock(LOCK_NAME)?;
@@ -72,26 +75,26 @@ pub fn repair_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     repaired
 }
 
-fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) -> Result<Repaired> {
+fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: VerifyProgress<'_>) -> Result<RepairReport> {
     match recover(&**storage) {
         Ok(Some(recovered)) => {
-            let unnamed = Unnamed::find(storage, &recovered.state)?;
+            let unnamed = UnreferencedFiles::find(storage, &recovered.state)?;
             if let Err(error) = unnamed.check(&**storage) {
                 let strays: Vec<String> = unnamed.strays.into_iter().map(|stray| stray.name).collect();
                 return repair_among(storage, names, (recovered, strays, error), progress);
             }
             let again = recover(&**storage)?;
-            let report = survey(storage, recovered, names, progress)?;
-            let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(nothing_done()) };
-            match superseded(storage, &again.state)? {
+            let report = verify_files(storage, recovered, names, progress)?;
+            let Some(again) = again.filter(|_| !report.is_sound()) else { return Ok(unchanged()) };
+            match missing_named_file(storage, &again.state)? {
                 Some(missing) => {
                     let error = Error::damaged(storage.path(&missing), 0, "a file that the manifest names is missing");
                     rebuild::rebuild(storage, names, (error, vec![missing]), Some(&again.state))
                 }
-                None => mend::mend(storage, again, &report),
+                None => repair_in_place::repair_in_place(storage, again, &report),
             }
         }
-        Ok(None) => Ok(nothing_done()),
+        Ok(None) => Ok(unchanged()),
         Err(error @ Error::Damaged { .. }) => {
             let has_manifest = names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))));
             let file = if has_manifest { rebuild::file_of(&error) } else { NO_MANIFEST.to_owned() };
@@ -101,31 +104,31 @@ fn repair(storage: &Arc<dyn Storage>, names: &[String], progress: Progress<'_>) 
     }
 }
 
-/// Repairs a store with files that its manifest does not name, and that no crash has left. Either they come from a copy, or the manifest is
-/// not the newest. Where they do not go on from what it names, and all that is whole, they are set aside, and nothing else is done: taken
-/// for the store's own, they would displace what the manifest leads to.
+/// Repairs a store with unreferenced files that no crash leaves: either they come from a copy, or the manifest is
+/// outdated. If they do not continue its history, and all files it names are intact, they are only set aside: if they
+/// were accepted, they would displace files that the manifest names.
 fn repair_among(
     storage: &Arc<dyn Storage>,
     names: &[String],
-    (recovered, strays, error): (Recovered, Vec<String>, Error),
-    progress: Progress<'_>,
-) -> Result<Repaired> {
+    (recovered, strays, error): (RecoveredManifest, Vec<String>, Error),
+    progress: VerifyProgress<'_>,
+) -> Result<RepairReport> {
     let state = recovered.state.clone();
-    if !go_on(storage, &state, &strays)? {
-        let report = survey(storage, recovered, names, progress)?;
+    if !continues_history(storage, &state, &strays)? {
+        let report = verify_files(storage, recovered, names, progress)?;
         let is_stray = |file: &String| strays.contains(file);
         if report.further_findings == 0 && report.findings.iter().all(|finding| is_stray(&finding.file)) {
             foreign::set_aside(&**storage, &strays)?;
-            return Ok(Repaired { foreign_files: strays, ..nothing_done() });
+            return Ok(RepairReport { foreign_files: strays, ..unchanged() });
         }
     }
-    // What the manifest says of files counts no more, but for the names of keyspaces.
+    // Of the outdated manifest only the names of keyspaces are used.
     rebuild::rebuild(storage, names, (error, strays), Some(&state))
 }
 
-/// Whether some of these files were written behind all that a state names, in the same history of openings: by an opening that it knows,
-/// or by one that began its log behind the last one that it names. A log that names none before it was begun behind an empty one.
-fn go_on(storage: &Arc<dyn Storage>, state: &State, strays: &[String]) -> Result<bool> {
+/// Whether some of these files continue the history of a state: written by an opening that it knows, or by one that
+/// began its log after the last log it names. A log that names no predecessor was begun after an empty one.
+fn continues_history(storage: &Arc<dyn Storage>, state: &ManifestState, strays: &[String]) -> Result<bool> {
     let last = state.logs.iter().max().copied();
     let last_bond = last.map_or(Ok(None), |number| wal::header(&**storage, number))?.map(|header| header.bond);
     let is_empty = match last.zip(last_bond) {
@@ -155,13 +158,13 @@ fn go_on(storage: &Arc<dyn Storage>, state: &State, strays: &[String]) -> Result
     Ok(false)
 }
 
-fn nothing_done() -> Repaired {
-    Repaired { is_loss_known: true, ..Repaired::default() }
+fn unchanged() -> RepairReport {
+    RepairReport { is_loss_known: true, ..RepairReport::default() }
 }
 
-/// A file that the manifest names and that is missing, where younger ones are there that it does not name: then it is out of date, as
-/// far as can be told, and they count.
-fn superseded(storage: &Arc<dyn Storage>, state: &State) -> Result<Option<String>> {
+/// A missing file that the manifest names, if there are newer unreferenced files: then the manifest is probably
+/// outdated, and these files are valid.
+fn missing_named_file(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Option<String>> {
     let tables = state.tables().map(|(_, _, table)| (table.number, FileKind::Table));
     let values = state.value_files.keys().map(|&number| (number, FileKind::Values));
     let logs = state.logs.iter().map(|&number| (number, FileKind::Log));
@@ -184,34 +187,34 @@ fn superseded(storage: &Arc<dyn Storage>, state: &State) -> Result<Option<String
     Ok(None)
 }
 
-/// What a repair works with.
+/// The context of a repair.
 #[derive(Debug)]
-pub(super) struct Bench {
+pub(super) struct RepairContext {
     pub(super) storage: Arc<dyn Storage>,
-    /// What new files are bound to.
+    /// The identity to which new files are bound.
     pub(super) bond: StoreBinding,
     pub(super) options: DbOptions,
     pub(super) next_file: AtomicU64,
     stop: AtomicBool,
-    pub(super) evidence: Arc<Evidence>,
-    pub(super) shown: Arc<Shown>,
+    pub(super) evidence: Arc<ValueEvidence>,
+    pub(super) recovered_count: Arc<RecoveredCount>,
     /// Value files whose values are copied to new ones.
-    pub(super) collected: Collected,
+    pub(super) collected: CollectedFiles,
 }
 
-impl Bench {
-    pub(super) fn new(storage: &Arc<dyn Storage>, bond: StoreBinding, next_file: u64, evidence: Evidence) -> Self {
+impl RepairContext {
+    pub(super) fn new(storage: &Arc<dyn Storage>, bond: StoreBinding, next_file: u64, evidence: ValueEvidence) -> Self {
         let suspect = evidence.suspect.iter();
         let collected =
             suspect.filter_map(|number| Some((*number, Arc::clone(evidence.values.get(number)?)))).collect();
         Self {
             storage: Arc::clone(storage),
             bond,
-            options: DbOptions::for_walks(),
+            options: DbOptions::for_verification(),
             next_file: AtomicU64::new(next_file),
             stop: AtomicBool::new(false),
             evidence: Arc::new(evidence),
-            shown: Arc::default(),
+            recovered_count: Arc::default(),
             collected,
         }
     }
@@ -220,19 +223,19 @@ impl Bench {
         self.next_file.load(Ordering::Relaxed)
     }
 
-    /// What can be read of a table.
-    pub(super) fn salvage(&self, file: &Arc<TableFile>) -> Box<dyn Cursor> {
-        Box::new(Salvage::new(file, &self.evidence, &self.shown))
+    /// A cursor over the readable entries of a table.
+    pub(super) fn recovering_cursor(&self, file: &Arc<TableFile>) -> Box<dyn EntryCursor> {
+        Box::new(RecoveringCursor::new(file, &self.evidence, &self.recovered_count))
     }
 
-    /// Writes entries to new tables for a level.
+    /// Writes entries to new tables of a level.
     pub(super) fn write(
         &self,
-        cursor: Box<dyn Cursor>,
-        removals: Vec<Arc<Removals>>,
-        (origin, level): (Origin, usize),
-        below: Below,
-    ) -> Result<Outcome> {
+        cursor: Box<dyn EntryCursor>,
+        tombstones: Vec<Arc<RangeTombstones>>,
+        (origin, level): (TableOrigin, usize),
+        below: LevelsBelow,
+    ) -> Result<JobOutput> {
         let context = JobContext {
             storage: &self.storage,
             bond: self.bond,
@@ -242,15 +245,15 @@ impl Bench {
             origin,
             stop: &self.stop,
         };
-        let job = CompactJob {
+        let job = MergeJob {
             cursor,
-            removals,
+            tombstones,
             level,
             cuts: None,
             snapshots: &[],
             below,
             collected: &self.collected,
-            part: Part::default(),
+            part: JobRange::default(),
         };
         let mut outcome = run_job(&context, job)?;
         for meta in &mut outcome.tables {
@@ -260,22 +263,24 @@ impl Bench {
         Ok(outcome)
     }
 
-    /// Puts the operations of a log that can be read into memtables, by keyspace, without those whose values are lost, and those that
-    /// are `known` to be in tables.
+    /// Replays the readable operations of a log into memtables, by keyspace, except those whose values are lost and
+    /// those at or below the `known` sequence numbers, which are in tables.
     pub(super) fn read_log(
         &self,
         (bond, number): (StoreBinding, u64),
         known: &BTreeMap<KeyspaceId, Sequence>,
-        memtables: &mut Memtables,
+        memtables: &mut RecoveredMemtables,
     ) -> Result<()> {
-        wal::salvage(&*self.storage, bond, number, &mut |group, _| {
+        wal::recover_groups(&*self.storage, bond, number, &mut |group, _| {
             let Some(operations) = decode_group(group) else { return Ok(false) };
             let bytes = Arc::new(group.to_vec());
             for operation in operations {
                 if known.get(&operation.keyspace).is_some_and(|&newest| operation.sequence <= newest) {
                     continue;
                 }
-                if operation.action == Action::Put(Kind::Pointer) && !self.is_whole(bond, operation.parts(group).1)? {
+                if operation.action == Action::Put(ValueKind::Pointer)
+                    && !self.is_intact(bond, operation.parts(group).1)?
+                {
                     self.evidence.lost.fetch_add(1, Ordering::Relaxed);
                     continue;
                 }
@@ -284,7 +289,7 @@ impl Bench {
                 let memtable = memtables.by_keyspace.entry(operation.keyspace).or_default();
                 if !memtable.last().is_some_and(|memtable| memtable.add(&bytes, std::slice::from_ref(&operation))) {
                     let fresh = Memtable::new();
-                    // An empty one has room.
+                    // An empty memtable has room.
                     let _ = fresh.add(&bytes, std::slice::from_ref(&operation));
                     memtable.push(Arc::new(fresh));
                 }
@@ -293,11 +298,11 @@ impl Bench {
         })
     }
 
-    /// Whether the value that an entry of a log points to is whole: it lies in a file of the same opening.
-    fn is_whole(&self, bond: StoreBinding, pointer: &[u8]) -> Result<bool> {
-        let Some(place) = ValuePlace::decode(pointer) else { return Ok(false) };
-        let file = self.evidence.values.get(&place.file).filter(|file| file.bond() == bond);
-        file.map_or(Ok(false), |file| file.is_whole(&place))
+    /// Whether the value of a log's entry is intact, in a file of the same opening.
+    fn is_intact(&self, bond: StoreBinding, pointer: &[u8]) -> Result<bool> {
+        let Some(pointer) = ValueFilePointer::decode(pointer) else { return Ok(false) };
+        let file = self.evidence.values.get(&pointer.file).filter(|file| file.bond() == bond);
+        file.map_or(Ok(false), |file| file.is_intact(&pointer))
     }
 
     /// The name of a table.
@@ -306,7 +311,7 @@ impl Bench {
     }
 }
 
-impl NumberSource for Bench {
+impl FileNumberSource for RepairContext {
     fn take_number(&self) -> Result<u64> {
         Ok(self.next_file.fetch_add(1, Ordering::Relaxed))
     }
@@ -316,16 +321,16 @@ impl NumberSource for Bench {
     }
 }
 
-/// What was read of logs.
+/// The entries recovered from logs.
 #[derive(Debug, Default)]
-pub(super) struct Memtables {
-    /// By keyspace, oldest first: one, unless it was full.
+pub(super) struct RecoveredMemtables {
+    /// By keyspace, oldest first; usually one each.
     pub(super) by_keyspace: BTreeMap<KeyspaceId, Vec<Arc<Memtable>>>,
     pub(super) last_sequence: Sequence,
     pub(super) entries: u64,
 }
 
-/// Opens all value files that can be opened, by number.
+/// Opens all readable value files, by number.
 pub(super) fn open_values(
     names: &[String],
     open: impl Fn(u64) -> Result<ValueFile>,
@@ -335,7 +340,7 @@ pub(super) fn open_values(
         if let Some((number, FileKind::Values)) = parse_file_name(name) {
             match open(number) {
                 Ok(file) => _ = values.insert(number, Arc::new(file)),
-                Err(error) if super::report::complaint(&error).is_some() => {}
+                Err(error) if super::report::finding_of(&error).is_some() => {}
                 Err(error) => return Err(error),
             }
         }

@@ -1,48 +1,51 @@
-//! Checking a whole store.
+//! Verification of a whole store.
 
-use super::report::{StoreReport, complaint, folder};
+use super::report::{StoreReport, finding_of, folder};
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::lsm::Db;
-use crate::lsm::unnamed::Unnamed;
-use crate::lsm::version::{ClosedLengths, FileKind, Recovered, State, file_name, final_name, parse_file_name, recover};
+use crate::lsm::unreferenced::UnreferencedFiles;
+use crate::lsm::version::{
+    ClosedLengths, FileKind, ManifestState, RecoveredManifest, file_name, final_name, parse_file_name, recover,
+};
 use crate::lsm::{DbOptions, LOCK_NAME};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// What is told of progress: bytes done, and bytes in all.
-pub(super) type Progress<'p> = &'p mut dyn FnMut(u64, u64);
+/// A progress callback: bytes processed so far, and in total.
+pub(super) type VerifyProgress<'p> = &'p mut dyn FnMut(u64, u64);
 
-/// A walk under way.
-pub(super) struct Walk<'p> {
+/// A verification in progress.
+pub(super) struct StoreVerifier<'p> {
     pub(super) storage: Arc<dyn Storage>,
-    pub(super) state: State,
+    pub(super) state: ManifestState,
     pub(super) report: StoreReport,
     pub(super) options: DbOptions,
     pub(super) cache: Arc<BlockCache>,
-    /// Value files that could be opened.
+    /// The value files that could be opened.
     pub(super) values: BTreeMap<u64, ValueFile>,
-    pub(super) progress: Progress<'p>,
+    pub(super) progress: VerifyProgress<'p>,
     pub(super) done_bytes: u64,
     pub(super) total_bytes: u64,
 }
 
-/// Checks a store that nobody has open: every byte of every file, that each is what the manifest says, that every pointer leads to
-/// its value, and that entries are in order. `progress` is told how many bytes are done, and of how many. Nothing is changed. What is
-/// wrong is in the report; the walk goes on behind it where it can.
+/// Verifies a store that is not open: reads every byte of every file, compares each file with the manifest, follows
+/// every pointer to its value, and checks the order of entries. `progress` receives the bytes processed so far, and the
+/// total. Nothing is changed. Defects are listed in the report, and the verification continues after them if possible.
 ///
 /// # Errors
-/// [`Error::NotAStore`]; [`Error::Locked`] while another process has it open; and what the storage reports, such as a read that fails.
+/// [`Error::NotAStore`]; [`Error::Locked`] while another process has the store open; errors of the storage, such as a
+/// failed read.
 pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
     let names = storage.list()?;
     if !names.iter().any(|name| parse_file_name(name).is_some()) {
-        let detail = "no file in it is part of one; check the path".to_owned();
+        let detail = "it contains no file of one; check the path".to_owned();
         return Err(Error::NotAStore { path: folder(&**storage), detail });
     }
-    // On a medium that takes no files nobody writes either.
+    // On a read-only medium there is no writer either.
     let lock = match storage.lock(LOCK_NAME) {
         Ok(lock) => Some(lock),
         Err(Error::Io { source, .. })
@@ -55,22 +58,22 @@ pub fn verify_store(storage: &Arc<dyn Storage>, progress: &mut dyn FnMut(u64, u6
     let recovered = match recover(&**storage) {
         Ok(Some(recovered)) => recovered,
         Ok(None) => return Ok(StoreReport { orphans: names, ..StoreReport::default() }),
-        Err(error) => return manifest_alone(&**storage, error),
+        Err(error) => return manifest_report(&**storage, error),
     };
-    let report = survey(storage, recovered, &names, progress)?;
+    let report = verify_files(storage, recovered, &names, progress)?;
     drop(lock);
     Ok(report)
 }
 
-/// Checks all that a manifest leads to.
-pub(super) fn survey(
+/// Verifies all files that a manifest names.
+pub(super) fn verify_files(
     storage: &Arc<dyn Storage>,
-    recovered: Recovered,
+    recovered: RecoveredManifest,
     names: &[String],
-    progress: Progress<'_>,
+    progress: VerifyProgress<'_>,
 ) -> Result<StoreReport> {
-    let mut walk = Walk::new(storage, recovered.state, progress);
-    let unnamed = Unnamed::find(storage, &walk.state)?;
+    let mut walk = StoreVerifier::new(storage, recovered.state, progress);
+    let unnamed = UnreferencedFiles::find(storage, &walk.state)?;
     walk.unnamed(names, recovered.number, &unnamed);
     walk.open_values()?;
     walk.tables()?;
@@ -80,13 +83,13 @@ pub(super) fn survey(
 }
 
 impl Db {
-    /// Checks all tables and complete value files as they are now, while the store is used: see [`verify_store`].
+    /// Verifies the current tables and complete value files while the store is in use: see [`verify_store`].
     ///
     /// # Errors
-    /// What the storage reports, such as a read that fails.
+    /// Errors of the storage, such as a failed read.
     pub fn verify(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<StoreReport> {
-        let held = self.held();
-        let mut walk = Walk::new(&held.storage, held.state.clone(), progress);
+        let pinned = self.pin_files();
+        let mut walk = StoreVerifier::new(&pinned.storage, pinned.state.clone(), progress);
         walk.open_values()?;
         walk.tables()?;
         walk.value_files(None)?;
@@ -94,9 +97,9 @@ impl Db {
     }
 }
 
-/// What can be said where the manifest cannot be read.
-fn manifest_alone(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
-    let Some((offset, detail)) = complaint(&error) else { return Err(error) };
+/// The report of a store whose manifest cannot be read.
+fn manifest_report(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
+    let Some((offset, detail)) = finding_of(&error) else { return Err(error) };
     let mut report = StoreReport::default();
     let path = match &error {
         Error::Damaged { path, .. } | Error::UnknownVersion { path, .. } => path.clone(),
@@ -107,8 +110,8 @@ fn manifest_alone(storage: &dyn Storage, error: Error) -> Result<StoreReport> {
     Ok(report)
 }
 
-impl<'p> Walk<'p> {
-    pub(super) fn new(storage: &Arc<dyn Storage>, state: State, progress: Progress<'p>) -> Self {
+impl<'p> StoreVerifier<'p> {
+    pub(super) fn new(storage: &Arc<dyn Storage>, state: ManifestState, progress: VerifyProgress<'p>) -> Self {
         let total_bytes = state.tables().map(|(_, _, table)| table.bytes).sum::<u64>()
             + state.value_files.values().map(|file| file.bytes).sum::<u64>();
         let report = StoreReport { keyspaces: state.keyspaces.len() as u64, ..StoreReport::default() };
@@ -116,7 +119,7 @@ impl<'p> Walk<'p> {
             storage: Arc::clone(storage),
             state,
             report,
-            options: DbOptions::for_walks(),
+            options: DbOptions::for_verification(),
             cache: Arc::new(BlockCache::new(0)),
             values: BTreeMap::new(),
             progress,
@@ -125,7 +128,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Says that so many bytes more are done.
+    /// Adds to the bytes processed.
     pub(super) fn advance(&mut self, bytes: u64) {
         self.done_bytes += bytes;
         self.report.bytes += bytes;
@@ -133,8 +136,8 @@ impl<'p> Walk<'p> {
         (self.progress)(self.done_bytes, self.total_bytes);
     }
 
-    /// Names the files of the store that nothing leads to, as orphans where a crash may have left them.
-    fn unnamed(&mut self, names: &[String], manifest: u64, unnamed: &Unnamed) {
+    /// Lists unreferenced files: as orphans if a crash may have left them, and as findings otherwise.
+    fn unnamed(&mut self, names: &[String], manifest: u64, unnamed: &UnreferencedFiles) {
         for stray in &unnamed.strays {
             self.report.add(&stray.name, 0, stray.detail.as_str());
         }
@@ -142,21 +145,21 @@ impl<'p> Walk<'p> {
         let is_orphan = |name: &&String| match parse_file_name(name) {
             Some((number, FileKind::Table)) => !tables.contains(&number),
             Some((number, FileKind::Values)) => {
-                // Those that only logs lead to are not known yet; they are younger than all that was written out.
+                // Files that only logs point into are not known yet; they are newer than all_entries flushed.
                 !self.state.value_files.contains_key(&number) && number < self.state.oldest_log
             }
-            // Older logs are kept to be written anew.
+            // Older logs are kept for recycling.
             Some((number, FileKind::Log)) => !self.state.logs.contains(&number) && number >= self.state.oldest_log,
             Some((number, FileKind::Manifest)) => number != manifest,
             Some((_, FileKind::NewManifest)) => true,
-            // A table that was being written has something behind its name; what else has is no file of the store.
+            // A table being written has a suffix after its name; other files with one are not the store's.
             None => matches!(parse_file_name(final_name(name)), Some((_, FileKind::Table))),
         };
         let is_stray = |name: &String| unnamed.strays.iter().any(|stray| stray.name == *name);
         self.report.orphans = names.iter().filter(|name| is_orphan(name) && !is_stray(name)).cloned().collect();
     }
 
-    /// Opens the value files, so that pointers can be followed.
+    /// Opens the value files, to follow pointers.
     fn open_values(&mut self) -> Result<()> {
         for number in self.state.value_files.keys().copied().collect::<Vec<_>>() {
             let opened = ValueFile::open(&*self.storage, self.state.bond_of(number), number);

@@ -8,7 +8,7 @@ use super::task::{Share, Task};
 use crate::error::Result;
 use crate::index::{Index, Key, Payload};
 use crate::io::Storage;
-use crate::lsm::{Keyspace, Snapshot};
+use crate::lsm::{DbSnapshot, Keyspace};
 use crate::table::external::RecordFile;
 use crate::table::{KeyType, Table};
 use std::fmt::Debug;
@@ -121,7 +121,7 @@ impl Source {
 
     /// The records that a range of a keyspace had when the snapshot was taken.
     #[must_use]
-    pub fn snapshot<T: AsRef<[u8]>>(snapshot: &Snapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
+    pub fn snapshot<T: AsRef<[u8]>>(snapshot: &DbSnapshot, keyspace: &Keyspace, range: impl RangeBounds<T>) -> Self {
         Self::of(SnapshotRelation::new(snapshot.clone(), keyspace.clone(), range))
     }
 
@@ -131,7 +131,7 @@ impl Source {
     /// [`Error::KeyLength`]: crate::Error::KeyLength
     #[must_use]
     pub fn snapshot_of<T: AsRef<[u8]>>(
-        snapshot: &Snapshot,
+        snapshot: &DbSnapshot,
         keyspace: &Keyspace,
         key_type: KeyType,
         range: impl RangeBounds<T>,

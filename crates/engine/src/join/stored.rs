@@ -5,7 +5,7 @@ use super::source::{Facts, KeyRange, Prober, Relation};
 use super::task::{Share, Task};
 use crate::error::{Error, Result};
 use crate::index::{self, Index, Key, Payload, Reader, Word};
-use crate::lsm::{self, Keyspace, Snapshot};
+use crate::lsm::{self, DbSnapshot, Keyspace};
 use crate::table::KeyType;
 use std::ops::{Bound, ControlFlow, RangeBounds};
 use std::sync::Arc;
@@ -167,14 +167,14 @@ impl<K: Key, V: Payload> Prober for IndexProber<K, V> {
 /// A range of a keyspace at one moment.
 #[derive(Debug)]
 pub(crate) struct SnapshotRelation {
-    snapshot: Snapshot,
+    snapshot: DbSnapshot,
     keyspace: Keyspace,
     bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
     facts: Facts,
 }
 
 impl SnapshotRelation {
-    pub(crate) fn new<T: AsRef<[u8]>>(snapshot: Snapshot, keyspace: Keyspace, range: impl RangeBounds<T>) -> Self {
+    pub(crate) fn new<T: AsRef<[u8]>>(snapshot: DbSnapshot, keyspace: Keyspace, range: impl RangeBounds<T>) -> Self {
         let own = |bound: Bound<&T>| bound.map(|key| key.as_ref().to_vec());
         let bounds = (own(range.start_bound()), own(range.end_bound()));
         let (rows, bytes) = keyspace.estimate();
@@ -243,7 +243,7 @@ impl Relation for SnapshotRelation {
 }
 
 struct SnapshotScan {
-    records: lsm::Range,
+    records: lsm::DbRange,
     chunk: Chunk,
     capacity: usize,
     name: String,
@@ -302,7 +302,7 @@ impl RowStream for SnapshotScan {
 }
 
 struct SnapshotProber {
-    snapshot: Snapshot,
+    snapshot: DbSnapshot,
     keyspace: Keyspace,
     bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
 }

@@ -1,16 +1,17 @@
-//! The append-only log: segments of records that are checksummed and bound to their place, and commits that make the records
-//! before them count.
+//! An append-only record log: records with checksums bound to their position, and commit records that make the
+//! preceding records valid.
 //!
-//! A [`RecordWriter`] appends to a file of any owner, and [`replay_records`] reads it back. For the log of a paged file, whose
-//! segments have numbers of their own, a [`SegmentWriter`] appends; [`replay`] reads a segment back and tells a torn tail from damage; a [`Segment`] reads one record
-//! again, for readers that find their data in the log. `log` knows no record but the commit.
+//! `LogWriter` appends to a file of any owner, and `replay_records` reads it back. The log of a page file consists
+//! of numbered segments: a `SegmentWriter` appends to one, `replay` reads one back and distinguishes a torn tail from
+//! damage, and a `Segment` reads single records again, for readers whose data is still in the log. The only record kind
+//! that this module interprets is the commit.
 
 mod record;
 mod replay;
 mod segment;
 mod writer;
 
-pub(crate) use record::{BODY_BYTES_MAX, RecordPlace};
-pub(crate) use replay::{Commit, Entry, Records, Visit, replay, replay_records};
+pub(crate) use record::{BODY_BYTES_MAX, RecordLocation};
+pub(crate) use replay::{Commit, LogEntry, RecordSource, ReplayStep, replay, replay_records};
 pub(crate) use segment::{Segment, SegmentHeader, SegmentId, SegmentWriter, segment_name, segment_numbers};
-pub(crate) use writer::RecordWriter;
+pub(crate) use writer::LogWriter;

@@ -1,107 +1,107 @@
-//! Reading a segment back after a crash.
+//! Log replay: reading a segment back after a crash, and distinguishing a torn tail from damage.
 
-use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, FRAME_BYTES, RecordPlace};
+use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RECORD_OVERHEAD_BYTES, RecordLocation};
 use super::segment::Segment;
 use crate::block::window::Window;
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadableFile};
 
-/// Bytes read at once.
+/// Read size in bytes.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// A commit: all records from `first` up to it count.
+/// A commit: makes all records from `first` up to it valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
-    /// Its number; each commit has the next.
+    /// Its number, increasing by one.
     pub(crate) sequence: u64,
-    /// Where its first record begins. Records before it that no commit names belong to a transaction that was given up.
+    /// Offset of its first record. Earlier records that no commit covers belong to an aborted transaction.
     pub(crate) first: u64,
-    /// When it was written, everything before this position was durable.
+    /// Everything before this position was durable when it was written.
     synced: u64,
-    /// Where it ends itself.
+    /// Offset of its end.
     pub(crate) end: u64,
 }
 
-/// A file of records, to be walked over.
+/// A file of records.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Records<'a> {
+pub(crate) struct RecordSource<'a> {
     pub(crate) file: &'a dyn ReadableFile,
-    /// What the checksums are bound to.
+    /// The identity to which the checksums are bound.
     pub(crate) identity: u64,
-    /// Where the first record begins, behind the header of the owner.
+    /// Offset of the first record, after the owner's header.
     pub(crate) start: u64,
 }
 
-/// How far a log reaches.
+/// The extent of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Extent {
-    /// Where the valid records end.
+pub(crate) struct LogExtent {
+    /// End of the valid records.
     pub(crate) end: u64,
-    /// Everything before this position was durable, as the commits that were met say.
+    /// Everything before this position was durable, according to the commits read.
     pub(crate) durable: u64,
 }
 
-/// What a replay meets.
+/// An entry of a replay.
 #[derive(Debug)]
-pub(crate) enum Entry<'a> {
+pub(crate) enum LogEntry<'a> {
     /// A record of the user.
     Record {
-        /// What the user called it.
+        /// The user's kind.
         kind: u8,
-        /// Where it lies.
-        place: RecordPlace,
-        /// What it holds.
+        /// Its location.
+        location: RecordLocation,
+        /// Its body.
         body: &'a [u8],
     },
     /// A commit.
     Commit(Commit),
 }
 
-/// Whether a replay goes on.
+/// The visitor's decision whether to continue a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Visit {
-    /// It does.
+pub(crate) enum ReplayStep {
+    /// Continue.
     Continue,
-    /// What follows does not count.
+    /// Stop: what follows is not valid.
     Stop,
 }
 
-/// Shows `visit` every valid record from the start of a segment on, and returns where the valid ones end. What follows is a torn
-/// tail: commits that were under way in the crash.
+/// Passes every valid record of a segment to `visit`, and returns the end of the valid records. What follows is a torn
+/// tail: commits that were being written in a crash.
 ///
-/// A record that is no longer what it was is told from a torn one by what follows: if a later commit says that the place was
-/// durable by then, no crash can have torn it.
+/// A damaged record is distinguished from a torn one by what follows: if a later commit states that this position was
+/// durable, no crash can have torn it.
 ///
 /// # Errors
-/// [`Error::Damaged`] for such a record; those of `visit`.
+/// [`Error::Damaged`] for such a record; errors of `visit`.
 pub(crate) fn replay(
     segment: &Segment,
     header_is_valid: bool,
-    visit: &mut dyn FnMut(Entry<'_>) -> Result<Visit>,
+    visit: &mut dyn FnMut(LogEntry<'_>) -> Result<ReplayStep>,
 ) -> Result<u64> {
     Ok(replay_records(segment.records(), header_is_valid, visit)?.end)
 }
 
-/// As [`replay`], of any file of records; also says how far the log was durable. Where `visit` stops, what follows is not looked
-/// at.
+/// As [`replay`], for any file of records; also returns up to where the log was durable. If `visit` stops, the rest is
+/// not examined.
 pub(crate) fn replay_records(
-    records: Records<'_>,
+    records: RecordSource<'_>,
     header_is_valid: bool,
-    visit: &mut dyn FnMut(Entry<'_>) -> Result<Visit>,
-) -> Result<Extent> {
+    visit: &mut dyn FnMut(LogEntry<'_>) -> Result<ReplayStep>,
+) -> Result<LogExtent> {
     let mut window = Window::new(records.file.len(), CHUNK_BYTES, Purpose::Log);
-    let mut extent = Extent { end: records.start, durable: 0 };
+    let mut extent = LogExtent { end: records.start, durable: 0 };
     while header_is_valid && let Some((kind, body, length)) = record(records, &mut window, extent.end)? {
-        let place = RecordPlace { position: extent.end, body_bytes: body.len() as u32 };
+        let location = RecordLocation { position: extent.end, body_bytes: body.len() as u32 };
         let end = extent.end + length as u64;
         let entry = match commit(kind, body, end) {
             Some(commit) => {
                 extent.durable = extent.durable.max(commit.synced);
-                Entry::Commit(commit)
+                LogEntry::Commit(commit)
             }
-            None => Entry::Record { kind, place, body },
+            None => LogEntry::Record { kind, location, body },
         };
-        if visit(entry)? == Visit::Stop {
+        if visit(entry)? == ReplayStep::Stop {
             return Ok(extent);
         }
         extent.end = end;
@@ -110,15 +110,19 @@ pub(crate) fn replay_records(
         extent.end = 0;
     }
     let later = durable_later(records, &mut window, extent.end)?;
-    Ok(Extent { durable: extent.durable.max(later), ..extent })
+    Ok(LogExtent { durable: extent.durable.max(later), ..extent })
 }
 
-/// The record at `position`, if a valid one is there.
-fn record<'w>(records: Records<'_>, window: &'w mut Window, position: u64) -> Result<Option<(u8, &'w [u8], usize)>> {
-    let Some(body_bytes) = record::body_bytes(window.at(records.file, position, FRAME_BYTES)?) else {
+/// The record at `position`, if there is a valid one.
+fn record<'w>(
+    records: RecordSource<'_>,
+    window: &'w mut Window,
+    position: u64,
+) -> Result<Option<(u8, &'w [u8], usize)>> {
+    let Some(body_bytes) = record::body_bytes(window.at(records.file, position, RECORD_OVERHEAD_BYTES)?) else {
         return Ok(None);
     };
-    let bytes = window.at(records.file, position, body_bytes + FRAME_BYTES)?;
+    let bytes = window.at(records.file, position, body_bytes + RECORD_OVERHEAD_BYTES)?;
     Ok(record::decode(records.identity, position, bytes))
 }
 
@@ -131,10 +135,10 @@ fn commit(kind: u8, body: &[u8], end: u64) -> Option<Commit> {
     })
 }
 
-/// Looks behind `end`, where the valid records end, for commits: returns up to where they say that the log was durable. One that
-/// says so of `end` itself proves damage.
-fn durable_later(records: Records<'_>, window: &mut Window, end: u64) -> Result<u64> {
-    let frame_bytes = COMMIT_BODY_BYTES + FRAME_BYTES;
+/// Searches for commits after `end`, the end of the valid records; returns up to where they state that the log was
+/// durable. A commit that states it of a position after `end` proves damage.
+fn durable_later(records: RecordSource<'_>, window: &mut Window, end: u64) -> Result<u64> {
+    let frame_bytes = COMMIT_BODY_BYTES + RECORD_OVERHEAD_BYTES;
     let length = (COMMIT_BODY_BYTES as u32).to_le_bytes();
     let start = [length[0], length[1], length[2], length[3], COMMIT_KIND];
     let (mut position, mut durable) = (end + 1, 0);
@@ -145,14 +149,14 @@ fn durable_later(records: Records<'_>, window: &mut Window, end: u64) -> Result<
         }
         let candidates = bytes.len() - frame_bytes + 1;
         for offset in 0..candidates {
-            let frame = &bytes[offset..offset + frame_bytes];
-            if frame[..start.len()] != start {
+            let buffer = &bytes[offset..offset + frame_bytes];
+            if buffer[..start.len()] != start {
                 continue;
             }
-            let found = record::decode(records.identity, position + offset as u64, frame);
+            let found = record::decode(records.identity, position + offset as u64, buffer);
             let Some(commit) = found.and_then(|(kind, body, _)| commit(kind, body, 0)) else { continue };
             if commit.synced > end {
-                let detail = "a log record is not what was written, though later ones are";
+                let detail = "a log record is damaged, though later ones are valid";
                 return Err(Error::damaged(records.file.path(), end, detail));
             }
             durable = durable.max(commit.synced);

@@ -1,8 +1,8 @@
-//! Segments: files of records.
+//! Log segments: files of records with a header.
 
-use super::record::{self, FRAME_BYTES, RecordPlace};
-use super::replay::Records;
-use super::writer::RecordWriter;
+use super::record::{self, RECORD_OVERHEAD_BYTES, RecordLocation};
+use super::replay::RecordSource;
+use super::writer::LogWriter;
 use crate::block::checksum::{self, identity};
 use crate::error::{Error, Result};
 use crate::io::{Purpose, ReadRequest, ReadableFile, Storage, UpdatableFile};
@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// First bytes of every segment.
 const MAGIC: &[u8; 8] = b"OGIVELOG";
 
-/// The newest version of the format of segments known here. Version 1 had no nonces, and did not lead to the segment before.
+/// The newest supported format version. Version 1 had no nonces and no link to the previous segment.
 const VERSION: u32 = 2;
 
-/// What both versions begin with: `magic | version: u32 | number: u32 | owner: u64 | base: u64 | note: u32`.
+/// The common part of both headers: `magic | version: u32 | number: u32 | owner: u64 | base: u64 | note: u32`.
 const COMMON_BYTES: usize = 36;
 
 /// Then `checksum: u32`.
@@ -23,27 +23,28 @@ const HEADER_BYTES_1: usize = COMMON_BYTES + checksum::CHECKSUM_BYTES;
 /// Then `previous number: u32 | previous nonce: u64 | nonce: u64 | zeros: u32 | checksum: u32`.
 const HEADER_BYTES_2: usize = 64;
 
-/// Which segment: what leads to a segment says both.
+/// The identity of a segment, as used in links to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SegmentId {
-    /// Its number; 0 stands for no segment.
+    /// Its number; 0 means no segment.
     pub(crate) number: u32,
-    /// Drawn by the opening that wrote it, so that a copy of the file, which goes on with the same numbers, has others. 0 in version 1.
+    /// The nonce of the opening that wrote it, which distinguishes it from a segment of the same number in a copy. 0 in
+    /// version 1.
     pub(crate) nonce: u64,
 }
 
-/// What a segment says about itself.
+/// The header of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     /// Identity of the file that the log belongs to.
     pub(crate) owner: u64,
-    /// Which segment it is.
+    /// Identity of the segment.
     pub(crate) id: SegmentId,
-    /// The segment before it that is still needed, if there is one; version 1 does not say.
+    /// The previous segment that is still needed, if any; unknown in version 1.
     pub(crate) previous: SegmentId,
     /// Sequence number of the last commit before the segment.
     pub(crate) base: u64,
-    /// What the owner wants to find here again.
+    /// A note of the owner.
     pub(crate) note: u32,
 }
 
@@ -63,7 +64,7 @@ impl SegmentHeader {
         bytes
     }
 
-    /// Reads the header of segment `number` of `owner`; `None` where the file does not begin with one.
+    /// Reads the header of segment `number` of `owner`; `None` if the file does not begin with it.
     pub(crate) fn read(file: &dyn ReadableFile, owner: u64, number: u32) -> Result<Option<Self>> {
         let mut bytes = [0; HEADER_BYTES_2];
         let length = file.len().min(HEADER_BYTES_2 as u64) as usize;
@@ -103,14 +104,14 @@ pub(crate) fn segment_numbers(storage: &dyn Storage, name: &str) -> Result<Vec<u
     let prefix = format!("{name}.log-");
     let names = storage.list()?;
     let numbers = names.iter().filter_map(|found| found.strip_prefix(&prefix));
-    // A number in another spelling is none of ours.
+    // Other spellings of a number are not segments.
     let parsed = numbers.filter_map(|digits| digits.parse().ok().filter(|number: &u32| number.to_string() == digits));
     let mut numbers: Vec<u32> = parsed.collect();
     numbers.sort_unstable();
     Ok(numbers)
 }
 
-/// A segment whose records are read again.
+/// A segment open for reading.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) file: Arc<dyn ReadableFile>,
@@ -128,75 +129,77 @@ impl Segment {
         self.id.number
     }
 
-    /// The records of the segment, to be walked over.
-    pub(super) fn records(&self) -> Records<'_> {
+    /// The records of the segment.
+    pub(super) fn records(&self) -> RecordSource<'_> {
         // Only version 1 has no nonce.
         let start = if self.id.nonce == 0 { HEADER_BYTES_1 } else { HEADER_BYTES_2 };
-        Records { file: &*self.file, identity: self.identity, start: start as u64 }
+        RecordSource { file: &*self.file, identity: self.identity, start: start as u64 }
     }
 
-    /// The bodies of records that were found valid when they were written or replayed, as many reads at a time as the storage serves at once.
-    pub(crate) fn read_many(&self, places: &[RecordPlace]) -> Result<Vec<Vec<u8>>> {
-        let mut frames: Vec<Vec<u8>> =
-            places.iter().map(|place| vec![0; place.body_bytes as usize + FRAME_BYTES]).collect();
-        let requests = places.iter().zip(&mut frames).map(|(place, frame)| ReadRequest {
-            offset: place.position,
-            buffer: frame,
+    /// Reads the bodies of valid records, with as many reads at a time as the storage serves concurrently.
+    pub(crate) fn read_many(&self, locations: &[RecordLocation]) -> Result<Vec<Vec<u8>>> {
+        let mut buffers: Vec<Vec<u8>> =
+            locations.iter().map(|location| vec![0; location.body_bytes as usize + RECORD_OVERHEAD_BYTES]).collect();
+        let requests = locations.iter().zip(&mut buffers).map(|(location, buffer)| ReadRequest {
+            offset: location.position,
+            buffer,
             purpose: Purpose::Log,
         });
         self.file.read_many(requests.collect())?;
-        places.iter().zip(&frames).map(|(&place, frame)| self.body(place, frame)).collect()
+        locations.iter().zip(&buffers).map(|(&location, buffer)| self.body(location, buffer)).collect()
     }
 
-    fn body(&self, place: RecordPlace, frame: &[u8]) -> Result<Vec<u8>> {
-        match record::decode(self.identity, place.position, frame) {
-            Some((_, body, _)) if body.len() == place.body_bytes as usize => Ok(body.to_vec()),
-            _ => Err(Error::damaged(self.file.path(), place.position, "the checksum of a log record does not match")),
+    fn body(&self, location: RecordLocation, buffer: &[u8]) -> Result<Vec<u8>> {
+        match record::decode(self.identity, location.position, buffer) {
+            Some((_, body, _)) if body.len() == location.body_bytes as usize => Ok(body.to_vec()),
+            _ => {
+                Err(Error::damaged(self.file.path(), location.position, "the checksum of a log record does not match"))
+            }
         }
     }
 }
 
-/// A segment that grows.
+/// The writer of a segment.
 #[derive(Debug)]
 pub(crate) struct SegmentWriter {
     pub(crate) segment: Arc<Segment>,
-    records: RecordWriter,
+    records: LogWriter,
 }
 
 impl SegmentWriter {
-    /// Creates a segment. Its header is durable, under its name, when this returns: so whatever leads to the segment from then on proves
-    /// that it was there.
+    /// Creates a segment. Its header and its name are durable when this returns, so any link to the segment proves that
+    /// it existed.
     pub(crate) fn create(storage: &dyn Storage, name: &str, header: SegmentHeader) -> Result<Self> {
         let file = storage.create_update(&segment_name(name, header.id.number))?;
         let segment = Arc::new(Segment::new(Arc::<dyn UpdatableFile>::clone(&file), header.owner, header.id));
-        let mut records = RecordWriter::new(file, segment.identity, &header.encode());
+        let mut records = LogWriter::new(file, segment.identity, &header.encode());
         records.flush()?;
         records.sync()?;
         storage.sync_directory()?;
         Ok(Self { segment, records })
     }
 
-    /// Where the next record will begin, and so the length of the segment.
+    /// Offset of the next record, and so the length of the segment.
     pub(crate) fn position(&self) -> u64 {
         self.records.position()
     }
 
-    /// Appends a record; it counts once a commit names it.
-    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordPlace> {
+    /// Appends a record, which becomes valid with a commit.
+    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordLocation> {
         self.records.append(kind, parts)
     }
 
-    /// Appends the commit of all records from `first` on, and writes everything out.
+    /// Appends a commit of all records from `first` on, and writes buffered bytes.
     pub(crate) fn commit(&mut self, sequence: u64, first: u64) -> Result<()> {
         self.records.commit(sequence, first)
     }
 
-    /// Writes out what waits; a crash of the machine may still lose it.
+    /// Writes buffered bytes; a crash of the machine may still lose them.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.records.flush()
     }
 
-    /// Makes everything that was written out durable.
+    /// Syncs all written bytes.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.records.sync()
     }

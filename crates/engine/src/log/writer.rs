@@ -1,43 +1,43 @@
-//! Appending records to a file.
+//! The record writer, which appends records and commits to a log file.
 
-use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RecordPlace};
+use super::record::{self, COMMIT_BODY_BYTES, COMMIT_KIND, RecordLocation};
 use crate::block::appender::{Appender, FLUSH_BYTES};
 use crate::error::Result;
 use crate::io::{Purpose, UpdatableFile};
 use std::sync::Arc;
 
-/// Appends records, and the commits that make them count.
+/// Appends records and commits.
 #[derive(Debug)]
-pub(crate) struct RecordWriter {
+pub(crate) struct LogWriter {
     appender: Appender,
     identity: u64,
 }
 
-impl RecordWriter {
-    /// Begins a file anew: with a header, which is the owner's, and records behind it, whose checksums are bound to `identity`.
-    /// Records that the file holds from another life stay where they are not written over; they were bound to another identity.
+impl LogWriter {
+    /// Begins a file with the owner's header, followed by records whose checksums are bound to `identity`. Old records
+    /// in the file stay until they are overwritten; they are bound to another identity.
     pub(crate) fn new(file: Arc<dyn UpdatableFile>, identity: u64, header: &[u8]) -> Self {
         let mut appender = Appender::new(file, Purpose::Log);
         appender.buffer().extend_from_slice(header);
         Self { appender, identity }
     }
 
-    /// Where the next record will begin, and so the length of what counts.
+    /// Offset of the next record, and so the length of the valid part.
     pub(crate) fn position(&self) -> u64 {
         self.appender.position()
     }
 
-    /// Appends a record; it counts once a commit names it.
-    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordPlace> {
+    /// Appends a record, which becomes valid with a commit.
+    pub(crate) fn append(&mut self, kind: u8, parts: &[&[u8]]) -> Result<RecordLocation> {
         let position = self.position();
-        let place = record::encode(self.appender.buffer(), self.identity, position, kind, parts);
+        let location = record::encode(self.appender.buffer(), self.identity, position, kind, parts);
         if self.appender.waiting_bytes() >= FLUSH_BYTES {
             self.flush()?;
         }
-        Ok(place)
+        Ok(location)
     }
 
-    /// Appends the commit of all records from `first` on, and writes everything out.
+    /// Appends a commit of all records from `first` on, and writes buffered bytes.
     pub(crate) fn commit(&mut self, sequence: u64, first: u64) -> Result<()> {
         let mut body = [0; COMMIT_BODY_BYTES];
         body[..8].copy_from_slice(&sequence.to_le_bytes());
@@ -47,12 +47,12 @@ impl RecordWriter {
         self.flush()
     }
 
-    /// Writes out what waits; a crash of the machine may still lose it.
+    /// Writes buffered bytes; a crash of the machine may still lose them.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.appender.flush()
     }
 
-    /// Makes everything that was written out durable.
+    /// Syncs all written bytes.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.appender.sync()
     }

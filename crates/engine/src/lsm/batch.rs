@@ -1,18 +1,18 @@
-//! Batches: operations that become visible, and durable, all together.
+//! Write batches: operations that become visible and durable together.
 
 use super::db::Db;
-use super::entry::{Action, GROUP_HEAD_BYTES, Kind, encode_operation};
+use super::entry::{Action, GROUP_HEAD_BYTES, ValueKind, encode_operation};
 use super::keyspace::Keyspace;
 use super::options::Durability;
-use super::view::Tree;
+use super::view::KeyspaceTree;
 use crate::block::stream::VALUE_BYTES_MAX;
 use crate::error::{Error, Result};
 use crate::table::KEY_BYTES_MAX;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-/// Operations on any keyspaces of one store that happen all together, or not at all. Of two operations on one key the later
-/// counts.
+/// A write batch: operations on any keyspaces of one store that are applied atomically. Of two operations on the same
+/// key, the later one wins.
 ///
 /// ```
 /// # use ogive::lsm::{Db, DbOptions};
@@ -33,16 +33,16 @@ pub struct Batch {
     durability: Option<Durability>,
 }
 
-/// Encoded operations, with room for the head of a group in front.
+/// Encoded operations, with space for a group header in front.
 #[derive(Debug)]
 pub(super) struct Operations {
     pub(super) bytes: Vec<u8>,
     pub(super) count: u64,
-    /// Length of the longest value, where there is one.
+    /// Length of the longest value, if there is one.
     pub(super) longest_value_bytes: Option<u64>,
-    /// The keyspaces that it changes.
-    pub(super) keyspaces: Vec<Arc<Tree>>,
-    /// What was wrong with the first operation that could not be taken.
+    /// The keyspaces that the operations change.
+    pub(super) keyspaces: Vec<Arc<KeyspaceTree>>,
+    /// The error of the first operation that was refused.
     error: Option<Error>,
 }
 
@@ -59,18 +59,18 @@ impl Default for Operations {
 }
 
 impl Operations {
-    /// Adds an operation, unless the key or the value is too long.
+    /// Adds an operation; a key or value that is too long is recorded as an error.
     pub(super) fn push(&mut self, keyspace: &Keyspace, action: Action, key: &[u8], value: &[u8]) {
         self.push_checked(keyspace, check_key(keyspace, key), action, key, value);
     }
 
-    /// As [`Self::push`], of a key that was checked already.
+    /// As [`Self::push`], for a key that was checked already.
     fn push_checked(&mut self, keyspace: &Keyspace, checked: Result<()>, action: Action, key: &[u8], value: &[u8]) {
         let checked = checked.and_then(|()| match value.len() as u64 {
             length if length > VALUE_BYTES_MAX => {
                 Err(Error::ValueTooLarge { path: keyspace.path(), length, limit: VALUE_BYTES_MAX })
             }
-            length if action == Action::Put(Kind::Value) => {
+            length if action == Action::Put(ValueKind::Value) => {
                 self.longest_value_bytes = self.longest_value_bytes.max(Some(length));
                 Ok(())
             }
@@ -94,7 +94,7 @@ impl Operations {
         }
     }
 
-    /// Adds the removal of a range.
+    /// Adds a range removal.
     pub(super) fn push_range<K: AsRef<[u8]>>(&mut self, keyspace: &Keyspace, range: &impl RangeBounds<K>) {
         let ends = [range.start_bound(), range.end_bound()];
         let checked = ends.into_iter().try_for_each(|end| match end {
@@ -107,13 +107,13 @@ impl Operations {
         }
     }
 
-    /// What was wrong, if anything.
+    /// Returns the first error, if any.
     pub(super) fn take_error(&mut self) -> Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }
 }
 
-/// Refuses a key that is too long.
+/// Checks the length of a key.
 pub(super) fn check_key(keyspace: &Keyspace, key: &[u8]) -> Result<()> {
     if key.len() > KEY_BYTES_MAX {
         let detail = format!("keys have at most {KEY_BYTES_MAX} bytes");
@@ -122,7 +122,7 @@ pub(super) fn check_key(keyspace: &Keyspace, key: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A range of keys as its first key and the first key behind it, if there is one.
+/// A key range as its first key, and the first key behind it if the range has an end.
 fn half_open<K: AsRef<[u8]>>(range: &impl RangeBounds<K>) -> (Vec<u8>, Option<Vec<u8>>) {
     let behind = |key: &[u8]| [key, &[0]].concat();
     let start = match range.start_bound() {
@@ -143,7 +143,7 @@ impl Batch {
         Self { db, operations: Operations::default(), durability: None }
     }
 
-    /// Whether a keyspace is of the same store; if not, the batch will not be committed.
+    /// Whether a keyspace belongs to the same store; if not, the commit will fail.
     fn takes(&mut self, keyspace: &Keyspace) -> bool {
         let checked = keyspace.check_store(self.db.open());
         let is_ours = checked.is_ok();
@@ -153,7 +153,7 @@ impl Batch {
         is_ours
     }
 
-    /// Sets the value of a key. What is wrong with it is told by [`Self::commit`].
+    /// Sets the value of a key. Errors are reported by [`Self::commit`].
     pub fn insert(
         &mut self,
         keyspace: impl AsRef<Keyspace>,
@@ -162,7 +162,7 @@ impl Batch {
     ) -> &mut Self {
         let keyspace = keyspace.as_ref();
         if self.takes(keyspace) {
-            self.operations.push(keyspace, Action::Put(Kind::Value), key.as_ref(), value.as_ref());
+            self.operations.push(keyspace, Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
         }
         self
     }
@@ -171,12 +171,12 @@ impl Batch {
     pub fn remove(&mut self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> &mut Self {
         let keyspace = keyspace.as_ref();
         if self.takes(keyspace) {
-            self.operations.push(keyspace, Action::Put(Kind::Remove), key.as_ref(), &[]);
+            self.operations.push(keyspace, Action::Put(ValueKind::Remove), key.as_ref(), &[]);
         }
         self
     }
 
-    /// Removes all keys of a range.
+    /// Removes all keys in a range.
     pub fn remove_range<K: AsRef<[u8]>>(
         &mut self,
         keyspace: impl AsRef<Keyspace>,
@@ -189,7 +189,7 @@ impl Batch {
         self
     }
 
-    /// When the batch counts as done, where that is not what the store was opened with.
+    /// Sets the durability of this batch, overriding [`DbOptions::durability`](super::DbOptions::durability).
     pub fn durability(&mut self, durability: Durability) -> &mut Self {
         self.durability = Some(durability);
         self
@@ -207,18 +207,18 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Bytes of the operations.
+    /// Size of the operations in bytes.
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.operations.bytes.len() - GROUP_HEAD_BYTES
     }
 
-    /// Makes all operations happen.
+    /// Applies all operations atomically.
     ///
     /// # Errors
-    /// [`Error::KeyLength`] and [`Error::ValueTooLarge`] for what does not fit, [`Error::KeyspaceDropped`],
-    /// [`Error::StoreReadOnly`], and what the storage reports. Nothing has happened then, but for one case: after an error of the
-    /// storage the batch may be found whole when the store is opened again.
+    /// [`Error::KeyLength`] and [`Error::ValueTooLarge`] for keys and values that are too long;
+    /// [`Error::KeyspaceDropped`]; [`Error::StoreReadOnly`]; errors of the storage. After an error nothing has changed,
+    /// with one exception: after an error of the storage, the whole batch may be found when the store is opened again.
     pub fn commit(mut self) -> Result<()> {
         self.operations.take_error()?;
         self.db.core().commit(self.operations, self.durability)

@@ -1,16 +1,16 @@
-//! Consistent copies of an open store.
+//! Checkpoints: consistent copies of an open store.
 //!
-//! Tables and finished value files never change, so a copy of the store is links to them and a manifest of its own. What is in
-//! memory is written out first; then nothing of the logs is needed.
+//! Tables and finished value files are immutable, so a checkpoint consists of hard links to them and a manifest of its
+//! own. Memtables are flushed first, so no log is copied.
 
 use super::core::Core;
 use super::db::Db;
+use super::file_numbers::FileNumberSource;
 use super::folder::NewFolder;
-use super::numbers::NumberSource;
 use super::recover::LOCK_NAME;
 use super::table_file::TableFile;
-use super::values::ValueFiles;
-use super::version::{ClosedLengths, FileKind, Manifest, State, file_name, parse_file_name};
+use super::value_files::ValueFiles;
+use super::version::{ClosedLengths, FileKind, Manifest, ManifestState, file_name, parse_file_name};
 use crate::block::header::new_nonce;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
@@ -18,20 +18,20 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A moment of a store, whose files stay for as long as it is held.
+/// The state of a store, with its files pinned: they are not removed while this exists.
 #[derive(Debug)]
-pub(crate) struct Held {
-    pub(crate) state: State,
+pub(crate) struct PinnedFiles {
+    pub(crate) state: ManifestState,
     pub(crate) storage: Arc<dyn Storage>,
     _tables: Vec<Arc<TableFile>>,
     _values: Arc<ValueFiles>,
 }
 
 impl Core {
-    /// Holds all that the manifest leads to.
-    pub(super) fn hold(&self) -> Held {
+    /// Pins all files that the manifest names.
+    pub(super) fn pin_files(&self) -> PinnedFiles {
         let shared = self.shared.lock();
-        Held {
+        PinnedFiles {
             state: shared.state.clone(),
             storage: Arc::clone(&self.storage),
             _tables: shared.tables.values().cloned().collect(),
@@ -41,14 +41,14 @@ impl Core {
 }
 
 impl Db {
-    /// Holds all that the manifest leads to.
-    pub(crate) fn held(&self) -> Held {
-        self.core().hold()
+    /// Pins all files that the manifest names.
+    pub(crate) fn pin_files(&self) -> PinnedFiles {
+        self.core().pin_files()
     }
 
-    /// Makes a copy of the store in a folder that holds none, with all that was written before the call. Tables and value files are
-    /// linked where the folder lies on the same file system, so that the copy takes hardly any time or space; else they are copied.
-    /// Reads and writes go on meanwhile. The copy is a store of its own.
+    /// Creates a consistent copy of the store in a new or empty folder, with everything written before the call. Tables
+    /// and value files are hard-linked if the folder is on the same file system, which takes little time and space;
+    /// otherwise they are copied. Reads and writes continue in the meantime. The copy is an independent store.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -58,8 +58,8 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Io`] of kind `AlreadyExists` where the folder holds a store, [`Error::NotAStore`] where it holds other things; [`Error::StoreReadOnly`]; whatever the storage reports.
-    /// What was made is removed then.
+    /// [`Error::Io`] of kind `AlreadyExists` if the folder contains a store; [`Error::NotAStore`] if it contains other
+    /// files; [`Error::StoreReadOnly`]; errors of the storage. After an error, the partial copy is removed.
     pub fn checkpoint(&self, folder: impl AsRef<Path>) -> Result<()> {
         let new = NewFolder::make(folder.as_ref())?;
         let outcome = self.checkpoint_in(&(Arc::new(LocalStorage::new(folder.as_ref())) as Arc<dyn Storage>));
@@ -69,7 +69,7 @@ impl Db {
         outcome
     }
 
-    /// As [`Self::checkpoint`], in any storage.
+    /// As [`Self::checkpoint`], into any storage.
     ///
     /// # Errors
     /// As [`Self::checkpoint`].
@@ -79,14 +79,14 @@ impl Db {
             return Err(Error::io("make a store beside", target.path(name), ErrorKind::AlreadyExists.into()));
         }
         self.flush()?;
-        let held = self.core().hold();
-        // A number that no file of this store gets.
+        let pinned = self.core().pin_files();
+        // No file of this store will have this number.
         let number = self.core().take_number()?;
         let mut made = Vec::new();
-        let outcome = copy(&held, number, target, &mut made);
+        let outcome = copy(&pinned, number, target, &mut made);
         if outcome.is_err() {
-            // The first error says more than what cannot be removed either.
-            // The manifest first: a store of which files are missing would be a damaged one.
+            // The manifest is removed first: a store with missing files would be damaged. Failures to remove are
+            // ignored in favour of the first error.
             made.iter().rev().for_each(|name| _ = target.remove(name));
         }
         drop(lock);
@@ -94,19 +94,19 @@ impl Db {
     }
 }
 
-fn copy(held: &Held, number: u64, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Result<()> {
-    let tables = held.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
-    let values = held.state.value_files.keys().map(|&number| file_name(number, FileKind::Values));
+fn copy(pinned: &PinnedFiles, number: u64, target: &Arc<dyn Storage>, made: &mut Vec<String>) -> Result<()> {
+    let tables = pinned.state.tables().map(|(_, _, table)| file_name(table.number, FileKind::Table));
+    let values = pinned.state.value_files.keys().map(|&number| file_name(number, FileKind::Values));
     for name in tables.chain(values) {
-        held.storage.export(&name, &**target, &name)?;
+        pinned.storage.export(&name, &**target, &name)?;
         made.push(name);
     }
     target.sync_directory()?;
-    let mut state = held.state.clone();
+    let mut state = pinned.state.clone();
     state.begin_opening(new_nonce());
     state.next_file = number + 1;
     state.reserved = number + 1;
-    // That those which the store goes on with are not here is told of a folder where they are.
+    // Logs that the original store goes on with must not be expected here.
     state.drop_logs();
     let value_files = state.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect();
     made.push(file_name(number, FileKind::NewManifest));

@@ -1,73 +1,75 @@
-//! Writing: batches that wait at the same time are written as one group, by the first of their writers. Groups and all else that writes
-//! take turns, in the order in which they ask.
+//! The write path: group commit of batches, value separation, memtable switches, and write stalls.
 //!
-//! A group goes to the value file (long values), to the log, and to the memtables; then readers see it. With
-//! [`Durability::Synced`] values and log are synced before. A group is one commit of the log: it is there wholly, or not at
-//! all, and so is each batch in it.
+//! Batches that wait at the same time are written as one group by the first of their writers (the leader). Groups and
+//! all other writers take turns in the order in which they ask.
+//!
+//! Long values of a group go to the value file; then the group goes to the log and to the memtables, and becomes
+//! visible. With [`Durability::Synced`], the value file and the log are synced before. A group is one commit of the
+//! log, so it is recovered as a whole or not at all, and so is each batch in it.
 
 use super::batch::Operations;
 use super::compact::VALUE_FILE_BYTES;
-use super::core::{Change, Core, Shared};
-use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Kind, MAX_SEQUENCE, Operation, Sequence};
+use super::core::{Core, SharedState, StateChange};
+use super::entry::{Action, GROUP_HEAD_BYTES, KeyspaceId, Operation, SEQUENCE_MAX, Sequence, ValueKind};
 use super::entry::{decode_group, encode_operation};
-use super::generation::{Generation, LogPart};
+use super::file_numbers::FileNumberSource;
 use super::maintain::is_there;
 use super::memtable::Memtable;
-use super::numbers::NumberSource;
-use super::options::{Durability, MAX_INLINE_BYTES};
-use super::values::ValueHandle;
-use super::version::Edit;
-use super::view::Tree;
-use super::wal::Wal;
+use super::memtable_set::{BackingLog, MemtableSet};
+use super::options::{Durability, INLINE_BYTES_MAX};
+use super::value_files::ValueHandle;
+use super::version::ManifestEdit;
+use super::view::KeyspaceTree;
+use super::wal::WalWriter;
 use crate::block::cache::Reservation;
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::{Mutex, MutexGuard, yield_briefly};
-use crate::vlog::{ValuePlace, ValueWriter};
+use crate::vlog::{ValueFilePointer, ValueFileWriter};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// A group waits for writers to join it for one part in so many of the time that the last one took.
-const GATHER_SHARE: f64 = 4.0;
-/// A memtable grows in steps: when it is found to be full, it may be larger by one part in so many.
-const MEMTABLE_SLACK: u64 = 8;
-/// Of two to the power of this many values that are written, one is looked up before: often enough for an estimate of those that are
-/// hidden, and seldom enough not to show.
-const SAMPLED_BITS: u32 = 5;
-/// A memtable without room for so many operations is full.
-const OPERATIONS_MAX: usize = 1 << 20;
-/// Writes wait while level 0 has this many tables: each costs every reader a look.
-const TABLES_AT_LEVEL_0_MAX: usize = 20;
+/// The leader of a group waits for writers to join for up to 1/4 of the time that the last group took.
+const GATHER_TIME_DIVISOR: f64 = 4.0;
+/// Memtables grow in steps: a memtable found to be full may exceed its limit by up to 1/8.
+const MEMTABLE_SLACK_DIVISOR: u64 = 8;
+/// Log2 of the sampling rate of hidden values: one write in 32 looks up the old value, enough for an estimate at little
+/// cost.
+const HIDDEN_SAMPLE_BITS: u32 = 5;
+/// A memtable with less room than this, in operations, counts as full.
+const ROOM_OPERATIONS_MIN: usize = 1 << 20;
+/// Writes stall while level 0 has this many tables, since each of them slows every read.
+const LEVEL0_STALL_TABLES: usize = 20;
 
-/// A batch that waits.
+/// A batch waiting to be written.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct WriteRequest {
     durability: Durability,
-    work: Mutex<Work>,
+    work: Mutex<PendingBatch>,
 }
 
 #[derive(Debug)]
-struct Work {
+struct PendingBatch {
     operations: Operations,
     outcome: Option<Result<()>>,
 }
 
-/// Batches that wait, oldest first.
+/// The queue of waiting batches, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    waiting: Vec<Arc<Request>>,
-    /// Somebody writes a group; the others wait until they are done, or it is their turn.
-    is_led: bool,
-    /// How many writers there were when the last group was done, and how long that took in microseconds.
+pub(super) struct WriteQueue {
+    waiting: Vec<Arc<WriteRequest>>,
+    /// Whether a leader is writing a group; the others wait for its end, or for their turn to lead.
+    has_leader: bool,
+    /// The number of writers at the end of the last group, and the duration of that group in microseconds.
     writers: usize,
     group_us: f64,
 }
 
-impl Queue {
-    /// The batches that are written next.
-    fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<Request>> {
+impl WriteQueue {
+    /// Takes the batches of the next group.
+    fn take_group(&mut self, bytes_max: usize) -> Vec<Arc<WriteRequest>> {
         let (mut bytes, mut count) = (0, 0);
         for request in &self.waiting {
             bytes += request.work.lock().operations.bytes.len();
@@ -80,46 +82,46 @@ impl Queue {
     }
 }
 
-/// Where groups go. Who holds the lock on it is the writer.
+/// The targets of writes. The holder of its lock is the only writer.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct WriterState {
     /// `None` after a failure.
-    pub(super) log: Option<Wal>,
-    /// The value file that grows.
-    pub(super) values: Option<ValueWriter>,
-    /// Whether values were written that are not durable yet.
+    pub(super) log: Option<WalWriter>,
+    /// The value file being written.
+    pub(super) values: Option<ValueFileWriter>,
+    /// Whether unsynced values were written.
     values_unsynced: bool,
-    /// Bytes of log since the last sync.
+    /// Bytes of log written since the last sync.
     unsynced_bytes: u64,
-    pub(super) active: Generation,
+    pub(super) active: MemtableSet,
     pub(super) next_sequence: Sequence,
-    /// Values that were written to value files.
+    /// Number of values written to value files.
     separated: u64,
 }
 
-impl Writer {
-    pub(super) fn new(log: Option<Wal>, active: Generation, next_sequence: Sequence) -> Self {
+impl WriterState {
+    pub(super) fn new(log: Option<WalWriter>, active: MemtableSet, next_sequence: Sequence) -> Self {
         Self { log, values: None, values_unsynced: false, unsynced_bytes: 0, active, next_sequence, separated: 0 }
     }
 
-    /// Gives log and value file up: what has reached them is not known.
+    /// Abandons the log and the value file after a failure, since their durable contents are unknown.
     pub(super) fn abandon(&mut self) {
         self.log = None;
         if let Some(values) = self.values.take() {
-            self.active.doubtful.push(values.number());
+            self.active.unconfirmed_values.push(values.number());
         }
         self.values_unsynced = false;
     }
 
-    /// Ends the value file that grows.
+    /// Finishes the current value file.
     pub(super) fn finish_values(&mut self) -> Result<()> {
         let Some(values) = self.values.take() else { return Ok(()) };
         let number = values.number();
         self.values_unsynced = false;
-        values.finish().map(drop).inspect_err(|_| self.active.doubtful.push(number))
+        values.finish().map(drop).inspect_err(|_| self.active.unconfirmed_values.push(number))
     }
 
-    /// Makes all that was written durable.
+    /// Syncs the value file and the log.
     pub(super) fn sync(&mut self) -> Result<()> {
         if let Some(values) = self.values.as_mut().filter(|_| self.values_unsynced) {
             values.sync()?;
@@ -133,43 +135,44 @@ impl Writer {
     }
 }
 
-/// The bytes of a group, and the operations in it.
-struct Group {
+/// The encoded bytes of a group, and its operations.
+struct WriteGroup {
     bytes: Vec<u8>,
     operations: Vec<Operation>,
 }
 
 impl Core {
-    /// Makes a batch happen; returns when it counts as done.
+    /// Commits a batch; returns once it has the requested durability.
     pub(super) fn commit(&self, operations: Operations, durability: Option<Durability>) -> Result<()> {
         if operations.count == 0 {
             return Ok(());
         }
         let durability = durability.unwrap_or(self.options.durability);
-        let request = Arc::new(Request { durability, work: Mutex::new(Work { operations, outcome: None }) });
+        let request =
+            Arc::new(WriteRequest { durability, work: Mutex::new(PendingBatch { operations, outcome: None }) });
         let mut queue = self.queue.lock();
         queue.waiting.push(Arc::clone(&request));
         let outcome = loop {
             if let Some(outcome) = request.work.lock().outcome.take() {
                 break outcome;
             }
-            if queue.is_led {
+            if queue.has_leader {
                 queue = self.written.wait(&self.queue, queue);
                 continue;
             }
-            queue.is_led = true;
+            queue.has_leader = true;
             if durability == Durability::Synced && self.options.fast_paths.batches {
                 queue = self.gather(queue);
             }
             drop(queue);
             let mut writer = self.writer.lock();
-            // Who came while others had their turns is taken along.
+            // Batches that arrived while this thread waited for its turn join the group.
             let group = self.queue.lock().take_group(self.options.joined_bytes_max());
             let timer = Timer::start();
             self.write_requests(&mut writer, &group);
             drop(writer);
             queue = self.queue.lock();
-            queue.is_led = false;
+            queue.has_leader = false;
             (queue.writers, queue.group_us) = (group.len() + queue.waiting.len(), timer.elapsed_us());
             self.written.notify_all();
         };
@@ -178,10 +181,9 @@ impl Core {
         outcome
     }
 
-    /// Waits a little for writers that the last group has let go and that are likely to come back: a sync takes as long for one batch
-    /// as for all of theirs.
-    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-        let most_us = queue.group_us / GATHER_SHARE;
+    /// Waits briefly for the writers of the last group, which are likely to write again: one sync serves all of them.
+    fn gather<'a>(&'a self, mut queue: MutexGuard<'a, WriteQueue>) -> MutexGuard<'a, WriteQueue> {
+        let most_us = queue.group_us / GATHER_TIME_DIVISOR;
         let timer = Timer::start();
         while queue.waiting.len() < queue.writers && timer.elapsed_us() < most_us {
             drop(queue);
@@ -194,16 +196,17 @@ impl Core {
         queue
     }
 
-    /// Does what a write has made due. What fails there closes the store; the write itself has happened.
+    /// Runs the work that a write has made due. Its failure closes the store to writes, but the write itself has
+    /// succeeded.
     pub(super) fn work_after_write(&self) {
         _ = self.work_inline();
     }
 
-    /// Makes a batch happen if `condition` holds, with no other write in between; whether it did.
+    /// Commits a batch if `condition` holds, with no other write in between; returns whether it did.
     pub(super) fn commit_if(&self, condition: impl FnOnce() -> Result<bool>, operations: Operations) -> Result<bool> {
-        let request = Arc::new(Request {
+        let request = Arc::new(WriteRequest {
             durability: self.options.durability,
-            work: Mutex::new(Work { operations, outcome: None }),
+            work: Mutex::new(PendingBatch { operations, outcome: None }),
         });
         {
             let mut writer = self.writer.lock();
@@ -221,14 +224,14 @@ impl Core {
     }
 
     /// Writes batches as one group.
-    fn write_requests(&self, writer: &mut Writer, requests: &[Arc<Request>]) {
+    fn write_requests(&self, writer: &mut WriterState, requests: &[Arc<WriteRequest>]) {
         let durability = requests.iter().map(|request| request.durability).min_by_key(|durability| match durability {
             Durability::Synced => 0,
             Durability::Grouped => 1,
             Durability::Buffered => 2,
         });
         let (Some(durability), Some(first)) = (durability, requests.first()) else { return };
-        let alive: Vec<&Arc<Request>> = requests.iter().filter(|request| self.admit(writer, request)).collect();
+        let alive: Vec<&Arc<WriteRequest>> = requests.iter().filter(|request| self.admit(writer, request)).collect();
         let outcome = self.make_room(writer).and_then(|()| self.write_group(writer, &alive, durability));
         let failed = outcome.as_ref().err().map(ToString::to_string);
         let mut outcome = Some(outcome);
@@ -242,10 +245,10 @@ impl Core {
         }
     }
 
-    /// Whether all keyspaces of a batch are there; if not, the batch has failed.
-    fn admit(&self, _: &Writer, request: &Request) -> bool {
+    /// Whether all keyspaces of a batch exist; if not, the batch fails.
+    fn admit(&self, _: &WriterState, request: &WriteRequest) -> bool {
         let mut work = request.work.lock();
-        // None is dropped meanwhile: that takes the writer, too.
+        // No keyspace can be dropped in the meantime, since that takes the writer's lock, too.
         let dropped = work.operations.keyspaces.iter().find(|tree| tree.is_dropped());
         let Some(tree) = dropped else { return true };
         let error = Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() };
@@ -253,13 +256,18 @@ impl Core {
         false
     }
 
-    fn write_group(&self, writer: &mut Writer, requests: &[&Arc<Request>], durability: Durability) -> Result<()> {
+    fn write_group(
+        &self,
+        writer: &mut WriterState,
+        requests: &[&Arc<WriteRequest>],
+        durability: Durability,
+    ) -> Result<()> {
         if requests.is_empty() {
             return Ok(());
         }
         let mut outcome = self.try_write_group(writer, requests, durability);
         if matches!(outcome, Err(Error::InvalidArgument(_))) {
-            // Values that no group leads to must not lie ahead of some that count: a crash could tear them.
+            // Values without a group must not precede values that are referenced: a crash could tear them.
             outcome = writer.finish_values().and(outcome);
         }
         if let Err(error) = &outcome
@@ -271,15 +279,20 @@ impl Core {
         outcome
     }
 
-    fn try_write_group(&self, writer: &mut Writer, requests: &[&Arc<Request>], durability: Durability) -> Result<()> {
+    fn try_write_group(
+        &self,
+        writer: &mut WriterState,
+        requests: &[&Arc<WriteRequest>],
+        durability: Durability,
+    ) -> Result<()> {
         let group = self.assemble(writer, requests)?;
         let count = group.operations.len() as u64;
         let last = writer.next_sequence + count - 1;
-        if last > MAX_SEQUENCE {
+        if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
         if !writer.active.has_room(group.operations.len()) {
-            let detail = format!("a batch of {count} operations is beyond what a memtable takes; split it");
+            let detail = format!("a batch of {count} operations does not fit into a memtable; split it");
             return Err(Error::InvalidArgument(detail));
         }
         writer.next_sequence = last + 1;
@@ -287,7 +300,7 @@ impl Core {
         self.counters.batches.add(requests.len() as u64);
         self.counters.groups.add(1);
         self.counters.operations.add(count);
-        // There is room: that was asked before.
+        // Room was checked before.
         let is_taken = writer.active.insert(group.bytes, group.operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
@@ -295,8 +308,8 @@ impl Core {
         Ok(())
     }
 
-    /// Writes a group to the log, and makes it as durable as it is to be.
-    fn log_group(&self, writer: &mut Writer, bytes: &[u8], last: Sequence, durability: Durability) -> Result<()> {
+    /// Writes a group to the log with the given durability.
+    fn log_group(&self, writer: &mut WriterState, bytes: &[u8], last: Sequence, durability: Durability) -> Result<()> {
         if let Some(values) = &mut writer.values {
             values.flush()?;
         }
@@ -325,9 +338,9 @@ impl Core {
         Ok(())
     }
 
-    /// Puts the batches of a group together; long values go to the value file, and their places into the group.
-    fn assemble(&self, writer: &mut Writer, requests: &[&Arc<Request>]) -> Result<Group> {
-        let threshold = self.options.separation_threshold.min(MAX_INLINE_BYTES + 1);
+    /// Assembles a group from its batches; long values go to the value file and are replaced by pointers.
+    fn assemble(&self, writer: &mut WriterState, requests: &[&Arc<WriteRequest>]) -> Result<WriteGroup> {
+        let threshold = self.options.separation_threshold.min(INLINE_BYTES_MAX + 1);
         let mut bytes = Vec::new();
         for request in requests {
             let mut work = request.work.lock();
@@ -347,24 +360,23 @@ impl Core {
         }
         bytes[..GROUP_HEAD_BYTES].copy_from_slice(&writer.next_sequence.to_le_bytes());
         let operations = decode_group(&bytes);
-        let operations = operations.ok_or_else(|| {
-            Error::InvalidArgument("batches that are written together have at most 4 GiB; write less at once".into())
-        })?;
-        Ok(Group { bytes, operations })
+        let operations = operations
+            .ok_or_else(|| Error::InvalidArgument("a write group has at most 4 GiB; split the batch".into()))?;
+        Ok(WriteGroup { bytes, operations })
     }
 
-    /// Appends the operations in `bytes` to `out`, with the places of long values in their stead.
-    fn separate(&self, writer: &mut Writer, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
-        let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; write less at once".into());
+    /// Appends the operations in `bytes` to `out`, with long values replaced by pointers.
+    fn separate(&self, writer: &mut WriterState, bytes: &[u8], threshold: u64, out: &mut Vec<u8>) -> Result<()> {
+        let malformed = || Error::InvalidArgument("a batch has at most 4 GiB; split it".into());
         for operation in decode_group(bytes).ok_or_else(malformed)? {
             let (key, value) = operation.parts(bytes);
-            let is_long = operation.action == Action::Put(Kind::Value) && value.len() as u64 >= threshold;
+            let is_long = operation.action == Action::Put(ValueKind::Value) && value.len() as u64 >= threshold;
             if is_long {
-                let place = self.values(writer)?.append(key, value)?;
+                let pointer = self.values(writer)?.append(key, value)?;
                 writer.values_unsynced = true;
                 self.estimate_hidden(writer, operation.keyspace, key);
-                self.counters.value_bytes.add(place.stored_bytes);
-                encode_operation(out, Action::Put(Kind::Pointer), operation.keyspace, key, &encoded(&place));
+                self.counters.value_bytes.add(pointer.stored_bytes);
+                encode_operation(out, Action::Put(ValueKind::Pointer), operation.keyspace, key, &encoded(&pointer));
             } else {
                 encode_operation(out, operation.action, operation.keyspace, key, value);
             }
@@ -372,47 +384,48 @@ impl Core {
         Ok(())
     }
 
-    /// Counts the value that one written now hides, for one in some and as so many: how much is dead without being known to be.
-    fn estimate_hidden(&self, writer: &mut Writer, keyspace: KeyspaceId, key: &[u8]) {
+    /// Estimates the bytes of values that new values hide, from a sample of the writes. Hidden values are dead, but not
+    /// yet known to be.
+    fn estimate_hidden(&self, writer: &mut WriterState, keyspace: KeyspaceId, key: &[u8]) {
         writer.separated += 1;
-        // Mixed, lest the choice fall in with the rhythm of the keys: by the golden ratio, whose high bits are spread evenly.
-        if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SAMPLED_BITS) != 0 {
+        // Multiplied by the golden ratio, so that the sample does not coincide with a period of the keys.
+        if writer.separated.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - HIDDEN_SAMPLE_BITS) != 0 {
             return;
         }
         let Some(tree) = self.shared.lock().trees.get(&keyspace).cloned() else { return };
         let view = tree.view.get();
-        // What cannot be read is told to who reads it; here it is an estimate.
-        if let Ok(Some((Kind::Pointer, place))) = view.find(key, self.visible())
-            && let Some(place) = ValuePlace::decode(&place)
+        // Read errors are left to readers; this is only an estimate.
+        if let Ok(Some((ValueKind::Pointer, pointer))) = view.find(key, self.visible())
+            && let Some(pointer) = ValueFilePointer::decode(&pointer)
         {
-            writer.active.hidden_bytes += place.stored_bytes << SAMPLED_BITS;
+            writer.active.hidden_bytes += pointer.stored_bytes << HIDDEN_SAMPLE_BITS;
         }
     }
 
-    /// The value file that grows; a new one where there is none yet, or it has its size.
-    fn values<'w>(&self, writer: &'w mut Writer) -> Result<&'w mut ValueWriter> {
+    /// The current value file; a new one if there is none, or if it has reached its size.
+    fn values<'w>(&self, writer: &'w mut WriterState) -> Result<&'w mut ValueFileWriter> {
         if writer.values.as_ref().is_some_and(|values| values.len_bytes() >= VALUE_FILE_BYTES) {
             writer.finish_values()?;
         }
         if writer.values.is_none() {
             let number = self.take_number()?;
-            let created = ValueWriter::create(&self.storage, self.bond, number, self.options.compression)?;
+            let created = ValueFileWriter::create(&self.storage, self.bond, number, self.options.compression)?;
             self.storage.sync_directory()?;
             let handle = ValueHandle::new(&self.storage, number, created.file());
             writer.active.values.push(Arc::clone(&handle));
             writer.values = Some(created);
             let mut shared = self.shared.lock();
-            shared.young_values.insert(number);
+            shared.unflushed_values.insert(number);
             shared.add_values(handle);
             self.publish(&mut shared, BTreeSet::new());
         }
-        writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be made".into()))
+        writer.values.as_mut().ok_or_else(|| Error::InvalidArgument("no value file could be created".into()))
     }
 
     /// Writes one value from a stream, and the entry that points to it.
     pub(super) fn commit_stream(
         &self,
-        tree: &Tree,
+        tree: &KeyspaceTree,
         key: &[u8],
         source: &mut dyn Read,
         durability: Option<Durability>,
@@ -422,8 +435,8 @@ impl Core {
         if tree.is_dropped() {
             return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
         }
-        // A value file that cannot be ended or begun closes the store: what it holds may not be durable.
-        let place = match self.values(&mut writer) {
+        // If a value file cannot be finished or begun, the store is closed to writes: its values may not be durable.
+        let pointer = match self.values(&mut writer) {
             Ok(values) => values.append_stream(key, source),
             Err(error) => {
                 writer.abandon();
@@ -432,9 +445,9 @@ impl Core {
             }
         };
         writer.values_unsynced = true;
-        let outcome = match &place {
-            Ok(place) => self.commit_place(&mut writer, tree.id, key, place, durability),
-            // What the source gave so far is in the file, and nothing leads to it. What else is there must last.
+        let outcome = match &pointer {
+            Ok(pointer) => self.commit_pointer(&mut writer, tree.id, key, pointer, durability),
+            // The partial value in the file is unreferenced, but the values before it must be durable.
             Err(_) => writer.finish_values(),
         };
         if let Err(error) = &outcome {
@@ -443,23 +456,23 @@ impl Core {
         }
         drop(writer);
         self.work_after_write();
-        place.and(outcome)
+        pointer.and(outcome)
     }
 
-    fn commit_place(
+    fn commit_pointer(
         &self,
-        writer: &mut Writer,
+        writer: &mut WriterState,
         keyspace: KeyspaceId,
         key: &[u8],
-        place: &ValuePlace,
+        pointer: &ValueFilePointer,
         durability: Option<Durability>,
     ) -> Result<()> {
-        self.counters.value_bytes.add(place.stored_bytes);
-        self.counters.user_bytes.add(key.len() as u64 + place.length);
+        self.counters.value_bytes.add(pointer.stored_bytes);
+        self.counters.user_bytes.add(key.len() as u64 + pointer.length);
         let mut bytes = writer.next_sequence.to_le_bytes().to_vec();
-        encode_operation(&mut bytes, Action::Put(Kind::Pointer), keyspace, key, &encoded(place));
+        encode_operation(&mut bytes, Action::Put(ValueKind::Pointer), keyspace, key, &encoded(pointer));
         let last = writer.next_sequence;
-        if last > MAX_SEQUENCE {
+        if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
         writer.next_sequence += 1;
@@ -468,7 +481,7 @@ impl Core {
         self.counters.batches.add(1);
         self.counters.groups.add(1);
         self.counters.operations.add(1);
-        // There is room: that was asked before.
+        // Room was checked before.
         let is_taken = writer.active.insert(bytes, operations, |id| self.new_memtable(id));
         debug_assert!(is_taken, "a memtable without room");
         writer.active.last_sequence = last;
@@ -476,18 +489,18 @@ impl Core {
         Ok(())
     }
 
-    /// Waits, if it must, until the next group may be written: switches memtables that are full, and lets flushes and
-    /// compactions catch up.
-    pub(super) fn make_room(&self, writer: &mut Writer) -> Result<()> {
-        let is_full = !writer.active.has_room(OPERATIONS_MAX)
+    /// Waits until the next group may be written: switches full memtables, and stalls until flushes and compactions
+    /// catch up.
+    pub(super) fn make_room(&self, writer: &mut WriterState) -> Result<()> {
+        let is_full = !writer.active.has_room(ROOM_OPERATIONS_MIN)
             || writer.active.memory_bytes() >= self.options.memtable_limit_bytes()
             || writer.active.hidden_bytes >= self.hidden_limit.load(Ordering::Relaxed)
-            || self.is_switch_asked.load(Ordering::Relaxed) && !writer.active.is_empty();
+            || self.is_switch_requested.load(Ordering::Relaxed) && !writer.active.is_empty();
         self.check_writable()?;
         if !is_full {
             return Ok(());
         }
-        self.is_switch_asked.store(false, Ordering::Relaxed);
+        self.is_switch_requested.store(false, Ordering::Relaxed);
         self.wait_for_room()?;
         self.switch(writer)
     }
@@ -500,13 +513,13 @@ impl Core {
             if let Some(error) = self.refusal(&shared) {
                 return Err(error);
             }
-            // So many tables make a compaction due.
+            // This many tables make a compaction due.
             let is_crowded = shared.sealed.len() >= self.options.sealed_max()
                 || shared
-                    .unsettled
+                    .compaction_candidates
                     .iter()
                     .filter_map(|id| shared.state.levels(*id))
-                    .any(|levels| levels.level(0).len() >= TABLES_AT_LEVEL_0_MAX);
+                    .any(|levels| levels.level(0).len() >= LEVEL0_STALL_TABLES);
             if !is_crowded {
                 break;
             }
@@ -528,16 +541,15 @@ impl Core {
         Ok(())
     }
 
-    /// Keeps memory for the memtables of a generation: up to where they are switched, and the group that does it; `found_bytes` are
-    /// there already.
-    pub(super) fn hold_for_memtables(&self, found_bytes: u64) -> Option<Arc<Reservation>> {
+    /// Reserves memory for a memtable set, up to its size limit plus one group; `found_bytes` are in use already.
+    pub(super) fn reserve_for_memtables(&self, found_bytes: u64) -> Option<Arc<Reservation>> {
         let limit = self.options.memtable_limit_bytes();
-        let most = limit + limit / MEMTABLE_SLACK + self.options.group_bytes_max() as u64;
+        let most = limit + limit / MEMTABLE_SLACK_DIVISOR + self.options.group_bytes_max() as u64;
         Some(Arc::new(self.cache.reserve_scoped(found_bytes.max(most))))
     }
 
-    /// Begins a new generation; the old one is to be written out.
-    pub(super) fn switch(&self, writer: &mut Writer) -> Result<()> {
+    /// Switches to a new memtable set; the old one is sealed, and will be flushed.
+    pub(super) fn switch(&self, writer: &mut WriterState) -> Result<()> {
         let outcome = self.try_switch(writer);
         if let Err(error) = &outcome {
             writer.abandon();
@@ -546,47 +558,47 @@ impl Core {
         outcome
     }
 
-    fn try_switch(&self, writer: &mut Writer) -> Result<()> {
-        // What the next log holds must not survive without this one.
+    fn try_switch(&self, writer: &mut WriterState) -> Result<()> {
+        // Groups of the next log must not survive a crash without those of this one.
         writer.sync()?;
         writer.finish_values()?;
         let number = self.take_number()?;
         let recycled = self.shared.lock().recyclable.pop();
-        let previous = writer.log.take().map(Wal::finish).transpose()?;
-        let log = Wal::create(&self.storage, self.bond, number, recycled, previous)?;
+        let previous = writer.log.take().map(WalWriter::finish).transpose()?;
+        let log = WalWriter::create(&self.storage, self.bond, number, recycled, previous)?;
         let mut shared = self.shared.lock();
-        let edit = Edit {
+        let edit = ManifestEdit {
             logs_added: vec![number],
             logs_ended: previous.iter().map(|previous| (previous.number, previous.bytes)).collect(),
             last_sequence: Some(writer.active.last_sequence),
-            ..Edit::default()
+            ..ManifestEdit::default()
         };
         let memtables = fresh_memtables(&shared);
         let mut sealed = std::mem::take(&mut writer.active);
         if let (Some(part), Some(previous)) = (sealed.logs.last_mut(), previous) {
             part.bytes = previous.bytes;
         }
-        writer.active = Generation::of(memtables.clone());
-        writer.active.logs = vec![LogPart { number, bytes: 0 }];
+        writer.active = MemtableSet::of(memtables.clone());
+        writer.active.logs = vec![BackingLog { number, bytes: 0 }];
         writer.active.last_sequence = sealed.last_sequence;
-        writer.active.held = self.hold_for_memtables(0);
+        writer.active.reservation = self.reserve_for_memtables(0);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
-        // With the log's number durable the group that comes next is found again.
-        self.apply(&mut shared, Change { edit, moved, ..Change::default() })?;
+        // Once the number of the log is durable, its groups will be replayed.
+        self.apply(&mut shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         writer.log = Some(log);
         Ok(())
     }
 }
 
-fn encoded(place: &ValuePlace) -> Vec<u8> {
+fn encoded(pointer: &ValueFilePointer) -> Vec<u8> {
     let mut bytes = Vec::new();
-    place.encode(&mut bytes);
+    pointer.encode(&mut bytes);
     bytes
 }
 
-/// A memtable for each keyspace that was written of late.
-pub(super) fn fresh_memtables(shared: &Shared) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
+/// New memtables for the keyspaces that were written recently.
+pub(super) fn fresh_memtables(shared: &SharedState) -> BTreeMap<KeyspaceId, Arc<Memtable>> {
     let written = shared.active.iter().filter(|(id, memtable)| !memtable.is_empty() && is_there(shared, **id));
     written.map(|(id, memtable)| (*id, Arc::new(Memtable::after(memtable)))).collect()
 }

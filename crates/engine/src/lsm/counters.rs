@@ -1,23 +1,23 @@
-//! What a store has done since it was opened.
+//! Activity counters of an open store.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Counters that all threads add to.
+        /// Atomic counters, updated by all threads.
         #[derive(Debug, Default)]
-        pub(crate) struct Counters {
-            $(pub(crate) $name: Counter,)*
+        pub(crate) struct DbCounters {
+            $(pub(crate) $name: ActivityCounter,)*
         }
 
-        /// What a store has done since it was opened.
+        /// Activity counters of a store since it was opened.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
         #[non_exhaustive]
         pub struct Activity {
             $($(#[$doc])* pub $name: u64,)*
         }
 
-        impl Counters {
+        impl DbCounters {
             pub(crate) fn activity(&self) -> Activity {
                 Activity { $($name: self.$name.get(),)* }
             }
@@ -26,49 +26,49 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Operations that were written.
+    /// Operations written.
     operations,
-    /// Keys and values that were written, in bytes.
+    /// Bytes of keys and values written.
     user_bytes,
-    /// Bytes of write-ahead log.
+    /// Bytes written to the write-ahead log.
     log_bytes,
-    /// Bytes of values that were written to value files, without those that were moved.
+    /// Bytes of values written to value files, except values moved by collection.
     value_bytes,
-    /// Commits of the log; each may hold many batches.
+    /// Write groups, each one commit of the log with one or more batches.
     groups,
-    /// Batches.
+    /// Batches written.
     batches,
     /// Syncs of the log.
     syncs,
-    /// Memtables written out.
+    /// Memtables flushed.
     flushes,
-    /// Bytes of tables from memtables.
+    /// Bytes of tables written by flushes.
     flushed_bytes,
     /// Compactions.
     compactions,
-    /// Bytes of tables that compactions read.
+    /// Bytes of tables read by compactions.
     compaction_read_bytes,
-    /// Bytes of tables that compactions wrote.
+    /// Bytes of tables written by compactions.
     compaction_written_bytes,
-    /// Bytes of values that were moved out of files with many dead ones.
+    /// Bytes of values moved out of value files by collection.
     moved_value_bytes,
-    /// Microseconds that flushes took.
+    /// Microseconds spent in flushes.
     flush_us,
-    /// Microseconds that compactions took.
+    /// Microseconds spent in compactions.
     compaction_us,
-    /// Removed entries that iterators skipped, in runs of 256 and more.
+    /// Removed entries skipped by iterators, in runs of at least 256.
     skipped_entries,
-    /// Times that a write had to wait for flushes or compactions.
+    /// Writes that stalled for flushes or compactions.
     stalls,
-    /// Microseconds of waiting.
+    /// Microseconds that writes stalled.
     stall_us,
 }
 
-/// A number that only grows.
+/// A monotonic counter.
 #[derive(Debug, Default)]
-pub(crate) struct Counter(AtomicU64);
+pub(crate) struct ActivityCounter(AtomicU64);
 
-impl Counter {
+impl ActivityCounter {
     pub(crate) fn add(&self, amount: u64) {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }

@@ -1,36 +1,37 @@
-//! A position among entries: the one interface of memtables, tables, levels, and what is merged from them.
+//! The cursor trait: a position among entries, implemented by memtables, tables, levels, and merges of them.
 
 use super::entry::{Entry, Sequence};
 use crate::block::Slice;
 use crate::error::Result;
 use std::fmt::Debug;
 
-/// A position among entries in the order of all sources: by key, then newest first. Range removals are not shown.
+/// A position among entries, ordered by key, then newest first. Range tombstones are not shown.
 ///
-/// A new cursor stands nowhere. After an error it stands nowhere, and every further move gives an error: an error is never
-/// taken for the end.
-pub(crate) trait Cursor: Debug + Send {
-    /// The entry here; `None` behind either end, and nowhere.
+/// A new cursor is unpositioned. After an error it is unpositioned, and every further move fails, so an error is never
+/// mistaken for the end.
+pub(crate) trait EntryCursor: Debug + Send {
+    /// The current entry; `None` before the first, behind the last, and while unpositioned.
     fn entry(&self) -> Option<Entry<'_>>;
 
-    /// The value of the entry here, shared.
+    /// The value of the current entry, sharing its buffer.
     fn value_slice(&self) -> Option<Slice>;
 
-    /// To the first entry at or behind (`key`, `sequence`): those of the key itself that are not newer, or of the next keys.
+    /// Moves to the first entry at or after (`key`, `sequence`): the newest version of the key that is not newer than
+    /// `sequence`, or else an entry of a later key.
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()>;
 
-    /// To the last entry whose key is less than `key`.
+    /// Moves to the last entry whose key is less than `key`.
     fn seek_before(&mut self, key: &[u8]) -> Result<()>;
 
-    /// To the first entry.
+    /// Moves to the first entry.
     fn first(&mut self) -> Result<()>;
 
-    /// To the last entry.
+    /// Moves to the last entry.
     fn last(&mut self) -> Result<()>;
 
-    /// To the next entry; nowhere from the last one, and from nowhere.
+    /// Moves to the next entry. At the last entry, or unpositioned, the cursor becomes or stays unpositioned.
     fn next(&mut self) -> Result<()>;
 
-    /// To the entry before; nowhere from the first one, and from nowhere.
+    /// Moves to the previous entry. At the first entry, or unpositioned, the cursor becomes or stays unpositioned.
     fn prev(&mut self) -> Result<()>;
 }

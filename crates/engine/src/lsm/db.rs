@@ -1,4 +1,4 @@
-//! The handle of a store.
+//! `Db`, the handle of an open store.
 
 use super::batch::Batch;
 use super::core::{Core, DEFAULT_KEYSPACE};
@@ -8,17 +8,17 @@ use super::keyspace::Keyspace;
 use super::learn::LearningStats;
 use super::options::DbOptions;
 use super::recover;
-use super::snapshot::Snapshot;
+use super::snapshot::DbSnapshot;
 use crate::error::{Error, Result};
 use crate::io::{Storage, Worker};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A store: a crash-safe ordered map from byte strings to byte strings, in a folder of its own. Cheap to clone; used by many threads
-/// at once; closed when the last handle is dropped.
+/// A store: a crash-safe ordered map from byte strings to byte strings, in a folder of its own. It is cheap to clone,
+/// can be used by many threads, and closes when the last handle is dropped.
 ///
-/// It is itself the keyspace `default`: see [`Keyspace`] for reading and writing.
+/// `Db` dereferences to its default keyspace, whose methods read and write: see [`Keyspace`].
 ///
 /// ```
 /// use ogive::lsm::{Db, DbOptions};
@@ -44,11 +44,11 @@ pub struct Db {
     default: Keyspace,
 }
 
-/// A store that is open: closed when the last of its handles, keyspaces, snapshots and ranges is dropped.
+/// An open store, closed when the last of its handles, keyspaces, snapshots and ranges is dropped.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) core: Arc<Core>,
-    /// They end when they are told to, and are joined before the store is closed.
+    /// Background threads; they are stopped and joined before the store closes.
     workers: Vec<Worker>,
     is_closed: bool,
 }
@@ -68,8 +68,8 @@ impl AsRef<Keyspace> for Db {
 }
 
 impl Db {
-    /// Opens the store in a folder of the local file system; makes both if they are not there and `create` is set. A store is made in a folder
-    /// that is new or empty, never among other files.
+    /// Opens the store in a folder of the local file system. If there is none and [`DbOptions::create`] is set, creates
+    /// the folder and the store. A store is created only in a folder that is new or empty.
     ///
     /// ```no_run
     /// # use ogive::lsm::{Db, DbOptions};
@@ -78,7 +78,8 @@ impl Db {
     /// ```
     ///
     /// # Errors
-    /// As [`Self::open_in`]; [`Error::NotAStore`] where the folder holds other things and no store, `create` or not.
+    /// As [`Self::open_in`]; [`Error::NotAStore`] if the folder contains other files and no store, whether `create` is
+    /// set or not.
     pub fn open(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
         let folder = folder.as_ref();
         let new = options.create.then(|| NewFolder::make(folder)).transpose()?;
@@ -89,21 +90,23 @@ impl Db {
         opened
     }
 
-    /// Opens the store in a storage; makes one if there is none and `create` is set.
+    /// Opens the store in a storage; creates one if there is none and [`DbOptions::create`] is set.
     ///
     /// # Errors
-    /// [`Error::Locked`] while another process has it open; [`Error::NotAStore`]; [`Error::Damaged`] and [`Error::UnknownVersion`] for
-    /// what cannot be read; [`Error::InvalidArgument`] for impossible options; whatever the storage reports.
+    /// [`Error::Locked`] if another process has it open; [`Error::NotAStore`]; [`Error::Damaged`] and
+    /// [`Error::UnknownVersion`] for unreadable files; [`Error::InvalidArgument`] for invalid options; errors of the
+    /// storage.
     pub fn open_in(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         Self::start(recover::open(storage, options, false)?)
     }
 
-    /// Opens a store only to read it: as it is now, whatever happens to it later. Nothing is written, and no lock is taken. A store of more
-    /// files than may be [open at once](DbOptions::open_files) has some of them closed at any time; where another process
-    /// removes such a file, reads of it are [`Error::FileReplaced`].
+    /// Opens a store read-only, as it is now; later changes by other processes are not seen. Nothing is written and no
+    /// lock is taken. If the store has more files than may be [open at once](DbOptions::open_files), some are closed at
+    /// any time; reading one that another process has removed since fails with [`Error::FileReplaced`].
     ///
     /// # Errors
-    /// As [`Self::open_in`]; an error of kind `NotFound` when another process removes files while they are opened: try again.
+    /// As [`Self::open_in`]; an error of kind `NotFound` if another process removes files during the opening: try
+    /// again.
     pub fn open_read_only(folder: impl AsRef<Path>, options: &DbOptions) -> Result<Self> {
         Self::open_read_only_in(Arc::new(options.storage(folder.as_ref())), options)
     }
@@ -116,7 +119,7 @@ impl Db {
         Self::start(recover::open(storage, options, true)?)
     }
 
-    /// As [`Self::open_in`], but background work is left to whoever calls it.
+    /// As [`Self::open_in`], but without background work; the caller runs it.
     #[cfg(test)]
     pub(super) fn open_idle(storage: Arc<dyn Storage>, options: &DbOptions) -> Result<Self> {
         Self::start_with(recover::open(storage, options, false)?, 0)
@@ -135,7 +138,7 @@ impl Db {
             let path = core.path();
             open.workers.push(Worker::spawn("ogive-db", &path, move || core.work(number))?);
         }
-        // The store is open: what fails of the work that is due closes it to writes, and they say so.
+        // The store is open. If work that is due fails, the store is closed to writes, and they report the cause.
         core.work_after_write();
         let tree = core.shared.lock().trees.get(&DEFAULT_KEYSPACE).cloned();
         let path = core.path();
@@ -143,7 +146,7 @@ impl Db {
         Ok(Self { default: Keyspace::new(Arc::new(open), tree) })
     }
 
-    /// The keyspace of a name; it is made if it is not there.
+    /// Returns the keyspace with this name, creating it if necessary.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a name that is empty or longer than 255 bytes; as [`Batch::commit`].
@@ -158,83 +161,85 @@ impl Db {
         self.core().shared.lock().trees.values().map(|tree| tree.name.clone()).collect()
     }
 
-    /// Drops a keyspace with all that is in it; `false` where there is none of that name. Its handles refuse from then on.
+    /// Drops a keyspace and all its records; returns `false` if there is none with this name. Its handles fail from
+    /// then on with [`Error::KeyspaceDropped`].
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for the default keyspace, which stays; as [`Batch::commit`].
+    /// [`Error::InvalidArgument`] for the default keyspace, which cannot be dropped; as [`Batch::commit`].
     pub fn drop_keyspace(&self, name: &str) -> Result<bool> {
         self.core().drop_keyspace(name)
     }
 
-    /// An empty batch.
+    /// Creates an empty batch.
     #[must_use]
     pub fn batch(&self) -> Batch {
         Batch::new(self.clone())
     }
 
-    /// The store as it is now.
+    /// Takes a snapshot of the store.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.clone())
+    pub fn snapshot(&self) -> DbSnapshot {
+        DbSnapshot::new(self.clone())
     }
 
-    /// Makes all that was written durable, whatever its durability.
+    /// Syncs all writes to storage, including those made with weaker durability.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; whatever the storage reports.
+    /// [`Error::StoreReadOnly`]; errors of the storage.
     pub fn persist(&self) -> Result<()> {
         self.core().persist()
     }
 
-    /// Writes the memtables out as tables, and waits for it.
+    /// Flushes all memtables to tables, and waits for completion.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; whatever the storage reports.
+    /// [`Error::StoreReadOnly`]; errors of the storage.
     pub fn flush(&self) -> Result<()> {
         self.core().flush()
     }
 
-    /// Merges all tables of all keyspaces, so that each key lies in one place, and removed ones and old versions in none; waits for it.
+    /// Compacts all keyspaces, so that each key is stored once, without removed entries and old versions that no
+    /// snapshot needs; waits for completion.
     ///
     /// # Errors
-    /// [`Error::StoreReadOnly`]; whatever the storage reports.
+    /// [`Error::StoreReadOnly`]; errors of the storage.
     pub fn compact(&self) -> Result<()> {
         self.core().compact()
     }
 
-    /// Learns models of all tables that are there (or of all levels, as the options say), whatever the policy.
+    /// Learns models of all current tables, or of all levels with [`DbOptions::level_models`], whatever the policy.
     ///
     /// # Errors
-    /// Whatever the storage reports, and damage.
+    /// Errors of the storage, and damage.
     pub fn learn(&self) -> Result<()> {
         self.core().learn()
     }
 
-    /// What was learned, and what look-ups made of it.
+    /// Statistics of learned models and their use.
     #[must_use]
     pub fn learning_stats(&self) -> LearningStats {
         self.core().learning_stats()
     }
 
-    /// Takes writes again after a failure, such as a full disk, whose cause is gone.
+    /// Reopens the store for writes after a failure whose cause is gone, such as a full disk.
     ///
     /// # Errors
-    /// What still fails; the store stays read-only then.
+    /// The failure that persists; the store stays read-only then.
     pub fn resume(&self) -> Result<()> {
         self.core().resume()
     }
 
-    /// What the store has done since it was opened.
+    /// Activity counters since the store was opened.
     #[must_use]
     pub fn activity(&self) -> Activity {
         self.core().counters.activity()
     }
 
-    /// Closes the store, and tells what went wrong with it, which dropping the last handle does not.
+    /// Closes the store and reports errors, which dropping the last handle does not.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] while other handles, keyspaces, snapshots or ranges are there; whatever the storage reports. What was
-    /// acknowledged as durable is.
+    /// [`Error::InvalidArgument`] while other handles, keyspaces, snapshots or ranges exist; errors of the storage.
+    /// Writes acknowledged as durable are durable in any case.
     pub fn close(self) -> Result<()> {
         let open = Arc::clone(self.default.open());
         let path = self.core().path();
@@ -262,7 +267,7 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // Who wants to know calls `close`; all that was acknowledged is found again either way.
+        // Callers that want the error call `close`; acknowledged writes are recovered either way.
         _ = self.close();
     }
 }

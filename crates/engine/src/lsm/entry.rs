@@ -1,33 +1,33 @@
-//! Entries, and operations as the log and the memtable hold them.
+//! Entries, and the encoding of operations in write groups.
 
 pub(crate) use crate::block::varint::{put_varint, take_varint};
 use std::ops::Range;
 
-/// Number of an operation; each has the next one. A reader sees what is not newer than its own.
+/// The sequence number of an operation, increasing by one. A reader sees operations up to its own number.
 pub(crate) type Sequence = u64;
 
-/// No operation has a greater number: tables keep eight bits of the word for themselves.
-pub(crate) const MAX_SEQUENCE: Sequence = (1 << 56) - 1;
+/// The largest sequence number: tables use the other eight bits of the word.
+pub(crate) const SEQUENCE_MAX: Sequence = (1 << 56) - 1;
 
-/// Number of a keyspace; none is used twice.
+/// The number of a keyspace, never reused.
 pub(crate) type KeyspaceId = u32;
 
-/// What an entry says of its key.
+/// The kind of an entry: a value, a pointer to one, or a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// The key was removed.
     Remove = 0,
-    /// The value follows.
+    /// The value is stored inline.
     Value = 1,
-    /// The value lies in a value file; its place follows.
+    /// The value is in a value file, and a pointer is stored.
     Pointer = 2,
 }
 
-impl Kind {
+impl ValueKind {
     #[inline]
-    pub(crate) fn from_tag(tag: u8) -> Option<Self> {
-        match tag {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
+        match code {
             0 => Some(Self::Remove),
             1 => Some(Self::Value),
             2 => Some(Self::Pointer),
@@ -36,75 +36,75 @@ impl Kind {
     }
 }
 
-/// An entry as all sources show it: of memtables, tables, and what is merged from them.
+/// An entry, as shown by cursors of memtables, tables and merges of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) sequence: Sequence,
-    pub(crate) kind: Kind,
-    /// The value, or for [`Kind::Pointer`] the encoded place of it.
+    pub(crate) kind: ValueKind,
+    /// The value; for [`ValueKind::Pointer`], the encoded pointer.
     pub(crate) value: &'a [u8],
 }
 
-/// Tag of a range removal among operations; entries have the tags of [`Kind`].
-const REMOVE_RANGE_TAG: u8 = 3;
+/// The code of a range removal in groups; other operations have the codes of [`ValueKind`].
+const REMOVE_RANGE_CODE: u8 = 3;
 
-/// What an operation does.
+/// The effect of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Adds an entry.
-    Put(Kind),
-    /// Removes all keys from `key` up to, and without, `value`; all from `key` on where `value` is empty.
+    Put(ValueKind),
+    /// Removes the keys from `key` up to `value`, exclusively; without an end if `value` is empty.
     RemoveRange,
 }
 
-/// One operation of a group: where its parts lie among the group's bytes.
+/// One operation of a group, as ranges of the group's bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
     pub(crate) action: Action,
     pub(crate) keyspace: KeyspaceId,
     pub(crate) sequence: Sequence,
     pub(crate) key: Range<u32>,
-    /// The value; the place of it; the end of a range.
+    /// The value, the pointer to it, or the end of a range.
     pub(crate) value: Range<u32>,
-    /// Bytes that the operation takes in the group, its head included.
+    /// Length of the encoded operation in bytes.
     pub(crate) encoded_bytes: u32,
 }
 
 impl Operation {
-    /// The key and the value among the bytes of the group.
+    /// The key and the value.
     pub(crate) fn parts<'a>(&self, bytes: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         let part = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
         (part(&self.key), part(&self.value))
     }
 }
 
-/// Bytes ahead of the operations of a group: the sequence number of the first.
+/// Length of a group's header: the sequence number of the first operation.
 pub(crate) const GROUP_HEAD_BYTES: usize = 8;
 
-/// Appends an operation to `out`: `tag | keyspace | length of key | key | length of value | value`, with varint lengths; a removal
-/// has no value.
+/// Appends an operation to `out`: `code | keyspace | length of key | key | length of value | value`, with varint
+/// lengths. A removal has no value.
 pub(crate) fn encode_operation(out: &mut Vec<u8>, action: Action, keyspace: KeyspaceId, key: &[u8], value: &[u8]) {
     out.push(match action {
         Action::Put(kind) => kind as u8,
-        Action::RemoveRange => REMOVE_RANGE_TAG,
+        Action::RemoveRange => REMOVE_RANGE_CODE,
     });
     put_varint(out, u64::from(keyspace));
     put_varint(out, key.len() as u64);
     out.extend_from_slice(key);
-    if action != Action::Put(Kind::Remove) {
+    if action != Action::Put(ValueKind::Remove) {
         put_varint(out, value.len() as u64);
         out.extend_from_slice(value);
     }
 }
 
-/// Takes a group apart; `None` where it is malformed, which no crash can make it.
+/// Decodes a group; `None` if it is malformed, which no crash can cause.
 pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
     let first = u64::from_le_bytes(*group.first_chunk::<GROUP_HEAD_BYTES>()?);
     let (mut operations, mut at) = (Vec::new(), GROUP_HEAD_BYTES);
     u32::try_from(group.len()).ok()?;
     while at < group.len() {
-        let sequence = first.checked_add(operations.len() as u64).filter(|&sequence| sequence <= MAX_SEQUENCE)?;
+        let sequence = first.checked_add(operations.len() as u64).filter(|&sequence| sequence <= SEQUENCE_MAX)?;
         let operation = decode_operation(group, at, sequence)?;
         at += operation.encoded_bytes as usize;
         operations.push(operation);
@@ -112,19 +112,19 @@ pub(crate) fn decode_group(group: &[u8]) -> Option<Vec<Operation>> {
     Some(operations)
 }
 
-/// The operation that begins at `at`.
+/// Decodes the operation at `at`.
 pub(crate) fn decode_operation(bytes: &[u8], at: usize, sequence: Sequence) -> Option<Operation> {
     let mut next = at;
-    let tag = *bytes.get(next)?;
+    let code = *bytes.get(next)?;
     next += 1;
-    let action = match tag {
-        REMOVE_RANGE_TAG => Action::RemoveRange,
-        tag => Action::Put(Kind::from_tag(tag)?),
+    let action = match code {
+        REMOVE_RANGE_CODE => Action::RemoveRange,
+        code => Action::Put(ValueKind::from_code(code)?),
     };
     let keyspace = KeyspaceId::try_from(take_varint(bytes, &mut next)?).ok()?;
     let key = take_part(bytes, &mut next)?;
     let value = match action {
-        Action::Put(Kind::Remove) => key.end..key.end,
+        Action::Put(ValueKind::Remove) => key.end..key.end,
         _ => take_part(bytes, &mut next)?,
     };
     Some(Operation { action, keyspace, sequence, key, value, encoded_bytes: (next - at) as u32 })
@@ -150,17 +150,17 @@ mod tests {
             puts in proptest::collection::vec((0..4_u8, any::<u32>(), any::<Vec<u8>>(), any::<Vec<u8>>()), 0..40),
         ) {
             let mut group = first.to_le_bytes().to_vec();
-            for (tag, keyspace, key, value) in &puts {
-                let action = Kind::from_tag(*tag).map_or(Action::RemoveRange, Action::Put);
+            for (code, keyspace, key, value) in &puts {
+                let action = ValueKind::from_code(*code).map_or(Action::RemoveRange, Action::Put);
                 encode_operation(&mut group, action, *keyspace, key, value);
             }
             let operations = decode_group(&group).unwrap();
             prop_assert_eq!(operations.len(), puts.len());
-            for (i, (operation, (tag, keyspace, key, value))) in operations.iter().zip(&puts).enumerate() {
+            for (i, (operation, (code, keyspace, key, value))) in operations.iter().zip(&puts).enumerate() {
                 prop_assert_eq!(operation.sequence, first + i as u64);
                 prop_assert_eq!(operation.keyspace, *keyspace);
                 prop_assert_eq!(&group[operation.key.start as usize..operation.key.end as usize], &key[..]);
-                let expected: &[u8] = if *tag == 0 { &[] } else { value };
+                let expected: &[u8] = if *code == 0 { &[] } else { value };
                 prop_assert_eq!(&group[operation.value.start as usize..operation.value.end as usize], expected);
             }
         }

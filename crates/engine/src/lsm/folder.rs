@@ -1,7 +1,7 @@
-//! Which folders are stores, which may become one, and which files in them are a store's.
+//! Store folders: recognizing the files of a store, and refusing to create a store among other files.
 
 use super::recover::LOCK_NAME;
-use super::table_file::PLACE_PROPERTY;
+use super::table_file::STORE_PROPERTY;
 use super::version::{FileKind, final_name, parse_file_name};
 use super::wal;
 use crate::error::{Error, Result};
@@ -11,10 +11,10 @@ use crate::vlog::ValueFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a new file system has in its topmost folder.
+/// A folder that new file systems contain.
 const LOST_AND_FOUND: &str = "lost+found";
 
-/// Whether a name is one that a store gives to its files, finished or not.
+/// Whether a name is one of a store's file, finished or temporary.
 fn is_name_of_store(name: &str) -> bool {
     name == LOCK_NAME || parse_file_name(final_name(name)).is_some()
 }
@@ -23,11 +23,11 @@ fn has_manifest(names: &[String]) -> bool {
     names.iter().any(|name| matches!(parse_file_name(name), Some((_, FileKind::Manifest))))
 }
 
-/// Whether a path is, or would be, a file of the store that its folder holds: whoever writes there changes the store, or is taken for a part of it.
-/// A store whose manifest is lost is one, too: it can be repaired. Links are not followed.
+/// Whether a path is, or would be, a file of the store in its folder, so that writing to it would change the store.
+/// This includes a store whose manifest is lost, since it can be repaired. Links are not followed.
 ///
 /// # Errors
-/// [`Error::Io`] when the folder cannot be read.
+/// [`Error::Io`] if the folder cannot be read.
 pub fn is_store_file(path: &Path) -> Result<bool> {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(false) };
     if !is_name_of_store(name) {
@@ -41,20 +41,20 @@ pub fn is_store_file(path: &Path) -> Result<bool> {
     })
 }
 
-/// Whether a file says of itself that a store wrote it.
+/// Whether the contents of a file identify it as a store's.
 fn is_by_content(storage: &Arc<dyn Storage>, name: &str) -> bool {
     let is_said = match parse_file_name(name) {
         Some((_, FileKind::Table)) => Table::open(Arc::clone(storage), name, &OpenOptions::default())
-            .map(|table| table.property(PLACE_PROPERTY).is_some()),
+            .map(|table| table.property(STORE_PROPERTY).is_some()),
         Some((number, FileKind::Log)) => wal::header(&**storage, number).map(|header| header.is_some()),
         Some((number, FileKind::Values)) => ValueFile::bond_of(&**storage, number).map(|bond| bond.is_some()),
         _ => Ok(false),
     };
-    // Of a newer version, it is one.
+    // A file of a newer version, or one too large to open, is the store's as well.
     matches!(is_said, Ok(true) | Err(Error::UnknownVersion { .. } | Error::MemoryShort { .. }))
 }
 
-/// Refuses to make a store among other things. An empty folder is fine, and so is one that holds a store, or what is left of the making of one.
+/// Refuses a folder with files other than those of a store, or of an interrupted creation of one.
 fn refuse_other_things(folder: &Path) -> Result<()> {
     let names = LocalStorage::names(folder)?;
     if has_manifest(&names) {
@@ -64,26 +64,26 @@ fn refuse_other_things(folder: &Path) -> Result<()> {
         None => Ok(()),
         Some(other) => Err(Error::NotAStore {
             path: folder.to_owned(),
-            detail: format!("it holds {other:?}, and no store; make the store in a folder that is new or empty"),
+            detail: format!("it contains {other:?} and no store; create the store in a new or empty folder"),
         }),
     }
 }
 
-/// A folder in which a store is being made: what was not there before goes again, unless it becomes one.
+/// A folder in which a store is being created. If that fails, everything created is removed.
 #[derive(Debug)]
 pub(super) struct NewFolder {
     path: PathBuf,
-    /// Folders that are made for it, the outermost first.
+    /// Folders created for it, outermost first.
     made: Vec<PathBuf>,
-    /// The names that were in it.
+    /// The names that existed in it before.
     before: Vec<String>,
 }
 
 impl NewFolder {
-    /// Makes the folder, with those above it, where they are not there.
+    /// Creates the folder and its missing parents.
     ///
     /// # Errors
-    /// [`Error::NotAStore`] where it holds other things than a store; [`Error::Io`].
+    /// [`Error::NotAStore`] if it contains files other than a store's; [`Error::Io`].
     pub(super) fn make(path: &Path) -> Result<Self> {
         let made = LocalStorage::missing_folders(path);
         let before = if made.is_empty() { LocalStorage::names(path)? } else { Vec::new() };
@@ -95,18 +95,18 @@ impl NewFolder {
         refused.map(|()| folder)
     }
 
-    /// Removes what was made, unless there is a store.
+    /// Removes what was created, unless there is a store.
     pub(super) fn remove(&self) {
         let storage = LocalStorage::new(&self.path);
         let names = LocalStorage::names(&self.path).unwrap_or_default();
-        // While another holds the lock it is making a store there.
+        // If the lock is taken, another process is creating a store here.
         if has_manifest(&names) {
             return;
         }
         if let Ok(_lock) = storage.lock(LOCK_NAME) {
             for name in LocalStorage::names(&self.path).unwrap_or_default() {
                 if is_name_of_store(&name) && !self.before.contains(&name) {
-                    // The error that led here says more than what cannot be removed either.
+                    // The error that led here is more useful than a failure to clean up.
                     _ = storage.remove(&name);
                 }
             }

@@ -1,18 +1,18 @@
-//! Taking tables into the store as they are.
+//! Ingestion: adding existing tables to a store without rewriting them.
 //!
-//! A table that was written elsewhere becomes a part of a level: it is linked into the folder, or copied where that is not possible,
-//! and none of it is written again. Its records have no sequence numbers, so all of them get one, as if one batch had inserted them at
-//! that moment. It goes to the deepest level where neither that level nor one above it has tables among its keys: what lies above is
-//! newer, and nothing is newer than what has just come.
+//! A table that was written elsewhere becomes part of a level: it is linked into the folder, or copied where linking is
+//! not possible. Its records have no sequence numbers, so all of them get one, as if a single batch had inserted them
+//! at that time. The table goes to the deepest level such that neither this level nor any level above it has
+//! overlapping tables: older entries may only lie below it.
 
-use super::core::{Change, Core, Shared};
-use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
+use super::core::{Core, SharedState, StateChange};
+use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
+use super::file_numbers::FileNumberSource;
 use super::keyspace::Keyspace;
-use super::numbers::NumberSource;
-use super::options::MAX_INLINE_BYTES;
-use super::table_file::LEAST_OPENING_BYTES;
-use super::version::{Edit, FileKind, LEVELS, Levels, TableMeta, file_name};
-use super::view::Tree;
+use super::options::INLINE_BYTES_MAX;
+use super::table_file::OPENING_BYTES_MIN;
+use super::version::{FileKind, KeyspaceLevels, LEVELS, ManifestEdit, TableMeta, file_name};
+use super::view::KeyspaceTree;
 use crate::block::BlockCache;
 use crate::error::{Error, Result};
 use crate::io::{LocalStorage, Storage};
@@ -21,31 +21,32 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What was taken in.
+/// The size of ingested tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ingested {
-    /// Tables.
+pub struct IngestSummary {
+    /// Number of tables.
     pub tables: u64,
-    /// Records in them.
+    /// Number of records.
     pub records: u64,
-    /// Their bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 impl Keyspace {
-    /// Takes tables into the keyspace as they are, all of them or none: their records replace those of the same keys, as if a batch had
-    /// inserted them. The files are linked where they lie on the same file system, so they must not be changed in place afterwards, and
-    /// copied otherwise. Where two of the tables have a key, the later one in the list counts.
+    /// Ingests existing tables without rewriting them, atomically: as if one batch had inserted their records. The
+    /// files are hard-linked if they are on the same file system, and must not be changed in place afterwards;
+    /// otherwise they are copied. If two of the tables contain a key, the later one in the list wins.
     ///
-    /// Keys of any type are taken as the bytes that they are in the table, in which they order as they should: integers big-endian.
+    /// Keys of any type are ingested as their bytes in the table, which keep their order: integers are big-endian.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a table that has a key twice, a value longer than 1 MiB, or that refers to other files;
-    /// [`Error::Damaged`] and others of [`Table::open`], also for a table whose index does not lead to all its keys; [`Error::MemoryShort`]
-    /// where the store's memory has no room for its index; as [`Keyspace::insert`]. Nothing was taken in then, but for one case: after an
-    /// error of the storage on the store's manifest all of the tables may be there when the store is opened again.
-    pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<Ingested> {
+    /// [`Error::InvalidArgument`] for a table with a duplicate key or a value longer than 1 MiB, or one that refers to
+    /// other files; [`Error::Damaged`] and other errors of [`Table::open`], also for a table whose index does not lead
+    /// to all its keys; [`Error::MemoryShort`] if the store's memory has no room for its index; as
+    /// [`Keyspace::insert`]. After an error nothing was ingested, with one exception: after an error of the storage on
+    /// the manifest, all of the tables may be found when the store is opened again.
+    pub fn ingest<P: AsRef<Path>>(&self, paths: impl IntoIterator<Item = P>) -> Result<IngestSummary> {
         let mut files: Vec<(Arc<dyn Storage>, String)> = Vec::new();
         for path in paths {
             let (folder, name) = LocalStorage::split_path(path.as_ref())?;
@@ -54,19 +55,19 @@ impl Keyspace {
         self.ingest_from(&files)
     }
 
-    /// As [`Self::ingest`], of files in any storages.
+    /// As [`Self::ingest`], for files in any storage.
     ///
     /// # Errors
     /// As [`Self::ingest`].
-    pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<Ingested> {
+    pub fn ingest_from(&self, files: &[(Arc<dyn Storage>, String)]) -> Result<IngestSummary> {
         let core = self.core();
         core.check_writable()?;
-        let mut incoming = Incoming { core, tables: Vec::new() };
+        let mut incoming = IncomingTables { core, tables: Vec::new() };
         for (storage, name) in files {
             incoming.take(storage, name)?;
         }
         core.storage.sync_directory()?;
-        let ingested = Ingested {
+        let ingested = IngestSummary {
             tables: incoming.tables.len() as u64,
             records: incoming.tables.iter().map(|table| table.records).sum(),
             bytes: incoming.tables.iter().map(|table| table.bytes).sum(),
@@ -77,69 +78,67 @@ impl Keyspace {
     }
 }
 
-/// Files that are in the folder, but not in the store yet; those that never get there are removed.
-struct Incoming<'a> {
+/// Files that were linked into the folder, but are not installed yet; the rest is removed on drop.
+struct IncomingTables<'a> {
     core: &'a Core,
     tables: Vec<TableMeta>,
 }
 
-impl Incoming<'_> {
+impl IncomingTables<'_> {
     fn take(&mut self, storage: &Arc<dyn Storage>, name: &str) -> Result<()> {
-        // First where it is: a file that is no table is not even linked.
+        // Examined in place first, so that a file that is not a table is not even linked.
         let examined = examine(self.core, storage, name)?;
         let Some(mut meta) = examined else { return Ok(()) };
         meta.number = self.core.take_number()?;
         let new_name = file_name(meta.number, FileKind::Table);
         storage.export(name, &*self.core.storage, &new_name)?;
         self.tables.push(meta);
-        // Whoever wrote the table may not have synced it.
+        // The writer of the table may not have synced it.
         self.core.storage.open_update(&new_name)?.sync()
     }
 }
 
-impl Drop for Incoming<'_> {
+impl Drop for IncomingTables<'_> {
     fn drop(&mut self) {
         for table in &self.tables {
-            // What cannot be removed now is removed when the store is opened again.
+            // A file that cannot be removed now is removed at the next opening.
             _ = self.core.storage.remove(&file_name(table.number, FileKind::Table));
         }
     }
 }
 
-/// Reads a whole table, and says what it is, but for its numbers; `None` for an empty one.
+/// Reads a whole table and returns its metadata without numbers; `None` if it is empty.
 fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option<TableMeta>> {
     let cache = Arc::new(BlockCache::new(0));
-    let unversioned = (Kind::Value as u8, 0);
+    let unversioned = (ValueKind::Value as u8, 0);
     let options = SharedOptions {
         profile: core.options.profile.clone(),
-        value_bytes: MAX_INLINE_BYTES,
-        opening_bytes: core.options.memory_bytes.max(LEAST_OPENING_BYTES),
+        value_bytes: INLINE_BYTES_MAX,
+        opening_bytes: core.options.memory_bytes.max(OPENING_BYTES_MIN),
         unversioned,
         fast_paths: core.options.fast_paths,
     };
     let table = Table::open_with(Arc::clone(storage), name, &cache, &options)?;
     let refuse = |detail: &str| Err(Error::InvalidArgument(format!("{}: {detail}", storage.path(name).display())));
     if table.is_versioned() || !table.is_self_contained() {
-        return refuse(
-            "it is a part of a store, or an index beside other data; give a table that was built for itself",
-        );
+        return refuse("it is part of a store, or an external index; only self-contained tables can be ingested");
     }
     let report = table.verify(&mut |_, _| {})?;
     if let Some(finding) = report.findings.first() {
-        let detail = format!("{}; build it anew from a scan, which does not use the index", finding.detail);
+        let detail = format!("{}; rebuild it from a scan, which does not use the index", finding.detail);
         return Err(Error::damaged(storage.path(name), finding.offset, detail));
     }
     let mut meta = TableMeta { bytes: storage.open(name)?.len(), ..TableMeta::default() };
-    let mut cursor = table.compaction_cursor(super::table_file::WALK_AHEAD_BYTES);
+    let mut cursor = table.compaction_cursor(super::table_file::SCAN_READ_AHEAD_BYTES);
     cursor.first()?;
     while let Some(entry) = cursor.entry() {
         if entry.key.len() > KEY_BYTES_MAX {
-            return refuse("it has a key that is longer than 64 KiB");
+            return refuse("it has a key longer than 64 KiB");
         }
         if meta.records == 0 {
             meta.smallest = entry.key.to_vec();
         } else if entry.key <= meta.largest.as_slice() {
-            return refuse("it has a key twice; in a store each key has one value");
+            return refuse("it has a duplicate key; in a store each key has one value");
         }
         meta.largest.clear();
         meta.largest.extend_from_slice(entry.key);
@@ -147,27 +146,28 @@ fn examine(core: &Core, storage: &Arc<dyn Storage>, name: &str) -> Result<Option
         cursor.next()?;
     }
     if meta.records != table.len() {
-        return Err(Error::damaged(storage.path(name), 0, "it has not as many records as it says"));
+        return Err(Error::damaged(storage.path(name), 0, "its number of records is not the one it states"));
     }
     Ok((meta.records > 0).then_some(meta))
 }
 
 impl Core {
-    /// Makes tables that are in the folder a part of the store; takes those out of `tables` that are.
-    fn install_ingested(&self, tree: &Tree, tables: &mut Vec<TableMeta>) -> Result<()> {
+    /// Installs tables from the folder in the store; those installed are taken out of `tables`.
+    fn install_ingested(&self, tree: &KeyspaceTree, tables: &mut Vec<TableMeta>) -> Result<()> {
         let id = tree.id;
         let mut writer = self.writer.lock();
         self.check_writable()?;
         if tree.is_dropped() {
             return Err(Error::KeyspaceDropped { path: self.path(), name: tree.name.clone() });
         }
-        // The edit is durable at once; what was written before must be so, too.
+        // The edit is durable at once, so all earlier writes must be durable, too.
         if let Err(error) = writer.sync() {
             writer.abandon();
             self.fail(&mut self.shared.lock(), &error);
             return Err(error);
         }
-        // What is in memory is older, and may not lie above. Nobody writes meanwhile: the writer is held.
+        // Entries in memory are older, and must not lie above the tables. No write happens in the meantime, since this
+        // holds the writer's lock.
         if has_entries(writer.active.memtables().get(&id)) {
             self.switch(&mut writer)?;
         }
@@ -175,12 +175,15 @@ impl Core {
         let mut shared = self.shared.lock();
         let first = writer.next_sequence;
         let last = first + tables.len() as u64 - u64::from(!tables.is_empty());
-        if last > MAX_SEQUENCE {
+        if last > SEQUENCE_MAX {
             return Err(Error::InvalidArgument(format!("{} has no further sequence numbers", self.path().display())));
         }
-        let mut change = Change { edit: Edit { last_sequence: Some(last), ..Edit::default() }, ..Change::default() };
-        for (place, table) in tables.iter().enumerate() {
-            let sequence = first + place as u64;
+        let mut change = StateChange {
+            edit: ManifestEdit { last_sequence: Some(last), ..ManifestEdit::default() },
+            ..StateChange::default()
+        };
+        for (index, table) in tables.iter().enumerate() {
+            let sequence = first + index as u64;
             let meta = TableMeta {
                 smallest_sequence: sequence,
                 largest_sequence: sequence,
@@ -198,7 +201,7 @@ impl Core {
         self.check_room(&shared, &change)?;
         writer.next_sequence = last + 1;
         writer.active.last_sequence = last;
-        // Where this fails the edit may be durable all the same, so the files stay until the store is opened again.
+        // After a failure the edit may still be durable, so the files stay until the next opening.
         tables.clear();
         self.apply(&mut shared, change)?;
         self.visible.store(last, Ordering::Release);
@@ -212,11 +215,11 @@ fn has_entries(memtable: Option<&Arc<super::memtable::Memtable>>) -> bool {
     memtable.is_some_and(|memtable| !memtable.is_empty())
 }
 
-/// The deepest level where a table that is newer than all others may lie.
-fn level_for(shared: &Shared, id: KeyspaceId, table: &TableMeta, edit: &Edit) -> usize {
-    let none = Levels::default();
+/// The deepest level at which a table that is newer than all others may be placed.
+fn level_for(shared: &SharedState, id: KeyspaceId, table: &TableMeta, edit: &ManifestEdit) -> usize {
+    let none = KeyspaceLevels::default();
     let levels = shared.state.levels(id).unwrap_or(&none);
-    // What compactions under way write is there already, as it were; so is what comes with the table.
+    // The outputs of running compactions count, and so do the other tables of this call.
     let is_written = |level: usize| {
         let running = shared.running.iter().filter(|job| job.keyspace == id && job.output_level == level);
         running.into_iter().any(|job| table.overlaps(job.span.bounds()))

@@ -1,12 +1,12 @@
-//! Keyspaces: named parts of a store, and what can be asked of them.
+//! Keyspaces: named, independent key spaces of a store, with their read and write methods.
 
 use super::batch::{Operations, check_key};
 use super::core::Core;
 use super::db::Open;
-use super::entry::{Action, KeyspaceId, Kind, Sequence};
-use super::range::Range;
-use super::values::ValueFiles;
-use super::view::{Found, Tree};
+use super::entry::{Action, KeyspaceId, Sequence, ValueKind};
+use super::range::DbRange;
+use super::value_files::ValueFiles;
+use super::view::{FoundValue, KeyspaceTree};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use crate::vlog::ValueStream;
@@ -15,20 +15,20 @@ use std::ops::{Bound, RangeBounds};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A named part of a store, with keys of its own; cheap to clone, and to be used by many threads. One [`Batch`](super::Batch) may
-/// change many keyspaces. The store itself is used as the keyspace `default`.
+/// A named, independent map from keys to values within a store. It is cheap to clone, and can be used by many threads.
+/// One [`Batch`](super::Batch) may change several keyspaces. A [`Db`](super::Db) acts as its keyspace `default`.
 ///
-/// Keys are byte strings of at most 64 KiB, in bytewise order; integers as big-endian bytes. Values have at most 1 GiB.
+/// Keys are byte strings of at most 64 KiB in bytewise order; encode integers as big-endian. Values have at most 1 GiB.
 #[derive(Clone, Debug)]
 pub struct Keyspace {
     open: Arc<Open>,
-    tree: Arc<Tree>,
+    tree: Arc<KeyspaceTree>,
 }
 
-/// What a [`Keyspace::compare_and_swap`] that did not happen has found instead: the value that is there.
+/// The error of a failed [`Keyspace::compare_and_swap`], with the current value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The value that the key has; `None` where it has none.
+    /// The current value of the key; `None` if it is absent.
     pub current: Option<Slice>,
 }
 
@@ -39,7 +39,7 @@ impl AsRef<Keyspace> for Keyspace {
 }
 
 impl Keyspace {
-    pub(super) fn new(open: Arc<Open>, tree: Arc<Tree>) -> Self {
+    pub(super) fn new(open: Arc<Open>, tree: Arc<KeyspaceTree>) -> Self {
         Self { open, tree }
     }
 
@@ -51,7 +51,7 @@ impl Keyspace {
         self.tree.id
     }
 
-    pub(super) fn tree(&self) -> &Arc<Tree> {
+    pub(super) fn tree(&self) -> &Arc<KeyspaceTree> {
         &self.tree
     }
 
@@ -59,7 +59,7 @@ impl Keyspace {
         &self.open.core
     }
 
-    /// About how many entries its tables and memtables hold, and bytes of the tables.
+    /// An estimate of the number of entries, and the bytes of tables and memtables.
     pub(crate) fn estimate(&self) -> (u64, u64) {
         let view = self.tree().view.get();
         let levels = view.levels.numbered().flat_map(|(_, level)| level.tables());
@@ -69,12 +69,12 @@ impl Keyspace {
         tables.chain(memtables).fold((0, 0), |(rows, bytes), (more, longer)| (rows + more, bytes + longer))
     }
 
-    /// The folder of the store, for messages.
+    /// The folder of the store, for error messages.
     pub(super) fn path(&self) -> PathBuf {
         self.core().path()
     }
 
-    /// Its name.
+    /// The name of the keyspace.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.tree.name
@@ -85,7 +85,7 @@ impl Keyspace {
         if Arc::ptr_eq(&self.open, open) {
             return Ok(());
         }
-        let detail = format!("the keyspace {:?} is of another store, {}", self.name(), self.path().display());
+        let detail = format!("the keyspace {:?} belongs to another store, {}", self.name(), self.path().display());
         Err(Error::InvalidArgument(detail))
     }
 
@@ -102,31 +102,31 @@ impl Keyspace {
     /// As [`Batch::commit`](super::Batch::commit).
     pub fn insert(&self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Result<()> {
         let mut operations = Operations::default();
-        operations.push(self, Action::Put(Kind::Value), key.as_ref(), value.as_ref());
+        operations.push(self, Action::Put(ValueKind::Value), key.as_ref(), value.as_ref());
         self.write(operations)
     }
 
-    /// Sets the value of a key to what a stream gives until its end: never held in memory as a whole. Other writes wait meanwhile, so
-    /// the stream must not write to the same store.
+    /// Sets the value of a key to the contents of a stream, which are never in memory as a whole. Other writes wait in
+    /// the meantime, so the stream itself must not write to the same store.
     ///
     /// # Errors
-    /// As [`Self::insert`]; what the stream reports.
+    /// As [`Self::insert`]; errors of the stream.
     pub fn insert_stream(&self, key: impl AsRef<[u8]>, value: &mut dyn Read) -> Result<()> {
         check_key(self, key.as_ref())?;
         self.core().commit_stream(&self.tree, key.as_ref(), value, None)
     }
 
-    /// Removes a key, if it is there.
+    /// Removes a key, if present.
     ///
     /// # Errors
     /// As [`Self::insert`].
     pub fn remove(&self, key: impl AsRef<[u8]>) -> Result<()> {
         let mut operations = Operations::default();
-        operations.push(self, Action::Put(Kind::Remove), key.as_ref(), &[]);
+        operations.push(self, Action::Put(ValueKind::Remove), key.as_ref(), &[]);
         self.write(operations)
     }
 
-    /// Removes all keys of a range, at a cost that does not depend on how many there are.
+    /// Removes all keys in a range, at a cost independent of their number.
     ///
     /// # Errors
     /// As [`Self::insert`].
@@ -141,8 +141,8 @@ impl Keyspace {
         self.core().commit(operations, None)
     }
 
-    /// Gives a key the value `new` (`None` removes it) if its value is `expected` (`None`: if it has none), with nothing else
-    /// happening in between.
+    /// Atomically sets the value of a key to `new` (`None` removes it) if its value is `expected` (`None` if it is
+    /// absent).
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
@@ -162,7 +162,7 @@ impl Keyspace {
         new: Option<&[u8]>,
     ) -> Result<std::result::Result<(), Mismatch>> {
         let mut operations = Operations::default();
-        let kind = if new.is_some() { Kind::Value } else { Kind::Remove };
+        let kind = if new.is_some() { ValueKind::Value } else { ValueKind::Remove };
         operations.push(self, Action::Put(kind), key.as_ref(), new.unwrap_or_default());
         operations.take_error()?;
         let mut found = None;
@@ -178,17 +178,17 @@ impl Keyspace {
         }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for a value larger than the memory budget: read it by [`Self::get_stream`];
-    /// [`Error::KeyspaceDropped`]; what the storage reports, and damage.
+    /// [`Error::ValueTooLarge`] for a value larger than the memory limit: read it with [`Self::get_stream`];
+    /// [`Error::KeyspaceDropped`]; errors of the storage, and damage.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
         self.get_at(key.as_ref(), Sequence::MAX)
     }
 
-    /// Copies the value of a key into `value`, whatever was there; `false`, and an empty `value`, where there is none. A buffer that is
-    /// used again and again costs no allocation.
+    /// Copies the value of a key into `value`, replacing its contents; returns `false` and clears `value` if the key is
+    /// absent. Reusing the buffer avoids allocations.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -198,7 +198,7 @@ impl Keyspace {
         self.check_alive()?;
         let view = self.tree.view.peek();
         match view.find_into(key.as_ref(), self.core().visible(), value)? {
-            Some(Kind::Pointer) => {
+            Some(ValueKind::Pointer) => {
                 let pointer = std::mem::take(value);
                 view.values.get_into(&pointer, limit_bytes, value, &|| self.path())?;
                 Ok(true)
@@ -211,13 +211,13 @@ impl Keyspace {
         }
     }
 
-    /// The value of a key as a stream, whatever its length.
+    /// Returns the value of a key as a stream, whatever its length.
     ///
     /// # Errors
     /// As [`Self::get`].
     pub fn get_stream(&self, key: impl AsRef<[u8]>) -> Result<Option<Box<dyn Read + Send>>> {
         self.find(key.as_ref(), Sequence::MAX, |found, values| match found {
-            (Kind::Pointer, pointer) => {
+            (ValueKind::Pointer, pointer) => {
                 let stream: ValueStream = values.stream(&pointer, &|| self.path())?;
                 Ok(Box::new(stream) as Box<dyn Read + Send>)
             }
@@ -225,7 +225,7 @@ impl Keyspace {
         })
     }
 
-    /// Whether a key is there; its value is not read.
+    /// Whether a key is present; its value is not read.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -233,7 +233,7 @@ impl Keyspace {
         self.contains_at(key.as_ref(), Sequence::MAX)
     }
 
-    /// The values of many keys, each as [`Self::get`] gives it, all at one moment.
+    /// Returns the values of many keys, all as of the same time.
     ///
     /// # Errors
     /// As [`Self::get`].
@@ -242,21 +242,21 @@ impl Keyspace {
         let view = self.tree.view.get();
         let at = self.core().visible();
         let keys: Vec<K> = keys.into_iter().collect();
-        // In key order what one key has brought into memory serves the next.
+        // In key order, blocks read for one key serve the next.
         let mut order: Vec<usize> = (0..keys.len()).collect();
         if self.core().options.fast_paths.batches {
             order.sort_by(|&one, &other| keys[one].as_ref().cmp(keys[other].as_ref()));
         }
         let mut values = vec![None; keys.len()];
-        for place in order {
-            if let Some(found) = view.find(keys[place].as_ref(), at)? {
-                values[place] = Some(self.value(found, &view.values)?);
+        for index in order {
+            if let Some(found) = view.find(keys[index].as_ref(), at)? {
+                values[index] = Some(self.value(found, &view.values)?);
             }
         }
         Ok(values)
     }
 
-    /// The records whose keys lie within bounds, from either end.
+    /// The records whose keys are within `bounds`, in key order, from either end.
     ///
     /// ```
     /// # let storage = std::sync::Arc::new(ogive::io::MemoryStorage::new());
@@ -269,19 +269,19 @@ impl Keyspace {
     /// # Ok::<(), ogive::Error>(())
     /// ```
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Range {
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> DbRange {
         self.range_at(bounds, Sequence::MAX)
     }
 
     /// The records whose keys begin with `prefix`.
     #[must_use]
-    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> Range {
+    pub fn prefix(&self, prefix: impl AsRef<[u8]>) -> DbRange {
         self.prefix_at(prefix.as_ref(), Sequence::MAX)
     }
 
     /// All records.
     #[must_use]
-    pub fn iter(&self) -> Range {
+    pub fn iter(&self) -> DbRange {
         self.range::<&[u8]>(..)
     }
 
@@ -293,39 +293,39 @@ impl Keyspace {
         Ok(self.find(key, at, |_, _| Ok(()))?.is_some())
     }
 
-    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> Range {
+    pub(super) fn range_at<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>, at: Sequence) -> DbRange {
         let own = |bound: Bound<&K>| bound.map(|key| key.as_ref().to_vec());
-        Range::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
+        DbRange::new(self.clone(), (own(bounds.start_bound()), own(bounds.end_bound())), at)
     }
 
-    pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> Range {
+    pub(super) fn prefix_at(&self, prefix: &[u8], at: Sequence) -> DbRange {
         let end = end_of_prefix(prefix).map_or(Bound::Unbounded, Bound::Excluded);
-        Range::new(self.clone(), (Bound::Included(prefix.to_vec()), end), at)
+        DbRange::new(self.clone(), (Bound::Included(prefix.to_vec()), end), at)
     }
 
-    /// What a reader at `at` sees of a key, by `read`.
+    /// Finds the newest entry of a key at `at`, and converts it by `read`.
     fn find<T>(
         &self,
         key: &[u8],
         at: Sequence,
-        read: impl FnOnce(Found, &ValueFiles) -> Result<T>,
+        read: impl FnOnce(FoundValue, &ValueFiles) -> Result<T>,
     ) -> Result<Option<T>> {
         self.check_alive()?;
-        // The view first: what is visible later may not be in it, but nothing that is in it may be missed.
+        // The view is taken first: it may lack later operations, but must not miss any visible one.
         let view = self.tree.view.peek();
         let found = view.find(key, at.min(self.core().visible()))?;
         found.map(|found| read(found, &view.values)).transpose()
     }
 
-    pub(super) fn value(&self, found: Found, values: &ValueFiles) -> Result<Slice> {
+    pub(super) fn value(&self, found: FoundValue, values: &ValueFiles) -> Result<Slice> {
         match found {
-            (Kind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path()),
+            (ValueKind::Pointer, pointer) => values.get(&pointer, self.core().options.memory_bytes, &|| self.path()),
             (_, value) => Ok(value),
         }
     }
 }
 
-/// The first key behind all that begin with `prefix`; `None` where there is none.
+/// The first key behind all keys with `prefix`; `None` if there is none.
 fn end_of_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let kept = prefix.iter().rposition(|&byte| byte < u8::MAX)?;
     let mut end = prefix[..=kept].to_vec();

@@ -1,8 +1,9 @@
-//! Goal: what a store does costs what is written, and not what is there: keyspaces that are not written cost nothing. Method: counts, not
-//! times, in a store with a few keyspaces and in one with many: memtables that a commit looks at, views and parts of the state that a
-//! flush and a compaction replace, bytes of manifest that a new keyspace takes, keyspaces that are looked through for work that is due.
+//! Tests that idle keyspaces cost nothing. Goal: the cost of an operation depends on what is written, not on the number
+//! of keyspaces. Method: counts rather than times, in a store with few keyspaces and in one with many: memtables
+//! visited by a commit, views and state replaced by a flush and a compaction, manifest bytes of a new keyspace,
+//! keyspaces searched for due work.
 
-use super::view::{Tree, View};
+use super::view::{KeyspaceTree, KeyspaceView};
 use super::{Db, DbOptions};
 use crate::io::{MemoryStorage, Storage};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ fn options() -> DbOptions {
     }
 }
 
-/// A store with a number of keyspaces beside the first, each with a table if they are `filled`.
+/// A store with `count` further keyspaces, each with a table if `filled`.
 fn made(count: usize, filled: bool) -> (MemoryStorage, Db) {
     let memory = MemoryStorage::new();
     let db = Db::open_in(Arc::new(memory.clone()), &DbOptions { memtable_bytes: 1 << 20, ..options() }).unwrap();
@@ -39,8 +40,8 @@ fn manifest_bytes(memory: &MemoryStorage) -> usize {
     names.map(|name| memory.content(&name).unwrap().len()).sum()
 }
 
-/// The views of all keyspaces but the first.
-fn views(db: &Db) -> Vec<(Arc<Tree>, Arc<View>)> {
+/// The views of all keyspaces except the first.
+fn views(db: &Db) -> Vec<(Arc<KeyspaceTree>, Arc<KeyspaceView>)> {
     let trees = db.core().shared.lock().trees.values().skip(1).cloned().collect::<Vec<_>>();
     trees.into_iter().map(|tree| (Arc::clone(&tree), tree.view.get())).collect()
 }
@@ -73,12 +74,16 @@ fn writes_flushes_and_compactions_touch_nothing_of_keyspaces_that_are_not_writte
             assert!(Arc::ptr_eq(view, &tree.view.get()), "the view of {} was replaced", tree.name);
         }
         db.core().work_after_write();
-        // What such a view holds does not keep files that the store has removed.
+        // A view of an idle keyspace does not hold files that the store has removed.
         let shared = db.core().shared.lock();
         let held = before.iter().map(|(_, view)| view.values.0.len()).max().unwrap();
         assert!(held <= 1, "{held} value files");
-        assert!(shared.unsettled.len() <= 1, "{} keyspaces are looked through for work", shared.unsettled.len());
-        assert!(shared.is_settled);
+        assert!(
+            shared.compaction_candidates.len() <= 1,
+            "{} keyspaces are looked through for work",
+            shared.compaction_candidates.len()
+        );
+        assert!(shared.is_nothing_due);
     }
 }
 
@@ -103,11 +108,11 @@ fn a_change_takes_back_what_it_did_and_nothing_else() {
     let before = shared.state.clone();
     let (id, level, table) = before.tables().nth(7).map(|(id, level, table)| (id, level, Arc::clone(table))).unwrap();
     let next = before.next_keyspace;
-    let mut edit = super::version::Edit {
+    let mut edit = super::version::ManifestEdit {
         keyspaces_created: vec![(next, "another".to_owned())],
         keyspaces_dropped: vec![3],
         next_keyspace: Some(next + 1),
-        ..super::version::Edit::default()
+        ..super::version::ManifestEdit::default()
     };
     edit.move_table(id, level, 5, &table);
     let undo = shared.state.change_undoably(&edit).unwrap();
@@ -115,7 +120,7 @@ fn a_change_takes_back_what_it_did_and_nothing_else() {
     assert_eq!(shared.state.keyspace_named("another"), Some(next));
     shared.state.restore(undo);
     assert_eq!(shared.state, before);
-    // What does not fit leaves nothing either, however much of it did.
+    // An edit that does not fit leaves no trace, even if parts of it did fit.
     edit.removed.push((id, 0, u64::MAX));
     assert!(shared.state.change_undoably(&edit).is_err());
     assert_eq!(shared.state, before);
@@ -125,7 +130,7 @@ fn a_change_takes_back_what_it_did_and_nothing_else() {
     assert_eq!(shared.state, before);
 }
 
-/// Batches beside compare-and-swap: each has its turn.
+/// Batches and compare-and-swap take turns.
 #[test]
 fn a_batch_waits_for_those_only_who_asked_before() {
     let db = Db::open_in(Arc::new(MemoryStorage::new()), &options()).unwrap();

@@ -1,43 +1,43 @@
-//! A level: disjoint tables in the order of their keys, read as if they were one.
+//! One level: disjoint tables in key order, read as a single sorted sequence.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence};
 use super::learn::{LevelModel, ModelBuilder};
-use super::removals::Removals;
-use super::table_file::{Ahead, TableFile, TableFileCursor};
+use super::range_tombstones::RangeTombstones;
+use super::table_file::{ReadAheadBytes, TableFile, TableFileCursor};
 use crate::block::Slice;
 use crate::block::cache::Reservation;
 use crate::error::{Error, Result};
 use std::sync::{Arc, OnceLock};
 
-/// Disjoint tables in the order of their keys.
+/// The tables of a level, disjoint and in key order.
 ///
-/// A key's table is found by the eight bytes that follow what all ends of tables begin with; whole keys are compared only where
-/// these are alike.
+/// The table of a key is found by the eight bytes behind the common prefix of the tables' largest keys; whole keys are
+/// compared only if these are equal.
 #[derive(Debug, Default)]
 pub(crate) struct LevelTables {
     tables: Vec<Arc<TableFile>>,
-    /// What the largest keys of all tables begin with.
+    /// The common prefix of the largest keys.
     shared: Vec<u8>,
-    /// Of each table the eight bytes of the largest key behind that.
-    numbers: Vec<u64>,
-    /// The range removals of those that have any.
-    removals: Vec<Arc<Removals>>,
-    /// The model of the level, once it was learned.
+    /// For each table, the eight bytes of its largest key behind the common prefix.
+    end_prefixes: Vec<u64>,
+    /// The range tombstones of the tables that have any.
+    tombstones: Vec<Arc<RangeTombstones>>,
+    /// The model of the level, once learned.
     model: OnceLock<(LevelModel, Reservation)>,
 }
 
-/// The first eight bytes of a key as a number, filled up with zeros.
+/// The first eight bytes of a key as a big-endian integer, padded with zeros.
 #[inline]
-fn number_of(key: &[u8]) -> u64 {
+fn prefix_u64(key: &[u8]) -> u64 {
     match key.first_chunk() {
         Some(&bytes) => u64::from_be_bytes(bytes),
         None => key.iter().enumerate().fold(0, |number, (at, &byte)| number | u64::from(byte) << (56 - 8 * at)),
     }
 }
 
-/// The first and the last position in a table that a model leads to.
-pub(crate) type Window = (u64, u64);
+/// The first and the last position of a model's window in a table.
+pub(crate) type PositionWindow = (u64, u64);
 
 impl LevelTables {
     /// `tables` are disjoint and in order.
@@ -46,73 +46,73 @@ impl LevelTables {
         let (first, last) = (largest(tables.first()), largest(tables.last()));
         let length = first.iter().zip(&last).take_while(|(one, other)| one == other).count();
         let shared = first.get(..length).unwrap_or_default().to_vec();
-        let numbers = tables.iter().map(|table| match table.meta.is_endless() {
+        let end_prefixes = tables.iter().map(|table| match table.meta.is_endless() {
             true => u64::MAX,
-            false => number_of(table.meta.largest.get(length..).unwrap_or_default()),
+            false => prefix_u64(table.meta.largest.get(length..).unwrap_or_default()),
         });
-        let with_removals = tables.iter().filter(|table| table.meta.has_range_removals);
-        let removals = with_removals.map(|table| Arc::clone(&table.removals)).collect();
-        Self { numbers: numbers.collect(), shared, removals, tables, model: OnceLock::new() }
+        let with_removals = tables.iter().filter(|table| table.meta.has_range_tombstones);
+        let tombstones = with_removals.map(|table| Arc::clone(&table.tombstones)).collect();
+        Self { end_prefixes: end_prefixes.collect(), shared, tombstones, tables, model: OnceLock::new() }
     }
 
     pub(crate) fn tables(&self) -> &[Arc<TableFile>] {
         &self.tables
     }
 
-    /// The range removals of all tables that have any.
-    pub(crate) fn removals(&self) -> &[Arc<Removals>] {
-        &self.removals
+    /// The range tombstones of all tables that have any.
+    pub(crate) fn tombstones(&self) -> &[Arc<RangeTombstones>] {
+        &self.tombstones
     }
 
-    /// The first table that does not end before `key`; the number of tables where all do.
+    /// The index of the first table that does not end before `key`, or the number of tables.
     #[inline]
-    fn place(&self, key: &[u8]) -> usize {
+    fn index_of(&self, key: &[u8]) -> usize {
         let Some(rest) = key.strip_prefix(self.shared.as_slice()) else {
-            // All ends of tables lie on one side of the key.
+            // The key sorts before or after the largest keys of all tables.
             return if key < self.shared.as_slice() { 0 } else { self.tables.len() };
         };
-        let number = number_of(rest);
-        let place = self.numbers.partition_point(|&other| other < number);
-        if self.numbers.get(place) != Some(&number) {
-            return place;
+        let number = prefix_u64(rest);
+        let index = self.end_prefixes.partition_point(|&other| other < number);
+        if self.end_prefixes.get(index) != Some(&number) {
+            return index;
         }
-        let alike = self.numbers.get(place..).map_or(0, |rest| rest.partition_point(|&other| other == number));
-        let tables = self.tables.get(place..place + alike).unwrap_or_default();
-        place + tables.partition_point(|table| table.meta.ends_before(key))
+        let alike = self.end_prefixes.get(index..).map_or(0, |rest| rest.partition_point(|&other| other == number));
+        let tables = self.tables.get(index..index + alike).unwrap_or_default();
+        index + tables.partition_point(|table| table.meta.ends_before(key))
     }
 
-    /// The table to ask for a key, and where in it the model of the level leads to, if there is one.
+    /// The table that may contain a key, with the window that the level's model predicts, if there is one.
     #[inline]
-    pub(crate) fn ask(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<Window>)> {
+    pub(crate) fn route(&self, key: &[u8]) -> Option<(&Arc<TableFile>, Option<PositionWindow>)> {
         let Some((model, _)) = self.model.get() else { return self.find(key).map(|table| (table, None)) };
         let (first, behind) = model.locate(key).map_or((None, None), |(first, behind)| (Some(first), behind));
-        for (place, window) in [first, behind].into_iter().flatten() {
-            if let Some(table) = self.tables.get(place).filter(|table| table.may_hold(key)) {
+        for (index, window) in [first, behind].into_iter().flatten() {
+            if let Some(table) = self.tables.get(index).filter(|table| table.may_hold(key)) {
                 return Some((table, Some(window)));
             }
         }
-        // The model is wrong, or no table has the key in its range.
+        // The model is wrong, or no table covers the key.
         self.find(key).map(|table| (table, None))
     }
 
-    /// Learns the level; `None` where `go_on` says to stop.
+    /// Learns the level; returns `None` if `keep_going` returns `false`.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
-    pub(crate) fn learn(&self, go_on: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
+    /// Errors of the storage, and damage.
+    pub(crate) fn learn(&self, keep_going: &dyn Fn() -> bool) -> Result<Option<LevelModel>> {
         let (Some(first), Some(last)) = (self.tables.first(), self.tables.last()) else { return Ok(None) };
         let mut builder = ModelBuilder::new(&first.meta.smallest, &last.meta.largest, first.model_error);
         for table in &self.tables {
-            if !table.teach(&mut builder, go_on)? {
+            if !table.feed_model(&mut builder, keep_going)? {
                 return Ok(None);
             }
         }
         Ok(LevelModel::new(builder, self.tables.iter().map(|table| table.meta.records)))
     }
 
-    /// Gives the level its model, with the memory that is kept for it.
+    /// Sets the model of the level, with its memory reservation.
     pub(crate) fn set_model(&self, model: LevelModel, held: Reservation) {
-        // One that is there already is as good.
+        // An existing model is as good.
         _ = self.model.set((model, held));
     }
 
@@ -121,28 +121,28 @@ impl LevelTables {
         self.model.get().map(|(model, _)| model)
     }
 
-    /// The one table whose range has `key`.
+    /// The table that covers `key`.
     #[inline]
     pub(crate) fn find(&self, key: &[u8]) -> Option<&Arc<TableFile>> {
-        let table = self.tables.get(self.place(key))?;
+        let table = self.tables.get(self.index_of(key))?;
         (table.meta.smallest.as_slice() <= key).then_some(table)
     }
 }
 
-/// A position among the entries of a level. A table is looked into only when the position comes to it.
+/// A cursor over a level. A table is opened only when the cursor reaches it.
 #[derive(Debug)]
 pub(crate) struct LevelCursor {
     level: Arc<LevelTables>,
-    ahead: Ahead,
-    /// Which table the position is in, and the position there.
+    ahead: ReadAheadBytes,
+    /// The index of the current table, and the position in it.
     at: usize,
     cursor: Option<TableFileCursor>,
     failed: bool,
 }
 
-/// Where to go in a table.
+/// A target position in a table.
 #[derive(Clone, Copy)]
-enum Goal<'a> {
+enum SeekGoal<'a> {
     First,
     Last,
     From(&'a [u8], Sequence),
@@ -150,13 +150,13 @@ enum Goal<'a> {
 }
 
 impl LevelCursor {
-    pub(crate) fn new(level: Arc<LevelTables>, ahead: Ahead) -> Self {
+    pub(crate) fn new(level: Arc<LevelTables>, ahead: ReadAheadBytes) -> Self {
         Self { level, ahead, at: 0, cursor: None, failed: false }
     }
 
-    fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+    fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         if self.failed {
-            return Err(Error::InvalidArgument("a cursor was moved on after an error; make a new one".into()));
+            return Err(Error::InvalidArgument("the cursor has failed before; create a new one".into()));
         }
         let moved = step(self);
         if moved.is_err() {
@@ -165,8 +165,8 @@ impl LevelCursor {
         moved
     }
 
-    /// Goes to a place in table `at`; nowhere if there is no such table.
-    fn enter(&mut self, at: usize, goal: Goal<'_>) -> Result<()> {
+    /// Moves to a position in table `at`; becomes unpositioned if there is no such table.
+    fn enter(&mut self, at: usize, goal: SeekGoal<'_>) -> Result<()> {
         let Some(table) = self.level.tables.get(at) else {
             self.cursor = None;
             return Ok(());
@@ -177,10 +177,10 @@ impl LevelCursor {
         }
         let Some(cursor) = &mut self.cursor else { return Ok(()) };
         match goal {
-            Goal::First => cursor.first(),
-            Goal::Last => cursor.last(),
-            Goal::From(key, sequence) => cursor.seek(key, sequence),
-            Goal::Before(key) => cursor.seek_before(key),
+            SeekGoal::First => cursor.first(),
+            SeekGoal::Last => cursor.last(),
+            SeekGoal::From(key, sequence) => cursor.seek(key, sequence),
+            SeekGoal::Before(key) => cursor.seek_before(key),
         }
     }
 
@@ -189,19 +189,19 @@ impl LevelCursor {
         self.cursor.as_ref().is_some_and(TableFileCursor::is_placed)
     }
 
-    /// Where the cursor is behind the end of its table: to the first entry of those that follow.
-    fn go_on(&mut self) -> Result<()> {
+    /// If the cursor is behind the end of its table, guarded_move to the first entry of the following tables.
+    fn skip_to_next_table(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
-            self.enter(self.at + 1, Goal::First)?;
+            self.enter(self.at + 1, SeekGoal::First)?;
         }
         Ok(())
     }
 
-    /// Where the cursor is before the start of its table: to the last entry of those before.
-    fn go_back(&mut self) -> Result<()> {
+    /// If the cursor is before the start of its table, guarded_move to the last entry of the preceding tables.
+    fn skip_to_previous_table(&mut self) -> Result<()> {
         while self.cursor.is_some() && !self.has_entry() {
             match self.at.checked_sub(1) {
-                Some(before) => self.enter(before, Goal::Last)?,
+                Some(before) => self.enter(before, SeekGoal::Last)?,
                 None => self.cursor = None,
             }
         }
@@ -209,7 +209,7 @@ impl LevelCursor {
     }
 }
 
-impl Cursor for LevelCursor {
+impl EntryCursor for LevelCursor {
     #[inline]
     fn entry(&self) -> Option<Entry<'_>> {
         self.cursor.as_ref()?.entry()
@@ -221,33 +221,33 @@ impl Cursor for LevelCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        self.moves(|this| {
-            this.enter(this.level.place(key), Goal::From(key, sequence))?;
-            this.go_on()
+        self.guarded_move(|this| {
+            this.enter(this.level.index_of(key), SeekGoal::From(key, sequence))?;
+            this.skip_to_next_table()
         })
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.moves(|this| {
-            // Tables before this one have lesser keys alone; behind the last one, all have.
+        self.guarded_move(|this| {
+            // Earlier tables have only smaller keys, and if `key` is behind the last table, all keys are smaller.
             let Some(last) = this.level.tables.len().checked_sub(1) else { return Ok(()) };
-            this.enter(this.level.place(key).min(last), Goal::Before(key))?;
-            this.go_back()
+            this.enter(this.level.index_of(key).min(last), SeekGoal::Before(key))?;
+            this.skip_to_previous_table()
         })
     }
 
     fn first(&mut self) -> Result<()> {
-        self.moves(|this| {
-            this.enter(0, Goal::First)?;
-            this.go_on()
+        self.guarded_move(|this| {
+            this.enter(0, SeekGoal::First)?;
+            this.skip_to_next_table()
         })
     }
 
     fn last(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             let Some(last) = this.level.tables.len().checked_sub(1) else { return Ok(()) };
-            this.enter(last, Goal::Last)?;
-            this.go_back()
+            this.enter(last, SeekGoal::Last)?;
+            this.skip_to_previous_table()
         })
     }
 
@@ -263,15 +263,15 @@ impl Cursor for LevelCursor {
                 }
             }
         }
-        self.moves(Self::go_on)
+        self.guarded_move(Self::skip_to_next_table)
     }
 
     fn prev(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             if let Some(cursor) = &mut this.cursor {
                 cursor.prev()?;
             }
-            this.go_back()
+            this.skip_to_previous_table()
         })
     }
 }

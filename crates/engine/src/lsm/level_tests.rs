@@ -1,47 +1,48 @@
-//! Levels held against lists; tables that were ingested.
+//! Tests of levels against sorted lists, and of ingested tables.
 
-use super::compact::Below;
-use super::compact::world::{OWNER, World, entries};
-use super::cursor::Cursor;
-use super::entry::{Kind, MAX_SEQUENCE, Sequence};
+use super::compact::LevelsBelow;
+use super::compact::test_support::{OWNER, TestFolder, entries};
+use super::cursor::EntryCursor;
+use super::entry::{SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::{LevelCursor, LevelTables};
-use super::model::{History, keys, steps};
 use super::table_file::TableFile;
+use super::test_model::{History, keys, steps};
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::cache::BlockCache;
 use crate::table::{TableWriter, WriteOptions};
 use proptest::prelude::*;
 use std::sync::Arc;
 
-fn shown(cursor: &dyn Cursor) -> Option<(Vec<u8>, Sequence, Kind, Vec<u8>)> {
+fn shown(cursor: &dyn EntryCursor) -> Option<(Vec<u8>, Sequence, ValueKind, Vec<u8>)> {
     cursor.entry().map(|entry| (entry.key.to_vec(), entry.sequence, entry.kind, entry.value.to_vec()))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// A level is read as one list of entries, whichever way, and each key leads to its one table.
+    /// A level is read as one list of entries in both directions, and each key leads to its table.
     #[test]
     fn a_level_is_one_list(
         operations in steps(150), prefix in proptest::collection::vec(any::<u8>(), 0..12),
-        walk in proptest::collection::vec((0..6_u8, keys(), 0..160_u64), 0..40), ahead in proptest::option::of(0..3000_u64),
+        walk in proptest::collection::vec((0..6_u8, keys(), 0..160_u64), 0..40),
+        ahead in proptest::option::of(0..3000_u64),
     ) {
-        let world = World::new(1);
+        let folder = TestFolder::new(1);
         let mut history = History::of(&operations, 1);
         let with_prefix = |key: &[u8]| [&prefix, key].concat();
         history.versions.iter_mut().for_each(|version| version.key = with_prefix(&version.key));
-        history.removals = Default::default();
+        history.tombstones = Default::default();
         let every: Vec<u64> = (0..160).collect();
-        let tables = world.run(&history, 1, &every, Below::default()).unwrap().tables;
-        let level = Arc::new(LevelTables::new(tables.iter().map(|meta| world.open(meta)).collect()));
-        let kept = world.read(&tables);
+        let tables = folder.run(&history, 1, &every, LevelsBelow::default()).unwrap().tables;
+        let level = Arc::new(LevelTables::new(tables.iter().map(|meta| folder.open(meta)).collect()));
+        let kept = folder.read(&tables);
         let mut cursor = LevelCursor::new(Arc::clone(&level), ahead);
         let mut model = kept.cursor();
         for (step, key, sequence) in walk {
             let probe = if key.first() == Some(&b'k') { with_prefix(&key) } else { key };
             let naive = tables.iter().find(|meta| meta.smallest <= probe && !meta.ends_before(&probe));
             prop_assert_eq!(level.find(&probe).map(|file| file.meta.number), naive.map(|meta| meta.number));
-            for cursor in [&mut cursor as &mut dyn Cursor, &mut *model] {
+            for cursor in [&mut cursor as &mut dyn EntryCursor, &mut *model] {
                 match step {
                     0 => cursor.seek(&probe, sequence),
                     1 => cursor.seek_before(&probe),
@@ -54,9 +55,11 @@ proptest! {
             prop_assert_eq!(shown(&cursor), shown(&*model));
             prop_assert_eq!(cursor.value_slice().map(|value| value.to_vec()), shown(&*model).map(|entry| entry.3));
         }
-        for (file, key) in level.tables().iter().flat_map(|file| entries(file).into_iter().map(move |entry| (file, entry))) {
-            let found = file.get(&key.key, key.sequence).unwrap().unwrap();
-            prop_assert_eq!((found.0, found.1, &found.2[..]), (key.kind, key.sequence, &key.value[..]));
+        for file in level.tables() {
+            for entry in entries(file) {
+                let found = file.get(&entry.key, entry.sequence).unwrap().unwrap();
+                prop_assert_eq!((found.0, found.1, &found.2[..]), (entry.kind, entry.sequence, &entry.value[..]));
+            }
         }
     }
 }
@@ -77,9 +80,9 @@ fn a_level_without_tables_has_no_entries() {
 
 #[test]
 fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
-    let world = World::new(1000);
+    let folder = TestFolder::new(1000);
     let name = file_name(9, FileKind::Table);
-    let mut writer = TableWriter::create(world.storage.clone(), &name, WriteOptions::default()).unwrap();
+    let mut writer = TableWriter::create(folder.storage.clone(), &name, WriteOptions::default()).unwrap();
     for key in [b"a", b"b", b"c"] {
         writer.append(key, &key.repeat(3)).unwrap();
     }
@@ -96,16 +99,16 @@ fn entries_of_an_ingested_table_have_the_sequence_number_of_the_table() {
         ..TableMeta::default()
     };
     let cache = Arc::new(BlockCache::new(1 << 20));
-    let file = TableFile::open(&world.storage, OWNER, Arc::new(meta.clone()), &cache, &world.options).unwrap();
+    let file = TableFile::open(&folder.storage, OWNER, Arc::new(meta.clone()), &cache, &folder.options).unwrap();
     assert!(file.get(b"b", 6).unwrap().is_none());
     let (kind, sequence, value) = file.get(b"b", 7).unwrap().unwrap();
-    assert_eq!((kind, sequence, &value[..]), (Kind::Value, 7, &b"bbb"[..]));
-    assert!(entries(&file).iter().all(|entry| (entry.kind, entry.sequence) == (Kind::Value, 7)));
+    assert_eq!((kind, sequence, &value[..]), (ValueKind::Value, 7, &b"bbb"[..]));
+    assert!(entries(&file).iter().all(|entry| (entry.kind, entry.sequence) == (ValueKind::Value, 7)));
     let mut cursor = file.cursor(None);
-    for (sequence, expected) in [(MAX_SEQUENCE, b"b"), (7, b"b"), (6, b"c")] {
+    for (sequence, expected) in [(SEQUENCE_MAX, b"b"), (7, b"b"), (6, b"c")] {
         cursor.seek(b"b", sequence).unwrap();
         assert_eq!(cursor.entry().map(|entry| entry.key), Some(&expected[..]), "at {sequence}");
     }
-    let versioned = TableMeta { global_sequence: None, ..meta };
-    assert!(TableFile::open(&world.storage, OWNER, Arc::new(versioned), &cache, &world.options).is_err());
+    let tagged = TableMeta { global_sequence: None, ..meta };
+    assert!(TableFile::open(&folder.storage, OWNER, Arc::new(tagged), &cache, &folder.options).is_err());
 }

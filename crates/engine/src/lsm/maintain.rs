@@ -1,26 +1,27 @@
-//! What changes the store as a whole: keyspaces made and dropped, everything written out, opened to writes again, closed.
+//! Operations on the store as a whole: creating and dropping keyspaces, syncing, flushing, resuming after a failure,
+//! closing.
 
-use super::commit::{Writer, fresh_memtables};
-use super::core::{Change, Core, Shared};
+use super::commit::{WriterState, fresh_memtables};
+use super::core::{Core, SharedState, StateChange};
 use super::entry::KeyspaceId;
-use super::generation::{Generation, LogPart};
-use super::version::{ClosedLengths, Edit, Manifest};
-use super::view::Tree;
-use super::wal::Wal;
+use super::memtable_set::{BackingLog, MemtableSet};
+use super::version::{ClosedLengths, Manifest, ManifestEdit};
+use super::view::KeyspaceTree;
+use super::wal::WalWriter;
 use crate::error::{Error, Result};
 use crate::io::sync::MutexGuard;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Longest name of a keyspace in bytes.
-const MAX_NAME_BYTES: usize = 255;
+/// The longest name of a keyspace, in bytes.
+const NAME_BYTES_MAX: usize = 255;
 
 impl Core {
-    /// The keyspace of a name; makes it if it is not there.
-    pub(super) fn keyspace(&self, name: &str) -> Result<Arc<Tree>> {
-        if name.is_empty() || name.len() > MAX_NAME_BYTES {
+    /// Returns the keyspace with this name, creating it if necessary.
+    pub(super) fn keyspace(&self, name: &str) -> Result<Arc<KeyspaceTree>> {
+        if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::InvalidArgument(format!(
-                "a keyspace has a name of 1 to {MAX_NAME_BYTES} bytes, not {}",
+                "the name of a keyspace has 1 to {NAME_BYTES_MAX} bytes, not {}",
                 name.len()
             )));
         }
@@ -32,22 +33,25 @@ impl Core {
             return Err(error);
         }
         let id = shared.state.next_keyspace;
-        let edit =
-            Edit { keyspaces_created: vec![(id, name.to_owned())], next_keyspace: Some(id + 1), ..Edit::default() };
-        let tree = Arc::new(Tree::new(id, name.to_owned(), shared.blank.clone()));
-        self.apply(&mut shared, Change { edit, ..Change::default() })?;
+        let edit = ManifestEdit {
+            keyspaces_created: vec![(id, name.to_owned())],
+            next_keyspace: Some(id + 1),
+            ..ManifestEdit::default()
+        };
+        let tree = Arc::new(KeyspaceTree::new(id, name.to_owned(), shared.empty_view.clone()));
+        self.apply(&mut shared, StateChange { edit, ..StateChange::default() })?;
         shared.trees.insert(id, Arc::clone(&tree));
         Ok(tree)
     }
 
-    /// Drops a keyspace; `false` where there is none.
+    /// Drops a keyspace; returns `false` if there is none.
     pub(super) fn drop_keyspace(&self, name: &str) -> Result<bool> {
         let mut writer = self.writer.lock();
         let mut shared = self.shared.lock();
         let Some(tree) = shared.tree_named(name).cloned() else { return Ok(false) };
         if tree.id == super::core::DEFAULT_KEYSPACE {
             return Err(Error::InvalidArgument(format!(
-                "the keyspace {name:?} is always there; remove its records with `remove_range(..)`"
+                "the keyspace {name:?} cannot be dropped; remove its records with `remove_range(..)`"
             )));
         }
         if let Some(error) = self.refusal(&shared) {
@@ -58,10 +62,10 @@ impl Core {
             .levels(tree.id)
             .map(|levels| levels.iter().map(|(_, table)| table.number).collect())
             .unwrap_or_default();
-        // Readers first: who finds the keyspace empty must know that it was dropped.
+        // Readers must learn of the drop before they could find the keyspace empty.
         tree.mark_dropped(true);
-        let edit = Edit { keyspaces_dropped: vec![tree.id], ..Edit::default() };
-        let outcome = self.apply(&mut shared, Change { edit, ..Change::default() });
+        let edit = ManifestEdit { keyspaces_dropped: vec![tree.id], ..ManifestEdit::default() };
+        let outcome = self.apply(&mut shared, StateChange { edit, ..StateChange::default() });
         if outcome.is_err() {
             tree.mark_dropped(false);
             return outcome.map(|()| false);
@@ -72,16 +76,16 @@ impl Core {
         writer.active.forget(tree.id);
         for number in numbers {
             shared.hidden.remove(&number);
-            shared.misled.remove(&number);
+            shared.misindexed.remove(&number);
             if let Some(table) = shared.tables.remove(&number) {
                 table.mark_obsolete();
             }
         }
-        tree.view.set(shared.blank.clone());
+        tree.view.set(shared.empty_view.clone());
         Ok(true)
     }
 
-    /// Makes all that was written durable.
+    /// Syncs all writes.
     pub(super) fn persist(&self) -> Result<()> {
         let mut writer = self.writer.lock();
         self.check_writable()?;
@@ -93,7 +97,7 @@ impl Core {
         outcome
     }
 
-    /// Writes the memtables out, and waits for it.
+    /// Flushes the memtables, and waits for completion.
     pub(super) fn flush(&self) -> Result<()> {
         let mut writer = self.writer.lock();
         self.check_writable()?;
@@ -104,8 +108,8 @@ impl Core {
         self.wait_until(|shared| shared.sealed.is_empty() && !shared.is_flushing)
     }
 
-    /// Waits for background work, or does it if there are no threads for it.
-    pub(super) fn wait_until(&self, is_done: impl Fn(&Shared) -> bool) -> Result<()> {
+    /// Waits for background work, or runs it if there are no background threads.
+    pub(super) fn wait_until(&self, is_done: impl Fn(&SharedState) -> bool) -> Result<()> {
         let mut shared = self.shared.lock();
         loop {
             if is_done(&shared) {
@@ -118,7 +122,7 @@ impl Core {
         }
     }
 
-    /// Refuses where the store is closed to writes.
+    /// Refuses if the store is closed to writes.
     pub(super) fn check_writable(&self) -> Result<()> {
         if !self.has_failed.load(Ordering::Acquire) {
             return Ok(());
@@ -127,7 +131,7 @@ impl Core {
         self.refusal(&shared).map_or(Ok(()), Err)
     }
 
-    /// Opens the store to writes again after a failure.
+    /// Reopens the store for writes after a failure.
     pub(super) fn resume(&self) -> Result<()> {
         if self.read_only {
             return self.check_writable();
@@ -140,16 +144,16 @@ impl Core {
         let outcome = self.try_resume(&mut writer, &mut shared);
         drop(shared);
         drop(writer);
-        // That it works again is proved by writing out what was in danger.
+        // Flushing the data at risk proves that the storage works again.
         outcome.and_then(|()| self.flush())
     }
 
-    fn try_resume(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
-        // What an edit that failed has left in the old manifest is not known; the new one says all. From here on the old one takes
-        // nothing more, whether the new one becomes whole or not.
+    fn try_resume(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
+        // The effect of a failed edit on the old manifest is unknown; the new one contains the full state. The old one
+        // gets no further edits, even if the new one fails.
         self.renew_manifest(shared)?;
         shared.failure = None;
-        shared.look_at_all();
+        shared.recheck_all();
         self.has_failed.store(false, Ordering::Release);
         if writer.log.is_none() {
             let outcome = self.restart_log(writer, shared);
@@ -161,25 +165,26 @@ impl Core {
         Ok(())
     }
 
-    /// Gives up a log that failed: what it holds is written out, and a new one begun.
-    fn restart_log(&self, writer: &mut Writer, shared: &mut MutexGuard<'_, Shared>) -> Result<()> {
+    /// Replaces a failed log: its memtables are sealed, to be flushed, and a new log is begun.
+    fn restart_log(&self, writer: &mut WriterState, shared: &mut MutexGuard<'_, SharedState>) -> Result<()> {
         let number = self.number_within(shared)?;
-        let log = Wal::create(&self.storage, self.bond, number, None, None)?;
+        let log = WalWriter::create(&self.storage, self.bond, number, None, None)?;
         let memtables = fresh_memtables(shared);
         let last_sequence = writer.next_sequence - 1;
-        let mut next = Generation::of(memtables.clone());
-        (next.logs, next.last_sequence) = (vec![LogPart { number, bytes: 0 }], last_sequence);
-        next.held = self.hold_for_memtables(0);
+        let mut next = MemtableSet::of(memtables.clone());
+        (next.logs, next.last_sequence) = (vec![BackingLog { number, bytes: 0 }], last_sequence);
+        next.reservation = self.reserve_for_memtables(0);
         let sealed = std::mem::replace(&mut writer.active, next);
         shared.sealed.push_back(Arc::new(sealed));
         let moved = std::mem::replace(&mut shared.active, memtables).into_keys().collect();
-        let edit = Edit { logs_added: vec![number], last_sequence: Some(last_sequence), ..Edit::default() };
-        self.apply(shared, Change { edit, moved, ..Change::default() })?;
+        let edit =
+            ManifestEdit { logs_added: vec![number], last_sequence: Some(last_sequence), ..ManifestEdit::default() };
+        self.apply(shared, StateChange { edit, switched: moved, ..StateChange::default() })?;
         writer.log = Some(log);
         Ok(())
     }
 
-    /// Tells background work to end.
+    /// Tells background work to stop.
     pub(super) fn stop(&self) {
         let shared = self.shared.lock();
         self.stop.store(true, Ordering::Release);
@@ -187,7 +192,7 @@ impl Core {
         self.changed.notify_all();
     }
 
-    /// Closes the store once nobody uses it: all is made durable, and a manifest says how long each file is.
+    /// Closes the store: syncs everything and writes a closed manifest with the length of each file.
     pub(super) fn close(&self) -> Result<()> {
         if self.read_only {
             return Ok(());
@@ -198,28 +203,28 @@ impl Core {
         writer.finish_values()?;
         let shared = self.shared.lock();
         let mut logs: Vec<(u64, u64)> = Vec::new();
-        let generations = shared.sealed.iter().map(|generation| &**generation).chain([&writer.active]);
-        for part in generations.clone().flat_map(|generation| &generation.logs) {
+        let memtable_sets = shared.sealed.iter().map(|memtable_set| &**memtable_set).chain([&writer.active]);
+        for part in memtable_sets.clone().flat_map(|memtable_set| &memtable_set.logs) {
             logs.push((part.number, part.bytes));
         }
         if let (Some(log), Some(last)) = (&writer.log, logs.last_mut()) {
             last.1 = log.len_bytes();
         }
-        let young = generations.flat_map(|generation| &generation.values);
+        let young = memtable_sets.flat_map(|memtable_set| &memtable_set.values);
         let mut value_files: Vec<(u64, u64)> = young.map(|handle| (handle.number, handle.file.len_bytes())).collect();
         value_files.extend(shared.state.value_files.iter().map(|(&number, meta)| (number, meta.bytes)));
         value_files.sort_unstable();
         let mut state = shared.state.clone();
         let number = self.numbers.take();
         state.next_file = self.numbers.next();
-        // From here on nothing takes a number.
+        // No number is taken from here on.
         state.reserved = state.next_file;
         Manifest::create(&self.storage, number, &state, Some(&ClosedLengths { logs, value_files }))?;
         Ok(())
     }
 }
 
-/// Whether a keyspace is still there.
-pub(super) fn is_there(shared: &Shared, id: KeyspaceId) -> bool {
+/// Whether a keyspace still exists.
+pub(super) fn is_there(shared: &SharedState, id: KeyspaceId) -> bool {
     shared.trees.contains_key(&id)
 }

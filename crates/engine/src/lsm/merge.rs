@@ -1,38 +1,38 @@
-//! Many cursors as one.
+//! The merging cursor: many sorted cursors read as one, in both directions.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::entry::{Entry, Sequence};
-use super::memtable::number_of;
+use super::memtable::prefix_u64;
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::cmp::Ordering;
 
-/// The entries of all sources in their order. Where two sources have the same entry, it is shown twice, that of the earlier source
+/// The entries of all sources in order. An entry that two sources have is shown twice, that of the earlier source
 /// first.
 ///
-/// Sources that have an entry lie in a heap, the next one on top; all of them stand at their first entry from the current one on, or,
-/// while the cursor goes backwards, at their last up to it. One source alone is passed through.
+/// The sources that have an entry are in a heap with the next one on top. Each is positioned at its first entry from
+/// the current one on or, while moving backward, at its last entry up to it. A single source is passed through.
 #[derive(Debug)]
 pub(crate) struct MergeCursor {
-    sources: Vec<Box<dyn Cursor>>,
-    heads: Vec<Head>,
+    sources: Vec<Box<dyn EntryCursor>>,
+    heads: Vec<SourceHead>,
     is_backward: bool,
     /// The source that failed.
     failed: Option<usize>,
 }
 
-/// What is known of the entry of a source, so that most comparisons do not ask for it.
+/// The cached key of a source's entry, so that most comparisons do not access the source.
 #[derive(Clone, Copy, Debug)]
-struct Head {
-    /// The first bytes of the key.
+struct SourceHead {
+    /// The first eight bytes of the key.
     number: u64,
     sequence: Sequence,
     source: usize,
 }
 
 impl MergeCursor {
-    /// Merges cursors; of equal entries that of an earlier source comes first.
-    pub(crate) fn new(sources: Vec<Box<dyn Cursor>>) -> Self {
+    /// Merges cursors; of equal entries, that of the earlier source comes first.
+    pub(crate) fn new(sources: Vec<Box<dyn EntryCursor>>) -> Self {
         let heads = Vec::with_capacity(sources.len());
         Self { sources, heads, is_backward: false, failed: None }
     }
@@ -43,8 +43,8 @@ impl MergeCursor {
         self.heads.first().map(|head| head.source)
     }
 
-    /// Moves a source; a failure is kept.
-    fn guard(&mut self, source: usize, step: impl FnOnce(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+    /// Moves a source, and remembers a failure.
+    fn step_source(&mut self, source: usize, step: impl FnOnce(&mut dyn EntryCursor) -> Result<()>) -> Result<()> {
         let moved = self.sources.get_mut(source).map_or(Ok(()), |cursor| step(&mut **cursor));
         if moved.is_err() {
             self.failed = Some(source);
@@ -53,31 +53,31 @@ impl MergeCursor {
         moved
     }
 
-    /// An error, if there was one before.
+    /// Returns an error if there was one before.
     fn check(&mut self) -> Result<()> {
         let Some(source) = self.failed else { return Ok(()) };
         self.sources.get_mut(source).map_or(Ok(()), |cursor| cursor.next())?;
-        Err(Error::InvalidArgument("a cursor was moved on after an error; make a new one".to_owned()))
+        Err(Error::InvalidArgument("the cursor has failed before; create a new one".to_owned()))
     }
 
-    /// Places every source, and begins anew from there.
-    fn place(&mut self, is_backward: bool, step: impl Fn(&mut dyn Cursor) -> Result<()>) -> Result<()> {
+    /// Moves every source, and rebuilds the heap.
+    fn seek_all(&mut self, is_backward: bool, step: impl Fn(&mut dyn EntryCursor) -> Result<()>) -> Result<()> {
         self.check()?;
         self.is_backward = is_backward;
         for source in 0..self.sources.len() {
-            self.guard(source, &step)?;
+            self.step_source(source, &step)?;
         }
-        self.gather();
+        self.build_heap();
         Ok(())
     }
 
-    /// Makes the heap of all sources that have an entry.
-    fn gather(&mut self) {
+    /// Builds the heap of all sources that have an entry.
+    fn build_heap(&mut self) {
         self.heads.clear();
         let sources = self.sources.iter().enumerate();
         self.heads.extend(sources.filter_map(|(source, cursor)| Some(head_of(source, &cursor.entry()?))));
         for index in (0..self.heads.len() / 2).rev() {
-            self.sink(index);
+            self.sift_down(index);
         }
     }
 
@@ -85,40 +85,40 @@ impl MergeCursor {
     fn advance(&mut self) -> Result<()> {
         let (Some(top), is_backward) = (self.heads.first(), self.is_backward) else { return Ok(()) };
         let source = top.source;
-        self.guard(source, |cursor| if is_backward { cursor.prev() } else { cursor.next() })?;
+        self.step_source(source, |cursor| if is_backward { cursor.prev() } else { cursor.next() })?;
         match self.sources[source].entry() {
             Some(entry) => self.heads[0] = head_of(source, &entry),
             None => {
                 self.heads.swap_remove(0);
             }
         }
-        self.sink(0);
+        self.sift_down(0);
         Ok(())
     }
 
-    /// Moves all other sources to the other side of the current entry.
-    fn turn(&mut self) -> Result<()> {
+    /// Reverses direction: moves all other sources to the other side of the current entry.
+    fn reverse(&mut self) -> Result<()> {
         let Some(top) = self.heads.first().copied() else { return Ok(()) };
         self.is_backward = !self.is_backward;
         if self.sources.len() > 1 {
             let key = self.sources[top.source].entry().map(|entry| entry.key.to_vec()).unwrap_or_default();
             for source in (0..self.sources.len()).filter(|&source| source != top.source) {
                 let to_backward = self.is_backward;
-                self.guard(source, |cursor| cross(cursor, &key, &top, source, to_backward))?;
+                self.step_source(source, |cursor| cross(cursor, &key, &top, source, to_backward))?;
             }
-            self.gather();
+            self.build_heap();
         }
         Ok(())
     }
 
-    fn sink(&mut self, mut index: usize) {
+    fn sift_down(&mut self, mut index: usize) {
         loop {
             let (left, right) = (2 * index + 1, 2 * index + 2);
             if left >= self.heads.len() {
                 return;
             }
-            let child = if right < self.heads.len() && self.is_ahead(right, left) { right } else { left };
-            if !self.is_ahead(child, index) {
+            let child = if right < self.heads.len() && self.precedes(right, left) { right } else { left };
+            if !self.precedes(child, index) {
                 return;
             }
             self.heads.swap(index, child);
@@ -126,28 +126,28 @@ impl MergeCursor {
         }
     }
 
-    /// Whether one head is to be shown ahead of another, in the current direction.
-    fn is_ahead(&self, one: usize, other: usize) -> bool {
+    /// Whether one head precedes another, in the current direction.
+    fn precedes(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.heads[one], &self.heads[other]);
         let order = one.number.cmp(&other.number).then_with(|| self.order(one, other));
         order == if self.is_backward { Ordering::Greater } else { Ordering::Less }
     }
 
-    fn order(&self, one: &Head, other: &Head) -> Ordering {
-        let key = |head: &Head| self.sources[head.source].entry().map_or(&[][..], |entry| entry.key);
+    fn order(&self, one: &SourceHead, other: &SourceHead) -> Ordering {
+        let key = |head: &SourceHead| self.sources[head.source].entry().map_or(&[][..], |entry| entry.key);
         key(one).cmp(key(other)).then(other.sequence.cmp(&one.sequence)).then(one.source.cmp(&other.source))
     }
 }
 
-fn head_of(source: usize, entry: &Entry<'_>) -> Head {
-    Head { number: number_of(entry.key), sequence: entry.sequence, source }
+fn head_of(source: usize, entry: &Entry<'_>) -> SourceHead {
+    SourceHead { number: prefix_u64(entry.key), sequence: entry.sequence, source }
 }
 
-/// Places a source on the other side of the entry at `top`: at its first entry behind, or its last ahead.
-fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &Head, source: usize, to_backward: bool) -> Result<()> {
+/// Moves a source to the other side of the entry at `top`: to its first entry after it, or its last before it.
+fn cross(cursor: &mut dyn EntryCursor, key: &[u8], top: &SourceHead, source: usize, to_backward: bool) -> Result<()> {
     cursor.seek(key, top.sequence)?;
     let is_same = cursor.entry().is_some_and(|entry| entry.key == key && entry.sequence == top.sequence);
-    // Of equal entries, that of the earlier source is ahead.
+    // Of equal entries, that of the earlier source comes first.
     let has_passed = is_same && source < top.source;
     match (to_backward, has_passed) {
         (false, true) => cursor.next(),
@@ -157,7 +157,7 @@ fn cross(cursor: &mut dyn Cursor, key: &[u8], top: &Head, source: usize, to_back
     }
 }
 
-impl Cursor for MergeCursor {
+impl EntryCursor for MergeCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         self.sources[self.heads.first()?.source].entry()
     }
@@ -167,25 +167,25 @@ impl Cursor for MergeCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        self.place(false, |cursor| cursor.seek(key, sequence))
+        self.seek_all(false, |cursor| cursor.seek(key, sequence))
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.place(true, |cursor| cursor.seek_before(key))
+        self.seek_all(true, |cursor| cursor.seek_before(key))
     }
 
     fn first(&mut self) -> Result<()> {
-        self.place(false, |cursor| cursor.first())
+        self.seek_all(false, |cursor| cursor.first())
     }
 
     fn last(&mut self) -> Result<()> {
-        self.place(true, |cursor| cursor.last())
+        self.seek_all(true, |cursor| cursor.last())
     }
 
     fn next(&mut self) -> Result<()> {
         self.check()?;
         if self.is_backward {
-            self.turn()?;
+            self.reverse()?;
         }
         self.advance()
     }
@@ -193,7 +193,7 @@ impl Cursor for MergeCursor {
     fn prev(&mut self) -> Result<()> {
         self.check()?;
         if !self.is_backward {
-            self.turn()?;
+            self.reverse()?;
         }
         self.advance()
     }

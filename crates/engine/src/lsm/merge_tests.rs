@@ -1,7 +1,7 @@
-//! Merged cursors against a sorted list of all entries.
+//! Tests of the merging cursor against a sorted list of all entries.
 
-use super::cursor::Cursor;
-use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};
+use super::cursor::EntryCursor;
+use super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::merge::MergeCursor;
 use crate::block::Slice;
 use crate::error::{Error, Result};
@@ -9,17 +9,17 @@ use proptest::prelude::*;
 use std::cmp::Reverse;
 
 /// An entry: key, sequence number, source.
-type Place = (Vec<u8>, Reverse<Sequence>, usize);
+type EntryKey = (Vec<u8>, Reverse<Sequence>, usize);
 
 /// A cursor over a list, which may fail after some moves.
 #[derive(Debug)]
-struct ListCursor {
-    entries: Vec<Place>,
+struct SourceCursor {
+    entries: Vec<EntryKey>,
     at: Option<usize>,
     moves_left: Option<u32>,
 }
 
-impl ListCursor {
+impl SourceCursor {
     fn stand(&mut self, at: Option<usize>) -> Result<()> {
         self.at = at.filter(|&at| at < self.entries.len());
         if let Some(left) = &mut self.moves_left {
@@ -33,10 +33,10 @@ impl ListCursor {
     }
 }
 
-impl Cursor for ListCursor {
+impl EntryCursor for SourceCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         let (key, sequence, source) = &self.entries[self.at?];
-        Some(Entry { key, sequence: sequence.0, kind: Kind::Value, value: &SOURCES[*source..=*source] })
+        Some(Entry { key, sequence: sequence.0, kind: ValueKind::Value, value: &SOURCES[*source..=*source] })
     }
 
     fn value_slice(&self) -> Option<Slice> {
@@ -80,13 +80,13 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-fn sources() -> impl Strategy<Value = Vec<Vec<Place>>> {
+fn sources() -> impl Strategy<Value = Vec<Vec<EntryKey>>> {
     let list = proptest::collection::btree_set((key(), 1..6_u64), 0..12);
     proptest::collection::vec(list, 0..7).prop_map(|lists| {
         let lists = lists.into_iter().enumerate();
         lists
             .map(|(source, list)| {
-                let mut entries: Vec<Place> = list.into_iter().map(|(key, s)| (key, Reverse(s), source)).collect();
+                let mut entries: Vec<EntryKey> = list.into_iter().map(|(key, s)| (key, Reverse(s), source)).collect();
                 entries.sort();
                 entries
             })
@@ -94,15 +94,15 @@ fn sources() -> impl Strategy<Value = Vec<Vec<Place>>> {
     })
 }
 
-fn merged(sources: &[Vec<Place>], failing: Option<(usize, u32)>) -> MergeCursor {
-    let cursor = |(source, entries): (usize, &Vec<Place>)| {
+fn merged(sources: &[Vec<EntryKey>], failing: Option<(usize, u32)>) -> MergeCursor {
+    let cursor = |(source, entries): (usize, &Vec<EntryKey>)| {
         let moves_left = failing.filter(|(failing, _)| *failing == source).map(|(_, moves)| moves);
-        Box::new(ListCursor { entries: entries.clone(), at: None, moves_left }) as Box<dyn Cursor>
+        Box::new(SourceCursor { entries: entries.clone(), at: None, moves_left }) as Box<dyn EntryCursor>
     };
     MergeCursor::new(sources.iter().enumerate().map(cursor).collect())
 }
 
-fn shown(cursor: &MergeCursor) -> Option<Place> {
+fn shown(cursor: &MergeCursor) -> Option<EntryKey> {
     let entry = cursor.entry()?;
     assert_eq!(cursor.value_slice().unwrap(), entry.value);
     assert_eq!(cursor.source(), Some(entry.value[0] as usize));
@@ -110,7 +110,7 @@ fn shown(cursor: &MergeCursor) -> Option<Place> {
 }
 
 /// A move by its number.
-fn step(cursor: &mut dyn Cursor, step: u8, key: &[u8], sequence: Sequence) -> Result<()> {
+fn step(cursor: &mut dyn EntryCursor, step: u8, key: &[u8], sequence: Sequence) -> Result<()> {
     match step {
         0 => cursor.seek(key, sequence),
         1 => cursor.seek_before(key),
@@ -129,10 +129,10 @@ proptest! {
         sources in sources(),
         steps in proptest::collection::vec((0..12_u8, key(), 0..7_u64), 40),
     ) {
-        let mut all: Vec<Place> = sources.concat();
+        let mut all: Vec<EntryKey> = sources.concat();
         all.sort();
         let mut cursor = merged(&sources, None);
-        let mut expected = ListCursor { entries: all, at: None, moves_left: None };
+        let mut expected = SourceCursor { entries: all, at: None, moves_left: None };
         for (number, key, sequence) in steps {
             step(&mut cursor, number, &key, sequence).unwrap();
             step(&mut expected, number, &key, sequence).unwrap();
@@ -163,7 +163,7 @@ fn no_sources_have_no_entries() {
     cursor.first().unwrap();
     assert_eq!(cursor.entry(), None);
     cursor.next().unwrap();
-    cursor.seek(b"a", MAX_SEQUENCE).unwrap();
+    cursor.seek(b"a", SEQUENCE_MAX).unwrap();
     cursor.prev().unwrap();
     assert_eq!(cursor.entry(), None);
 }

@@ -1,8 +1,8 @@
-//! The store: a crash-safe ordered map from byte strings to byte strings, log-structured, with long values apart from their keys and
-//! with learned tables (after WiscKey and Bourbon).
+//! The store: a crash-safe ordered map from byte strings to byte strings. It is a log-structured merge tree with long
+//! values separated from their keys (WiscKey) and optional learned models of tables (Bourbon).
 //!
-//! A write goes to the log and to a memtable; memtables are written out as tables of level 0; compactions merge tables downwards. What
-//! belongs to the store is in its manifest. A reader takes the view of a keyspace, which nobody changes.
+//! A write goes to the log and to a memtable; memtables are flushed to tables of level 0; compactions merge tables
+//! downwards. The manifest records the files of the store. A reader takes the immutable view of a keyspace.
 //!
 //! ```text
 //!             write                                     read
@@ -16,16 +16,18 @@
 //!                       levels 1 to 6  <------------------'----- one table of each level
 //! ```
 //!
-//! | file | |
+//! | file | contents |
 //! |---|---|
-//! | `db`, `keyspace`, `batch`, `snapshot`, `range` | what callers see |
-//! | `core`, `view`, `generation` | what threads share, and what readers hold |
-//! | `commit`, `wal`, `memtable`, `entry` | writing |
-//! | `work`, `compact`, `version` | background work: flushes, compactions, collection of values; what to do next, and what is there |
-//! | `table_file`, `level`, `merge`, `visible`, `removals`, `cursor` | from tables to what a reader sees |
-//! | `recover`, `folder`, `maintain`, `counters` | opening, where a store may be; keyspaces, closing; what was done |
-//! | `numbers`, `unnamed` | numbers of files, reserved before they are used; files that nothing names |
+//! | `db`, `keyspace`, `batch`, `snapshot`, `range` | the public interface |
+//! | `core`, `view`, `memtable_set` | state shared by threads, and the views that readers hold |
+//! | `commit`, `wal`, `memtable`, `entry` | the write path |
+//! | `background`, `compact`, `version` | flushes, compaction, value collection; choosing jobs; the manifest |
+//! | `table_file`, `level`, `merge`, `visible`, `range_tombstones`, `cursor` | the read path: tables to visible records |
+//! | `recover`, `folder`, `maintain`, `counters` | opening, store folders, keyspaces and closing, activity counters |
+//! | `file_numbers`, `unreferenced` | reservation of file numbers; files that the manifest does not name |
+//! | `ingest`, `checkpoint`, `skips` | ingestion, checkpoints, cleanup of tombstones that iterators skip |
 
+mod background;
 mod batch;
 pub(crate) mod checkpoint;
 mod commit;
@@ -35,8 +37,8 @@ mod counters;
 pub(crate) mod cursor;
 mod db;
 pub(crate) mod entry;
+pub(crate) mod file_numbers;
 mod folder;
-mod generation;
 mod ingest;
 mod keyspace;
 #[cfg(test)]
@@ -47,48 +49,47 @@ mod level;
 mod level_tests;
 mod maintain;
 pub(crate) mod memtable;
+mod memtable_set;
 pub(crate) mod merge;
 #[cfg(test)]
 mod merge_tests;
-#[cfg(test)]
-mod model;
-pub(crate) mod numbers;
-mod obsolete;
+mod obsolete_file;
 mod options;
 mod range;
+pub(crate) mod range_tombstones;
 mod recover;
-pub(crate) mod removals;
 #[cfg(test)]
 mod schedule_tests;
-mod skips;
 mod snapshot;
 mod stats;
-mod steps;
 pub(crate) mod table_file;
-mod tables;
+mod table_stats;
+#[cfg(test)]
+mod test_model;
 #[cfg(test)]
 mod thread_tests;
-pub(crate) mod unnamed;
-mod values;
+mod timed_lookup;
+mod tombstone_cleanup;
+pub(crate) mod unreferenced;
+mod value_files;
 pub(crate) mod version;
 mod view;
 mod visible;
 #[cfg(test)]
 mod visible_tests;
 pub(crate) mod wal;
-mod work;
 
 pub use batch::Batch;
 pub use counters::Activity;
 pub use db::Db;
 pub use folder::is_store_file;
-pub use ingest::Ingested;
+pub use ingest::IngestSummary;
 pub use keyspace::{Keyspace, Mismatch};
 pub use learn::LearningStats;
 pub use options::{DbOptions, Durability, Learning, ModelReads};
-pub use range::{Pair, Range};
+pub use range::{DbRange, LazyRecord};
 pub(crate) use recover::LOCK_NAME;
-pub use snapshot::Snapshot;
-pub use stats::{KeyspaceStats, LevelStats, Stats};
-pub use steps::LookupSteps;
-pub use tables::TableStats;
+pub use snapshot::DbSnapshot;
+pub use stats::{DbStats, KeyspaceStats, LevelStats};
+pub use table_stats::TableStats;
+pub use timed_lookup::LookupSteps;

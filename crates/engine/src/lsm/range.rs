@@ -1,55 +1,55 @@
-//! Records in order, from either end.
+//! DbRange iterators: the visible records of a key range, from either end.
 
-use super::cursor::Cursor;
+use super::cursor::EntryCursor;
 use super::db::Open;
-use super::entry::{Entry, Kind, Sequence};
+use super::entry::{Entry, Sequence, ValueKind};
 use super::keyspace::Keyspace;
 use super::level::{LevelCursor, LevelTables};
 use super::merge::MergeCursor;
-use super::view::{Found, View};
-use super::visible::{Source, Visible};
+use super::view::{FoundValue, KeyspaceView};
+use super::visible::{EntrySource, VisibleCursor};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
-/// An iterator over the records of a range in key order, from either end: see [`Keyspace::range`]. It shows one moment, whatever is
-/// written meanwhile. After an error it stays failed: it gives nothing more.
+/// An iterator over the records of a key range, in key order, from either end: see [`Keyspace::range`]. It sees the
+/// store as of one time, regardless of later writes. After an error it ends.
 ///
-/// A record after a run of removed ones that are not compacted away yet costs a step for each of these. Long runs are counted, and
-/// compacted once iterators have skipped about as many entries as that reads; not while a snapshot needs them, nor in a store that is only
-/// read.
+/// Each removed entry that is not compacted away yet costs one step. Long runs of them are counted, and compacted once
+/// iterators have skipped about as many entries as the compaction reads; but not while a snapshot needs them, nor in a
+/// read-only store.
 #[derive(Debug)]
-pub struct Range {
+pub struct DbRange {
     keyspace: Keyspace,
     bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
-    view: Arc<View>,
+    view: Arc<KeyspaceView>,
     at: Sequence,
-    front: Option<Visible>,
-    back: Option<Visible>,
-    /// Nothing is left, or an error was met.
+    front: Option<VisibleCursor>,
+    back: Option<VisibleCursor>,
+    /// Whether it has ended, or failed.
     is_done: bool,
-    /// Why it gives nothing.
+    /// An error to report instead of records.
     refused: Option<Error>,
 }
 
-/// A record whose value is fetched when it is asked for.
+/// A record whose value is read on demand.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct LazyRecord {
     key: Slice,
-    found: Found,
+    found: FoundValue,
     keyspace: Keyspace,
-    view: Arc<View>,
+    view: Arc<KeyspaceView>,
 }
 
-impl Pair {
+impl LazyRecord {
     /// The key.
     #[must_use]
     pub fn key(&self) -> &Slice {
         &self.key
     }
 
-    /// The value, read now if it lies in the value log.
+    /// Reads the value, if it is in the value log.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
@@ -58,31 +58,31 @@ impl Pair {
     }
 }
 
-impl Range {
+impl DbRange {
     pub(super) fn new(keyspace: Keyspace, bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>), at: Sequence) -> Self {
         let view = keyspace.tree().view.get();
         let at = at.min(keyspace.core().visible());
         Self { keyspace, bounds, view, at, front: None, back: None, is_done: false, refused: None }
     }
 
-    /// Refuses a keyspace of another store than the one that the reader looks at.
-    pub(super) fn of_store(mut self, open: &Arc<Open>) -> Self {
+    /// Fails if the keyspace belongs to another store than `open`.
+    pub(super) fn checked_for_store(mut self, open: &Arc<Open>) -> Self {
         self.refused = self.keyspace.check_store(open).err();
         self
     }
 
-    /// The keys alone: values are not fetched.
+    /// The keys only; values are not read.
     pub fn keys(self) -> impl DoubleEndedIterator<Item = Result<Slice>> {
-        Keys(self)
+        KeyIter(self)
     }
 
-    /// The records with their values still to be fetched.
-    pub fn pairs(self) -> impl DoubleEndedIterator<Item = Result<Pair>> {
-        Pairs(self)
+    /// The keys, with values to be read on demand.
+    pub fn pairs(self) -> impl DoubleEndedIterator<Item = Result<LazyRecord>> {
+        LazyRecordIter(self)
     }
 
-    /// Shows the next records from the front to `visit` until it breaks or there are none: neither copied nor shared, so this is the
-    /// fastest way through a range. What was shown is passed.
+    /// Passes the next records from the front to `visit` until it breaks, or the range ends. Records are neither copied
+    /// nor shared, so this is the fastest way to read a range. Visited records are consumed.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
@@ -99,11 +99,13 @@ impl Range {
     /// ```
     ///
     /// # Errors
-    /// As [`Keyspace::get`]; the range stays failed.
+    /// As [`Keyspace::get`]; the range has then ended.
     pub fn visit(&mut self, mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>) -> Result<()> {
         loop {
             let step = self.step(true, |keyspace, view, entry, _| match entry.kind {
-                Kind::Pointer => Ok(visit(entry.key, &keyspace.value((entry.kind, entry.value.into()), &view.values)?)),
+                ValueKind::Pointer => {
+                    Ok(visit(entry.key, &keyspace.value((entry.kind, entry.value.into()), &view.values)?))
+                }
                 _ => Ok(visit(entry.key, entry.value)),
             });
             match step.transpose()? {
@@ -113,12 +115,12 @@ impl Range {
         }
     }
 
-    /// Moves one end by one record, and shows it to `read`.
+    /// Moves one end by one record, and passes it to `read`.
     #[inline]
     fn step<T>(
         &mut self,
         forward: bool,
-        read: impl FnOnce(&Keyspace, &Arc<View>, &Entry<'_>, &Visible) -> Result<T>,
+        read: impl FnOnce(&Keyspace, &Arc<KeyspaceView>, &Entry<'_>, &VisibleCursor) -> Result<T>,
     ) -> Option<Result<T>> {
         if self.is_done {
             return None;
@@ -132,7 +134,7 @@ impl Range {
     fn try_step<T>(
         &mut self,
         forward: bool,
-        read: impl FnOnce(&Keyspace, &Arc<View>, &Entry<'_>, &Visible) -> Result<T>,
+        read: impl FnOnce(&Keyspace, &Arc<KeyspaceView>, &Entry<'_>, &VisibleCursor) -> Result<T>,
     ) -> Result<Option<T>> {
         if let Some(error) = self.refused.take() {
             return Err(error);
@@ -145,16 +147,16 @@ impl Range {
         match end {
             Some(visible) if forward => visible.next()?,
             Some(visible) => visible.prev()?,
-            None => *end = Some(place(&self.view, self.at, &self.bounds, forward)?),
+            None => *end = Some(positioned_cursor(&self.view, self.at, &self.bounds, forward)?),
         }
-        if let Some(run) = end.as_mut().and_then(Visible::take_skipped) {
+        if let Some(run) = end.as_mut().and_then(VisibleCursor::take_skipped) {
             self.keyspace.core().note_skipped(self.keyspace.tree(), run);
         }
         let (here, other) = if forward { (&self.front, &self.back) } else { (&self.back, &self.front) };
         let Some(visible) = here else { return Ok(None) };
         let Some(entry) = visible.entry() else { return Ok(None) };
-        // The two ends have met where one would pass what the other has given.
-        let is_passed = other.as_ref().and_then(Visible::key).is_some_and(|given| match forward {
+        // The range ends where one end would pass the record that the other returned.
+        let is_passed = other.as_ref().and_then(VisibleCursor::key).is_some_and(|given| match forward {
             true => entry.key >= given,
             false => entry.key <= given,
         });
@@ -165,7 +167,7 @@ impl Range {
     }
 }
 
-/// Whether a key has not passed the far bound.
+/// Whether a key is within the far bound.
 #[inline]
 fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: bool) -> bool {
     match (forward, if forward { &bounds.1 } else { &bounds.0 }) {
@@ -178,27 +180,32 @@ fn is_within(key: &[u8], bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: boo
 }
 
 /// A cursor at the first record from one end.
-fn place(view: &View, at: Sequence, bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>), forward: bool) -> Result<Visible> {
-    let mut visible = Visible::new(sources(view), view.removals(), at);
+fn positioned_cursor(
+    view: &KeyspaceView,
+    at: Sequence,
+    bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>),
+    forward: bool,
+) -> Result<VisibleCursor> {
+    let mut visible = VisibleCursor::new(sources(view), view.tombstones(), at);
     match (forward, if forward { &bounds.0 } else { &bounds.1 }) {
         (true, Bound::Unbounded) => visible.first()?,
         (true, Bound::Included(key)) => visible.seek(key)?,
-        (true, Bound::Excluded(key)) => visible.seek(&behind(key))?,
+        (true, Bound::Excluded(key)) => visible.seek(&successor(key))?,
         (false, Bound::Unbounded) => visible.last()?,
         (false, Bound::Excluded(key)) => visible.seek_before(key)?,
-        (false, Bound::Included(key)) => visible.seek_before(&behind(key))?,
+        (false, Bound::Included(key)) => visible.seek_before(&successor(key))?,
     }
     Ok(visible)
 }
 
-/// The least key behind another.
-fn behind(key: &[u8]) -> Vec<u8> {
+/// The smallest key greater than `key`.
+fn successor(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }
 
-/// All that a view has, newest first.
-fn sources(view: &View) -> Source {
-    let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+/// A cursor over all sources of a view, newest first.
+fn sources(view: &KeyspaceView) -> EntrySource {
+    let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
     for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
         sources.push(Box::new(memtable.cursor()));
     }
@@ -207,34 +214,44 @@ fn sources(view: &View) -> Source {
     }
     let level = |level: &Arc<LevelTables>| LevelCursor::new(Arc::clone(level), None);
     if let ([], [(_, only)]) = (&sources[..], &view.levels.deeper[..]) {
-        return Source::Level(level(only));
+        return EntrySource::Level(level(only));
     }
     for (_, deeper) in &view.levels.deeper {
         sources.push(Box::new(level(deeper)));
     }
-    Source::Any(match sources.len() {
+    EntrySource::Any(match sources.len() {
         1 => sources.remove(0),
         _ => Box::new(MergeCursor::new(sources)),
     })
 }
 
-/// The value here, or where it is.
+/// The current value, or the pointer to it.
 #[inline]
-fn found(entry: &Entry<'_>, visible: &Visible) -> Found {
+fn found(entry: &Entry<'_>, visible: &VisibleCursor) -> FoundValue {
     (entry.kind, visible.value_slice().unwrap_or_else(|| entry.value.into()))
 }
 
-fn pair(keyspace: &Keyspace, view: &Arc<View>, entry: &Entry<'_>, visible: &Visible) -> Result<Pair> {
+fn pair(
+    keyspace: &Keyspace,
+    view: &Arc<KeyspaceView>,
+    entry: &Entry<'_>,
+    visible: &VisibleCursor,
+) -> Result<LazyRecord> {
     let (key, found) = (entry.key.into(), found(entry, visible));
-    Ok(Pair { key, found, keyspace: keyspace.clone(), view: Arc::clone(view) })
+    Ok(LazyRecord { key, found, keyspace: keyspace.clone(), view: Arc::clone(view) })
 }
 
 #[inline]
-fn record(keyspace: &Keyspace, view: &Arc<View>, entry: &Entry<'_>, visible: &Visible) -> Result<(Slice, Slice)> {
+fn record(
+    keyspace: &Keyspace,
+    view: &Arc<KeyspaceView>,
+    entry: &Entry<'_>,
+    visible: &VisibleCursor,
+) -> Result<(Slice, Slice)> {
     Ok((entry.key.into(), keyspace.value(found(entry, visible), &view.values)?))
 }
 
-impl Iterator for Range {
+impl Iterator for DbRange {
     type Item = Result<(Slice, Slice)>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -242,19 +259,19 @@ impl Iterator for Range {
     }
 }
 
-impl DoubleEndedIterator for Range {
+impl DoubleEndedIterator for DbRange {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.step(false, record)
     }
 }
 
-struct Keys(Range);
+struct KeyIter(DbRange);
 
-fn key(_: &Keyspace, _: &Arc<View>, entry: &Entry<'_>, _: &Visible) -> Result<Slice> {
+fn key(_: &Keyspace, _: &Arc<KeyspaceView>, entry: &Entry<'_>, _: &VisibleCursor) -> Result<Slice> {
     Ok(entry.key.into())
 }
 
-impl Iterator for Keys {
+impl Iterator for KeyIter {
     type Item = Result<Slice>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -262,23 +279,23 @@ impl Iterator for Keys {
     }
 }
 
-impl DoubleEndedIterator for Keys {
+impl DoubleEndedIterator for KeyIter {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.0.step(false, key)
     }
 }
 
-struct Pairs(Range);
+struct LazyRecordIter(DbRange);
 
-impl Iterator for Pairs {
-    type Item = Result<Pair>;
+impl Iterator for LazyRecordIter {
+    type Item = Result<LazyRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.0.step(true, pair)
     }
 }
 
-impl DoubleEndedIterator for Pairs {
+impl DoubleEndedIterator for LazyRecordIter {
     fn next_back(&mut self) -> Option<Self::Item> {
         self.0.step(false, pair)
     }

@@ -1,8 +1,8 @@
-//! Writers, readers and background work of a store under many schedules: whatever the interleaving, readers see whole batches in their
-//! order, and snapshots stay as they are, while memtables are switched, versions swapped, and values moved out of files that are then
-//! removed. Each lock and each call to the storage is a place where another thread may go on.
+//! Tests of a store under explored thread schedules. Goal: under every interleaving, readers see whole batches in
+//! commit order and snapshots do not change while memtables are switched, views replaced, and values moved out of files
+//! that are then removed. Method: a scheduler may switch threads at each lock and at each call to the storage.
 
-use super::{Db, DbOptions, Snapshot};
+use super::{Db, DbOptions, DbSnapshot};
 use crate::error::{Error, Result};
 use crate::io::{
     MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, UpdatableFile,
@@ -12,42 +12,42 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A storage that lets others run at each call.
+/// A storage that lets other threads run at each call.
 #[derive(Debug)]
-struct Passing(MemoryStorage);
+struct YieldingStorage(MemoryStorage);
 
 #[derive(Debug)]
-struct PassingFile(Arc<dyn ReadableFile>);
+struct YieldingFile(Arc<dyn ReadableFile>);
 
 #[derive(Debug)]
-struct PassingUpdate(Arc<dyn UpdatableFile>);
+struct YieldingUpdater(Arc<dyn UpdatableFile>);
 
 #[derive(Debug)]
-struct PassingWriter(Box<dyn WritableFile>);
+struct YieldingWriter(Box<dyn WritableFile>);
 
-impl StorageWrapper for Passing {
+impl StorageWrapper for YieldingStorage {
     fn inner(&self) -> &dyn Storage {
         &self.0
     }
 
     fn open(&self, name: &str) -> Result<Arc<dyn ReadableFile>> {
         schedule::pass();
-        Ok(Arc::new(PassingFile(self.0.open(name)?)))
+        Ok(Arc::new(YieldingFile(self.0.open(name)?)))
     }
 
     fn create(&self, name: &str) -> Result<Box<dyn WritableFile>> {
         schedule::pass();
-        Ok(Box::new(PassingWriter(self.0.create(name)?)))
+        Ok(Box::new(YieldingWriter(self.0.create(name)?)))
     }
 
     fn open_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         schedule::pass();
-        Ok(Arc::new(PassingUpdate(self.0.open_update(name)?)))
+        Ok(Arc::new(YieldingUpdater(self.0.open_update(name)?)))
     }
 
     fn create_update(&self, name: &str) -> Result<Arc<dyn UpdatableFile>> {
         schedule::pass();
-        Ok(Arc::new(PassingUpdate(self.0.create_update(name)?)))
+        Ok(Arc::new(YieldingUpdater(self.0.create_update(name)?)))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -61,7 +61,7 @@ impl StorageWrapper for Passing {
     }
 }
 
-impl ReaderWrapper for PassingFile {
+impl ReaderWrapper for YieldingFile {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.0
     }
@@ -72,7 +72,7 @@ impl ReaderWrapper for PassingFile {
     }
 }
 
-impl ReaderWrapper for PassingUpdate {
+impl ReaderWrapper for YieldingUpdater {
     fn inner(&self) -> &dyn ReadableFile {
         &*self.0
     }
@@ -83,7 +83,7 @@ impl ReaderWrapper for PassingUpdate {
     }
 }
 
-impl UpdaterWrapper for PassingUpdate {
+impl UpdaterWrapper for YieldingUpdater {
     fn updatable(&self) -> &dyn UpdatableFile {
         &*self.0
     }
@@ -94,7 +94,7 @@ impl UpdaterWrapper for PassingUpdate {
     }
 }
 
-impl WriterWrapper for PassingWriter {
+impl WriterWrapper for YieldingWriter {
     fn inner(&self) -> &dyn WritableFile {
         &*self.0
     }
@@ -119,20 +119,20 @@ impl WriterWrapper for PassingWriter {
     }
 }
 
-/// Keys that each writer writes.
+/// Keys per writer.
 const KEYS: u8 = 4;
 
-/// Batches of each writer.
+/// Batches per writer.
 const BATCHES: u64 = 6;
 
-/// Writers.
+/// Number of writers.
 const WRITERS: u8 = 2;
 
 fn key(writer: u8, index: u8) -> [u8; 2] {
     [writer, index]
 }
 
-/// A value that tells its batch. It is so long that files of which most is dead are worth collecting, and does not compress.
+/// A value that states its batch. It is long and incompressible, so that mostly dead value files are worth collecting.
 fn value(batch: u64) -> Vec<u8> {
     let words = (0..300 + batch).map(|word| (word << 8 | batch).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
     std::iter::once(batch).chain(words).flat_map(u64::to_le_bytes).collect()
@@ -144,17 +144,17 @@ fn batch_of(found: &[u8]) -> u64 {
     batch
 }
 
-/// The keys that a writer writes again and again.
+/// The keys that a writer overwrites.
 fn keys_of(writer: u8) -> Range<[u8; 2]> {
     key(writer, 0)..key(writer, KEYS)
 }
 
-/// A key that is written once, so that the values around it die, and its own does not.
+/// A key that is written once, so that it stays alive while the values around it die.
 fn lasting_key(writer: u8, batch: u64) -> [u8; 2] {
     key(writer, 100 + batch as u8)
 }
 
-/// Writes all keys of a writer at once; a batch of an odd number removes them first, by range.
+/// Writes all keys of a writer in one batch; odd batches first remove them by range.
 fn write(db: &Db, writer: u8, batch: u64) {
     let mut operations = db.batch();
     if batch % 2 == 1 {
@@ -167,8 +167,8 @@ fn write(db: &Db, writer: u8, batch: u64) {
     operations.commit().unwrap();
 }
 
-/// The batch that the keys of a writer are of, which is one and the same for all of them, however they are read.
-fn read(db: &Db, snapshot: Option<&Snapshot>, writer: u8, way: u64) -> u64 {
+/// Reads the keys of a writer in one of several ways; checks that they have the same batch, and returns it.
+fn read(db: &Db, snapshot: Option<&DbSnapshot>, writer: u8, way: u64) -> u64 {
     let keys = || (0..KEYS).map(|index| key(writer, index));
     let range = || keys_of(writer);
     let found: Vec<u64> = match (snapshot, way % 4) {
@@ -184,7 +184,7 @@ fn read(db: &Db, snapshot: Option<&Snapshot>, writer: u8, way: u64) -> u64 {
         }
     };
     assert_eq!(found.len(), usize::from(KEYS), "keys are missing: {found:?}");
-    // Look-ups one by one are of different moments, the later ones not of earlier ones.
+    // Separate lookups may see different batches, but never an older one later.
     assert!(
         found.is_sorted()
             && (found.iter().all(|&batch| batch == found[0]) || snapshot.is_none() && way.is_multiple_of(4))
@@ -192,7 +192,7 @@ fn read(db: &Db, snapshot: Option<&Snapshot>, writer: u8, way: u64) -> u64 {
     found[0]
 }
 
-/// Reads what is there, and what was there when it began, until the writers are done.
+/// Reads the current contents and a snapshot, until the writers are done.
 fn look(db: &Db, seed: u64, writing: &AtomicU64) {
     let (mut newest, mut way) = ([0; WRITERS as usize], seed);
     let kept = db.snapshot();
@@ -214,7 +214,7 @@ fn look(db: &Db, seed: u64, writing: &AtomicU64) {
     }
 }
 
-/// Options of a seed: memtables of one group or of some, values apart or not, and whether work is done by those who make it due.
+/// Options by seed: memtables of one group or of several, values separated or not, and who runs background work.
 fn options(seed: u64, threads: usize) -> DbOptions {
     DbOptions {
         memory_bytes: 4 << 20,
@@ -229,15 +229,15 @@ fn options(seed: u64, threads: usize) -> DbOptions {
     }
 }
 
-/// Counts down when a thread's part ends. The last one ends the worker; one that ends by a panic fails the store, so that nobody
-/// waits for it.
-struct Part<'a> {
+/// Counts down at the end of a thread. The last one stops the worker; a panic fails the store, so that no thread waits
+/// for it.
+struct ThreadCountdown<'a> {
     db: &'a Db,
     running: &'a AtomicU64,
     writing: Option<&'a AtomicU64>,
 }
 
-impl Drop for Part<'_> {
+impl Drop for ThreadCountdown<'_> {
     fn drop(&mut self) {
         let core = self.db.core();
         if std::thread::panicking() {
@@ -252,14 +252,14 @@ impl Drop for Part<'_> {
     }
 }
 
-/// One schedule. With a worker, a thread of the schedule does the background work; else whoever makes it due.
+/// One schedule. With a worker, one thread runs the background work; otherwise the thread that makes it due.
 fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u64) {
-    let passing: Arc<dyn Storage> = Arc::new(Passing(storage.clone()));
+    let passing: Arc<dyn Storage> = Arc::new(YieldingStorage(storage.clone()));
     let db = Db::open_idle(Arc::clone(&passing), &options(seed, usize::from(has_worker))).unwrap();
     (0..WRITERS).for_each(|writer| write(&db, writer, 0));
     let (writers, readers) = (u64::from(WRITERS) + 1, 2);
     let (writing, running) = (AtomicU64::new(writers), AtomicU64::new(writers + readers));
-    let part = |writing| Part { db: &db, running: &running, writing };
+    let part = |writing| ThreadCountdown { db: &db, running: &running, writing };
     let mut work: Vec<Box<dyn FnOnce() + Send + '_>> = Vec::new();
     for writer in 0..WRITERS {
         let (db, part) = (&db, part(Some(&writing)));
@@ -291,7 +291,7 @@ fn try_schedule(storage: &MemoryStorage, seed: u64, has_worker: bool) -> (u64, u
     (schedule::run(seed, work), db.activity().moved_value_bytes)
 }
 
-/// Runs schedules, and looks at what each leaves; returns choices and moved bytes.
+/// Runs schedules and checks the result of each; returns the number of choices and of moved bytes.
 fn try_schedules(seeds: Range<u64>, has_worker: bool) -> (u64, u64) {
     seeds
         .map(|seed| {
@@ -303,7 +303,7 @@ fn try_schedules(seeds: Range<u64>, has_worker: bool) -> (u64, u64) {
         .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
 
-/// Opens the store again: all is there, once everything is merged no file is left that nothing needs.
+/// Reopens the store: all data is there, and after a full compaction no unneeded file is left.
 fn check_again(storage: &MemoryStorage, options: &DbOptions) {
     let db = Db::open_in(Arc::new(storage.clone()), options).unwrap();
     for way in 0..4 {

@@ -1,9 +1,9 @@
-//! Snapshots: the store as it was at one moment.
+//! Snapshots: read views of a store at one sequence number.
 
 use super::db::Db;
 use super::entry::Sequence;
 use super::keyspace::Keyspace;
-use super::range::Range;
+use super::range::DbRange;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Mutex;
@@ -11,102 +11,103 @@ use std::collections::BTreeMap;
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-/// The moments that snapshots look at; what they need is kept.
+/// The sequence numbers of live snapshots, whose entries must be kept.
 #[derive(Debug, Default)]
-pub(super) struct Moments(Mutex<BTreeMap<Sequence, usize>>);
+pub(super) struct LiveSnapshots(Mutex<BTreeMap<Sequence, usize>>);
 
-impl Moments {
-    /// Takes hold of the moment that `visible` tells, once nobody can miss that it is held.
-    fn hold(&self, visible: impl FnOnce() -> Sequence) -> Sequence {
-        let mut moments = self.0.lock();
+impl LiveSnapshots {
+    /// Registers a snapshot at the sequence number that `visible` returns, read under the lock, so that no compaction
+    /// misses it.
+    fn acquire(&self, visible: impl FnOnce() -> Sequence) -> Sequence {
+        let mut live_snapshots = self.0.lock();
         let sequence = visible();
-        *moments.entry(sequence).or_default() += 1;
+        *live_snapshots.entry(sequence).or_default() += 1;
         sequence
     }
 
-    /// Lets a moment go; whether it was the oldest one, which others waited for.
+    /// Releases a sequence number; returns whether it was the oldest one.
     fn release(&self, sequence: Sequence) -> bool {
-        let mut moments = self.0.lock();
-        let is_oldest = moments.keys().next() == Some(&sequence);
-        if let Some(holders) = moments.get_mut(&sequence) {
+        let mut live_snapshots = self.0.lock();
+        let is_oldest = live_snapshots.keys().next() == Some(&sequence);
+        if let Some(holders) = live_snapshots.get_mut(&sequence) {
             *holders -= 1;
             if *holders == 0 {
-                moments.remove(&sequence);
+                live_snapshots.remove(&sequence);
                 return is_oldest;
             }
         }
         false
     }
 
-    /// The oldest moment that is held.
+    /// The oldest live snapshot.
     pub(super) fn oldest(&self) -> Option<Sequence> {
         self.0.lock().keys().next().copied()
     }
 
-    /// The moments that are held, oldest first.
-    pub(super) fn held(&self) -> Vec<Sequence> {
+    /// The sequence numbers of live snapshots, oldest first.
+    pub(super) fn sequences(&self) -> Vec<Sequence> {
         self.0.lock().keys().copied().collect()
     }
 }
 
-/// The store as it was at one moment, in all its keyspaces; cheap to take and to clone. What it sees is kept on disk until
-/// its last clone is dropped.
+/// A consistent read view of all keyspaces of a store at one time. It is cheap to create and to clone. The entries it
+/// sees are kept on disk until its last clone is dropped.
 #[derive(Clone, Debug)]
-pub struct Snapshot {
-    held: Arc<Held>,
+pub struct DbSnapshot {
+    pin: Arc<PinnedSequence>,
 }
 
 #[derive(Debug)]
-struct Held {
+struct PinnedSequence {
     db: Db,
     sequence: Sequence,
 }
 
-impl Drop for Held {
+impl Drop for PinnedSequence {
     fn drop(&mut self) {
         let core = self.db.core();
-        if core.moments.release(self.sequence) {
-            // What it kept may be dropped now: background work looks again.
+        if core.live_snapshots.release(self.sequence) {
+            // Entries kept for the snapshot may be dropped now, so background work checks again.
             drop(core.shared.lock());
             core.changed.notify_all();
         }
     }
 }
 
-impl Snapshot {
+impl DbSnapshot {
     pub(super) fn new(db: Db) -> Self {
         let core = db.core();
-        let sequence = core.moments.hold(|| core.visible());
-        Self { held: Arc::new(Held { db, sequence }) }
+        let sequence = core.live_snapshots.acquire(|| core.visible());
+        Self { pin: Arc::new(PinnedSequence { db, sequence }) }
     }
 
-    /// The value that a key had.
+    /// Returns the value of a key.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn get(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<Option<Slice>> {
-        keyspace.as_ref().check_store(self.held.db.open())?;
-        keyspace.as_ref().get_at(key.as_ref(), self.held.sequence)
+        keyspace.as_ref().check_store(self.pin.db.open())?;
+        keyspace.as_ref().get_at(key.as_ref(), self.pin.sequence)
     }
 
-    /// Whether a key was there.
+    /// Whether a key is present.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
     pub fn contains_key(&self, keyspace: impl AsRef<Keyspace>, key: impl AsRef<[u8]>) -> Result<bool> {
-        keyspace.as_ref().check_store(self.held.db.open())?;
-        keyspace.as_ref().contains_at(key.as_ref(), self.held.sequence)
+        keyspace.as_ref().check_store(self.pin.db.open())?;
+        keyspace.as_ref().contains_at(key.as_ref(), self.pin.sequence)
     }
 
-    /// The records that a range had.
+    /// The records in a key range.
     #[must_use]
-    pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> Range {
-        keyspace.as_ref().range_at(bounds, self.held.sequence).of_store(self.held.db.open())
+    pub fn range<K: AsRef<[u8]>>(&self, keyspace: impl AsRef<Keyspace>, bounds: impl RangeBounds<K>) -> DbRange {
+        keyspace.as_ref().range_at(bounds, self.pin.sequence).checked_for_store(self.pin.db.open())
     }
 
-    /// The records whose keys began with `prefix`.
+    /// The records whose keys begin with `prefix`.
     #[must_use]
-    pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> Range {
-        keyspace.as_ref().prefix_at(prefix.as_ref(), self.held.sequence).of_store(self.held.db.open())
+    pub fn prefix(&self, keyspace: impl AsRef<Keyspace>, prefix: impl AsRef<[u8]>) -> DbRange {
+        keyspace.as_ref().prefix_at(prefix.as_ref(), self.pin.sequence).checked_for_store(self.pin.db.open())
     }
 }

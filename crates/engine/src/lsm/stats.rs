@@ -1,4 +1,4 @@
-//! What a store consists of, in numbers.
+//! Statistics of a store: sizes of its parts, amplification, and activity.
 
 use super::core::Core;
 use super::counters::Activity;
@@ -10,69 +10,70 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a store consists of at one moment, and what it has done since it was opened.
+/// Statistics of a store: the sizes of its parts, and its activity since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Stats {
-    /// The keyspaces, in the order in which they were made.
+pub struct DbStats {
+    /// The keyspaces, in order of creation.
     pub keyspaces: Vec<KeyspaceStats>,
-    /// Bytes of all tables.
+    /// Size of all tables in bytes.
     pub table_bytes: u64,
-    /// Files of values.
+    /// Number of value files.
     pub value_files: u64,
-    /// Their bytes, with those that grow.
+    /// Size of all value files in bytes, including those being written.
     pub value_file_bytes: u64,
-    /// Bytes of values that no entry of a table points at any more.
+    /// Bytes of values that no table entry points to any more.
     pub dead_value_bytes: u64,
-    /// Bytes of what is not yet in tables, in memory.
+    /// Memory of all memtables in bytes.
     pub memtable_bytes: u64,
-    /// Bytes of the cache's blocks in memory.
+    /// Memory of cached blocks in bytes.
     pub cache_bytes: u64,
-    /// Bytes of tables' indexes and filters in memory.
+    /// Memory of resident table indexes and filters in bytes.
     pub resident_bytes: u64,
-    /// Bytes of tables and values for each byte that would be left if all were compacted, as far as that can be told without reading them:
-    /// what the deepest levels hold, and the values that are pointed at. Nothing where there is nothing.
+    /// Size of tables and value files relative to their estimated size after a full compaction: that of the deepest
+    /// levels and the referenced values. `None` for an empty store.
     pub space_amplification: Option<f64>,
-    /// Bytes written to logs, tables and value files for each byte of keys and values, since the store was opened. Nothing where nothing
-    /// was written.
+    /// Bytes written to logs, tables and value files per byte of keys and values written since the store was opened.
+    /// `None` if nothing was written.
     pub write_amplification: Option<f64>,
-    /// What was learned, and what look-ups made of it.
+    /// Statistics of models and their use.
     pub learning: LearningStats,
-    /// Part of the look-ups in tables that went by a model, since the store was opened: between 0 and 1. Nothing where there was none.
+    /// Share of table lookups that used a model since the store was opened, between 0 and 1. `None` if there was no
+    /// lookup.
     pub model_share: Option<f64>,
-    /// What was done since the store was opened.
+    /// Activity counters since the store was opened.
     pub activity: Activity,
 }
 
-/// What a keyspace consists of.
+/// Statistics of a keyspace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KeyspaceStats {
-    /// Its name.
+    /// The name of the keyspace.
     pub name: String,
-    /// Its levels, level 0 first.
+    /// The levels, starting with level 0.
     pub levels: Vec<LevelStats>,
 }
 
-/// What a level consists of.
+/// Statistics of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LevelStats {
-    /// Tables.
+    /// Number of tables.
     pub tables: u64,
-    /// Their bytes.
+    /// Size of the tables in bytes.
     pub bytes: u64,
-    /// Entries in them.
+    /// Number of entries.
     pub records: u64,
-    /// Entries that are removals.
+    /// Number of entries that are removals.
     pub removals: u64,
-    /// Look-ups that found an entry in one of the tables that are there now, about: one in 32 is counted.
+    /// Approximate number of lookups that found an entry in one of the current tables; one in 32 is sampled.
     pub positive_lookups: u64,
-    /// Look-ups that were made in one of these tables and found no entry, about.
+    /// Approximate number of lookups in these tables that found no entry.
     pub negative_lookups: u64,
-    /// Those of both that went by a model, about.
+    /// Approximate number of these lookups that used a model.
     pub model_lookups: u64,
-    /// Tables that have a model.
+    /// Number of tables with a model.
     pub models: u64,
 }
 
@@ -92,7 +93,7 @@ impl LevelStats {
 }
 
 impl KeyspaceStats {
-    /// Bytes of its tables.
+    /// Size of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.levels.iter().map(|level| level.bytes).sum()
@@ -100,18 +101,18 @@ impl KeyspaceStats {
 }
 
 impl Db {
-    /// What the store consists of, and what it has done since it was opened. Nothing is read for it.
+    /// Returns statistics of the store, without reading any file.
     #[must_use]
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> DbStats {
         self.core().stats()
     }
 }
 
 impl Core {
-    fn stats(&self) -> Stats {
+    fn stats(&self) -> DbStats {
         let (activity, learning) = (self.counters.activity(), self.learning_stats());
         let shared = self.shared.lock();
-        let mut stats = Stats { cache_bytes: self.cache.held_bytes(), activity, learning, ..Stats::default() };
+        let mut stats = DbStats { cache_bytes: self.cache.held_bytes(), activity, learning, ..DbStats::default() };
         let mut settled_bytes = 0;
         for keyspace in shared.state.keyspaces.values() {
             let mut levels = vec![LevelStats::default(); LEVELS];
@@ -133,7 +134,7 @@ impl Core {
             stats.dead_value_bytes += complete.get(number).map_or(0, |&live| bytes.saturating_sub(live));
         }
         stats.memtable_bytes = shared.active.values().map(|memtable| memtable.memory_bytes()).sum::<u64>()
-            + shared.sealed.iter().map(|generation| generation.memory_bytes()).sum::<u64>();
+            + shared.sealed.iter().map(|memtable_set| memtable_set.memory_bytes()).sum::<u64>();
         stats.resident_bytes = shared.tables.values().map(|file| file.table.resident_bytes()).sum();
         let by_model = stats.learning.model_lookups;
         stats.model_share = ratio(by_model, by_model + stats.learning.baseline_lookups);

@@ -1,11 +1,11 @@
-//! A table as a part of the store: what its levels consist of.
+//! An open table of a store, with its metadata, range tombstones and optional model.
 
-use super::cursor::Cursor;
-use super::entry::{Entry, KeyspaceId, Kind, Sequence};
+use super::cursor::EntryCursor;
+use super::entry::{Entry, KeyspaceId, Sequence, ValueKind};
 use super::learn::{ModelBuilder, PositionModel, Sample, Times};
-use super::obsolete::Removal;
-use super::options::{DbOptions, Learning, MAX_INLINE_BYTES, ModelReads};
-use super::removals::Removals;
+use super::obsolete_file::ObsoleteFile;
+use super::options::{DbOptions, INLINE_BYTES_MAX, Learning, ModelReads};
+use super::range_tombstones::RangeTombstones;
 use super::version::{FileKind, TableMeta, file_name};
 use crate::block::Slice;
 use crate::block::cache::{BlockCache, Reservation};
@@ -17,33 +17,33 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Name of the property that holds a table's range removals.
-pub(crate) const REMOVALS_PROPERTY: &str = "range-removals";
-/// Name of the property that holds a model that was fitted while the table was written.
+/// The property with a table's range tombstones.
+pub(crate) const RANGE_TOMBSTONES_PROPERTY: &str = "range-removals";
+/// The property with a model that was fitted while the table was written.
 pub(crate) const MODEL_PROPERTY: &str = "plr";
-/// After so many keys learning looks whether it is to go on.
+/// Learning checks whether to go on after this many keys.
 const KEYS_PER_CHECK: u64 = 1 << 12;
-/// What walks over a table by itself reads so much at a time, in bytes.
-pub(crate) const WALK_AHEAD_BYTES: u64 = 256 << 10;
-/// An opening read of this size is made whatever the memory, in bytes, to say how much the table takes.
-pub(super) const LEAST_OPENING_BYTES: u64 = 64 << 20;
-/// Name of the property that says which file of which store a table is: both numbers, little-endian.
-pub(crate) const PLACE_PROPERTY: &str = "store";
+/// Read size of background scans of tables, in bytes.
+pub(crate) const SCAN_READ_AHEAD_BYTES: u64 = 256 << 10;
+/// The opening read of a table may always have this size, in bytes, to report how much memory the table needs.
+pub(super) const OPENING_BYTES_MIN: u64 = 64 << 20;
+/// The property with the identity of the store and the file number, both little-endian.
+pub(crate) const STORE_PROPERTY: &str = "store";
 
-/// Name of the property that says what a table was made of.
+/// The property with the origin of a table.
 pub(crate) const ORIGIN_PROPERTY: &str = "origin";
 
-/// What a table was made of: what only a repair asks for that has no manifest.
+/// The origin of a table, used only by repairs without a manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Origin {
-    /// The keyspace that it was written for.
+pub(crate) struct TableOrigin {
+    /// The keyspace of the table.
     pub(crate) keyspace: KeyspaceId,
-    /// The newest operation that any entry of its inputs came from, whatever sequence numbers they have by now: logs that end before it
-    /// are in tables.
+    /// The newest operation among its inputs, regardless of rewritten sequence numbers: logs that end before it are
+    /// contained in tables.
     pub(crate) newest: Sequence,
 }
 
-impl Origin {
+impl TableOrigin {
     /// `keyspace: u32 | newest: u64`.
     pub(crate) fn encode(self) -> Vec<u8> {
         [&self.keyspace.to_le_bytes()[..], &self.newest.to_le_bytes()].concat()
@@ -56,15 +56,15 @@ impl Origin {
     }
 }
 
-/// Name of the property that says which opening wrote a table, and which wrote the value files that it points into.
+/// The property with the opening that wrote a table, and those that wrote the value files it points into.
 pub(crate) const OPENINGS_PROPERTY: &str = "openings";
 
-/// Which openings a table comes from, by nonce: what only a repair asks for that has no manifest.
+/// The openings that a table comes from, by nonce; used only by repairs without a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Openings {
-    /// The one that wrote the table.
+    /// The opening that wrote the table.
     pub(crate) nonce: u64,
-    /// Those that wrote the value files which it points into, by number of the file.
+    /// The openings that wrote the value files it points into, by file number.
     pub(crate) values: BTreeMap<u64, u64>,
 }
 
@@ -85,63 +85,63 @@ impl Openings {
     }
 }
 
-/// The value of [`PLACE_PROPERTY`].
-pub(crate) fn place_property(owner: u64, number: u64) -> Vec<u8> {
+/// The value of [`STORE_PROPERTY`].
+pub(crate) fn store_property(owner: u64, number: u64) -> Vec<u8> {
     [owner.to_le_bytes(), number.to_le_bytes()].concat()
 }
 
-/// How a cursor reads: through the cache; or, for one pass over everything that nobody else will read soon, past the cache and about
-/// so many bytes at a time.
-pub(crate) type Ahead = Option<u64>;
+/// The read-ahead of a cursor: `None` reads through the cache; a size, for a single pass over everything, bypasses it
+/// and reads this many bytes at a time.
+pub(crate) type ReadAheadBytes = Option<u64>;
 
-/// An open table of the store. Its file is removed when the last handle goes, once it is obsolete.
+/// An open table of a store. Once obsolete, its file is removed when the last handle is dropped.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub(crate) meta: Arc<TableMeta>,
     pub(crate) table: Table,
-    pub(crate) removals: Arc<Removals>,
-    pub(crate) origin: Origin,
-    /// Which openings it comes from; `None` for a table that was taken in, and those that earlier versions wrote.
+    pub(crate) tombstones: Arc<RangeTombstones>,
+    pub(crate) origin: TableOrigin,
+    /// The openings it comes from; `None` for an ingested table, and for those of earlier versions.
     pub(crate) openings: Option<Openings>,
-    /// What its look-ups cost, from a sample.
+    /// Sampled costs of its lookups.
     pub(crate) times: Times,
-    /// When it became part of the store, or was opened.
+    /// When it was added to the store, or opened.
     pub(crate) born: Timer,
-    /// How keys are found without a model.
+    /// The search path without a model.
     baseline: SearchPath,
     model_reads: ModelReads,
-    /// Error of models that are learned, in records.
+    /// Error bound of learned models, in records.
     pub(crate) model_error: u64,
-    /// Whether there is a model, so that look-ups without one need not look.
+    /// Whether there is a model, so that lookups without one skip the check.
     has_model: AtomicBool,
-    model: Published<Option<Kept>>,
+    model: Published<Option<ResidentModel>>,
     cache: Arc<BlockCache>,
-    /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
+    /// Memory that the table needs while it is open.
     reserved_bytes: u64,
-    /// The part of that for its range removals.
+    /// The reservation for its range tombstones.
     _held: Reservation,
-    // Dropped last.
-    removal: Removal,
+    // Must be dropped last.
+    obsolete_file: ObsoleteFile,
 }
 
-/// A model, and the part of the store's memory that is kept for it.
+/// A model, and its memory reservation.
 #[derive(Debug)]
-struct Kept {
+struct ResidentModel {
     model: PositionModel,
     _held: Reservation,
 }
 
-impl Kept {
+impl ResidentModel {
     fn new(model: PositionModel, cache: &Arc<BlockCache>) -> Self {
         Self { _held: cache.reserve_scoped(model.memory_bytes()), model }
     }
 }
 
 impl TableFile {
-    /// Opens the table that `meta` describes, by one read at its end.
+    /// Opens the table that `meta` describes, with one read at its end.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a file that is another than `meta` says; and those of [`Table::open`].
+    /// [`Error::Damaged`] if the file does not match `meta`; errors of [`Table::open`].
     pub(crate) fn open(
         storage: &Arc<dyn Storage>,
         owner: u64,
@@ -152,32 +152,32 @@ impl TableFile {
         let name = file_name(meta.number, FileKind::Table);
         let shared = SharedOptions {
             profile: options.profile.clone(),
-            value_bytes: MAX_INLINE_BYTES,
-            opening_bytes: options.memory_bytes.max(LEAST_OPENING_BYTES),
-            unversioned: (Kind::Value as u8, meta.global_sequence.unwrap_or(0)),
+            value_bytes: INLINE_BYTES_MAX,
+            opening_bytes: options.memory_bytes.max(OPENING_BYTES_MIN),
+            unversioned: (ValueKind::Value as u8, meta.global_sequence.unwrap_or(0)),
             fast_paths: options.fast_paths,
         };
         let mut table = Table::open_with(Arc::clone(storage), &name, cache, &shared)?;
-        // Both may be long, and are needed but once.
-        let (removals, model) = (table.take_property(REMOVALS_PROPERTY), table.take_property(MODEL_PROPERTY));
-        let removals = removals.as_deref().map_or(Some(Removals::default()), Removals::decode);
-        let removals = removals.filter(|removals| removals.is_empty() != meta.has_range_removals);
-        let place = place_property(owner, meta.number);
+        // Both may be long, and are needed only once.
+        let (tombstones, model) = (table.take_property(RANGE_TOMBSTONES_PROPERTY), table.take_property(MODEL_PROPERTY));
+        let tombstones = tombstones.as_deref().map_or(Some(RangeTombstones::default()), RangeTombstones::decode);
+        let tombstones = tombstones.filter(|tombstones| tombstones.is_empty() != meta.has_range_tombstones);
+        let identity = store_property(owner, meta.number);
         let is_ours = match meta.global_sequence {
             Some(_) => !table.is_versioned(),
-            None => table.is_versioned() && table.property(PLACE_PROPERTY) == Some(&place),
+            None => table.is_versioned() && table.property(STORE_PROPERTY) == Some(&identity),
         };
         let is_inline = options.learning == Learning::Inline && options.fast_paths.models;
-        // A model that is missing, damaged or another table's means the plain path.
+        // Without a valid model of this table, the plain search path is used.
         let model = model.filter(|_| is_inline).as_deref().and_then(PositionModel::decode);
         let model = model.filter(|model| model.records() == meta.records);
         let is_this = meta.file_id.is_none_or(|file_id| file_id == table.file_id());
-        match removals {
-            Some(removals) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
-                _held: cache.reserve_scoped(removals.memory_bytes()),
-                reserved_bytes: table.needed_bytes() + removals.memory_bytes(),
-                removals: Arc::new(removals),
-                origin: table.property(ORIGIN_PROPERTY).and_then(Origin::decode).unwrap_or_default(),
+        match tombstones {
+            Some(tombstones) if is_ours && is_this && table.len() == meta.records => Ok(Arc::new(Self {
+                _held: cache.reserve_scoped(tombstones.memory_bytes()),
+                reserved_bytes: table.needed_bytes() + tombstones.memory_bytes(),
+                tombstones: Arc::new(tombstones),
+                origin: table.property(ORIGIN_PROPERTY).and_then(TableOrigin::decode).unwrap_or_default(),
                 openings: table.take_property(OPENINGS_PROPERTY).as_deref().and_then(Openings::decode),
                 times: Times::default(),
                 born: Timer::start(),
@@ -188,22 +188,22 @@ impl TableFile {
                 model_reads: options.model_reads,
                 model_error: options.model_error,
                 has_model: AtomicBool::new(model.is_some()),
-                model: Published::new(model.map(|model| Kept::new(model, cache))),
+                model: Published::new(model.map(|model| ResidentModel::new(model, cache))),
                 cache: Arc::clone(cache),
-                removal: Removal::new(storage, name),
+                obsolete_file: ObsoleteFile::new(storage, name),
                 table,
                 meta,
             })),
-            _ => Err(Error::damaged(storage.path(&name), 0, "it is another table than the manifest says")),
+            _ => Err(Error::damaged(storage.path(&name), 0, "it is not the table that the manifest describes")),
         }
     }
 
-    /// What it keeps of the store's memory for as long as it is open, whatever is asked of it.
+    /// Memory that the table needs while it is open.
     pub(crate) fn reserved_bytes(&self) -> u64 {
         self.reserved_bytes
     }
 
-    /// Whether the key lies in the table's range.
+    /// Whether the key is in the table's range.
     #[inline]
     pub(crate) fn may_hold(&self, key: &[u8]) -> bool {
         self.meta.smallest.as_slice() <= key && !self.meta.ends_before(key)
@@ -211,11 +211,11 @@ impl TableFile {
 
     /// The newest entry of a key that is not newer than `at`.
     #[inline]
-    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(Kind, Sequence, Slice)>> {
+    pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Result<Option<(ValueKind, Sequence, Slice)>> {
         self.get_in(key, at, self.window(key))
     }
 
-    /// The positions that the model, if there is one, says the key lies between.
+    /// The window of positions that the model predicts for a key, if there is a model.
     #[inline]
     fn window(&self, key: &[u8]) -> Option<(u64, u64)> {
         match self.has_model.load(Ordering::Relaxed) {
@@ -233,23 +233,23 @@ impl TableFile {
         }
     }
 
-    /// As [`Self::get`], with the positions that a model says the key lies between.
+    /// As [`Self::get`], with the window of positions that a model predicts.
     #[inline]
     pub(crate) fn get_in(
         &self,
         key: &[u8],
         at: Sequence,
         window: Option<(u64, u64)>,
-    ) -> Result<Option<(Kind, Sequence, Slice)>> {
+    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
         let sample = Sample::begin();
         let found = self.table.find_version(key, at, self.path_of(window))?;
         self.times.end(sample, window.is_some(), found.is_some());
         let Some((tag, sequence, value)) = found else { return Ok(None) };
-        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
     }
 
-    /// As [`Self::get_in`], or [`Self::get`] without a window, with the value copied into a buffer, whatever was there.
+    /// As [`Self::get_in`], or [`Self::get`] without a window; copies the value into a buffer, replacing its contents.
     #[inline]
     pub(crate) fn copy(
         &self,
@@ -257,7 +257,7 @@ impl TableFile {
         at: Sequence,
         window: Option<(u64, u64)>,
         value: &mut Vec<u8>,
-    ) -> Result<Option<(Kind, Sequence, ())>> {
+    ) -> Result<Option<(ValueKind, Sequence, ())>> {
         let window = window.or_else(|| self.window(key));
         let sample = Sample::begin();
         let found = self.table.visit_version(key, at, self.path_of(window), |tag, sequence, found| {
@@ -267,11 +267,11 @@ impl TableFile {
         })?;
         self.times.end(sample, window.is_some(), found.is_some());
         let Some((tag, sequence)) = found else { return Ok(None) };
-        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, ())))
     }
 
-    /// As [`Self::get_in`], or [`Self::get`] without a window; adds what the steps take.
+    /// As [`Self::get_in`], or [`Self::get`] without a window; adds the time of each step.
     pub(crate) fn get_timed(
         &self,
         key: &[u8],
@@ -279,35 +279,39 @@ impl TableFile {
         window: Option<(u64, u64)>,
         clock: &mut StepClock,
         steps: &mut TableSteps,
-    ) -> Result<Option<(Kind, Sequence, Slice)>> {
+    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
         let window = window.or_else(|| self.window(key));
         let found = self.table.find_version_timed(key, at, self.path_of(window), clock, steps)?;
         let Some((tag, sequence, value)) = found else { return Ok(None) };
-        let kind = Kind::from_tag(tag).ok_or_else(|| self.nonsense())?;
+        let kind = ValueKind::from_code(tag).ok_or_else(|| self.corrupt_entry())?;
         Ok(Some((kind, sequence, value)))
     }
 
-    /// Learns where its records lie; `None` where `go_on` says to stop.
+    /// Learns a model of its keys; returns `None` if `keep_going` returns `false`.
     ///
     /// # Errors
-    /// What the storage reports, and damage.
-    pub(crate) fn learn(self: &Arc<Self>, go_on: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
+    /// Errors of the storage, and damage.
+    pub(crate) fn learn(self: &Arc<Self>, keep_going: &dyn Fn() -> bool) -> Result<Option<PositionModel>> {
         let mut builder = ModelBuilder::new(&self.meta.smallest, &self.meta.largest, self.model_error);
-        let is_whole = self.teach(&mut builder, go_on)?;
-        // What look-ups by positions need is better read now than by the first of them.
+        let is_whole = self.feed_model(&mut builder, keep_going)?;
+        // Loaded here rather than by the first lookup by position.
         self.table.prepare_windows()?;
         Ok(builder.finish().filter(|_| is_whole))
     }
 
-    /// Shows all its keys to a builder; `false` where `go_on` said to stop.
-    pub(crate) fn teach(self: &Arc<Self>, builder: &mut ModelBuilder, go_on: &dyn Fn() -> bool) -> Result<bool> {
-        let mut cursor = TableFileCursor::new(self, Some(WALK_AHEAD_BYTES));
+    /// Adds all keys to a model builder; returns `false` if `keep_going` returned `false`.
+    pub(crate) fn feed_model(
+        self: &Arc<Self>,
+        builder: &mut ModelBuilder,
+        keep_going: &dyn Fn() -> bool,
+    ) -> Result<bool> {
+        let mut cursor = TableFileCursor::new(self, Some(SCAN_READ_AHEAD_BYTES));
         let mut count = 0_u64;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
             builder.add(entry.key);
             count += 1;
-            if count.is_multiple_of(KEYS_PER_CHECK) && !go_on() {
+            if count.is_multiple_of(KEYS_PER_CHECK) && !keep_going() {
                 return Ok(false);
             }
             cursor.next()?;
@@ -315,63 +319,63 @@ impl TableFile {
         Ok(true)
     }
 
-    /// Gives it a model, or takes the one it has.
+    /// Sets or removes the model.
     pub(crate) fn set_model(&self, model: Option<PositionModel>) {
         let is_some = model.is_some();
-        self.model.set(model.map(|model| Kept::new(model, &self.cache)));
+        self.model.set(model.map(|model| ResidentModel::new(model, &self.cache)));
         self.has_model.store(is_some, Ordering::Relaxed);
     }
 
-    /// Bytes of its model.
+    /// Memory of the model in bytes.
     pub(crate) fn model_bytes(&self) -> u64 {
         self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.memory_bytes())
     }
 
-    /// Lines of its model.
+    /// Number of segments of the model.
     pub(crate) fn model_segments(&self) -> u64 {
         self.model.peek().as_ref().as_ref().map_or(0, |kept| kept.model.segments()) as u64
     }
 
-    /// What an entry of no known kind is.
+    /// The error for an entry of an unknown kind.
     #[cold]
-    pub(super) fn nonsense(&self) -> Error {
+    pub(super) fn corrupt_entry(&self) -> Error {
         let path = self.table.path();
-        Error::damaged(path, 0, "an entry of a kind that there is not")
+        Error::damaged(path, 0, "an entry has an unknown kind")
     }
 
-    /// The newest range removal that is not newer than `at` and covers `key`; 0 if there is none.
+    /// The newest range tombstone at or below `at` that covers `key`; 0 if there is none.
     #[inline]
     pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
-        if self.meta.has_range_removals { self.removals.covering(key, at) } else { 0 }
+        if self.meta.has_range_tombstones { self.tombstones.covering(key, at) } else { 0 }
     }
 
-    /// A position among its entries.
-    pub(crate) fn cursor(self: &Arc<Self>, ahead: Ahead) -> Box<dyn Cursor> {
+    /// A cursor over its entries.
+    pub(crate) fn cursor(self: &Arc<Self>, ahead: ReadAheadBytes) -> Box<dyn EntryCursor> {
         Box::new(TableFileCursor::new(self, ahead))
     }
 
-    /// Takes [`Self::mark_obsolete`] back.
+    /// Reverts [`Self::mark_obsolete`].
     pub(crate) fn keep(&self) {
-        self.removal.keep();
+        self.obsolete_file.keep();
     }
 
-    /// Lets the file be removed when the last reader has gone.
+    /// Lets the file be removed once its last reader is gone.
     pub(crate) fn mark_obsolete(&self) {
-        self.removal.mark_obsolete();
+        self.obsolete_file.mark_obsolete();
     }
 }
 
-/// A position among the entries of a table.
+/// A cursor over the entries of a table.
 #[derive(Debug)]
 pub(crate) struct TableFileCursor {
     cursor: TableCursor,
     file: Arc<TableFile>,
-    /// The kind of the entry here; `None` where there is none.
-    kind: Option<Kind>,
+    /// The kind of the current entry; `None` if there is none.
+    kind: Option<ValueKind>,
 }
 
 impl TableFileCursor {
-    pub(crate) fn new(file: &Arc<TableFile>, ahead: Ahead) -> Self {
+    pub(crate) fn new(file: &Arc<TableFile>, ahead: ReadAheadBytes) -> Self {
         let cursor = match ahead {
             Some(bytes) => file.table.compaction_cursor(bytes),
             None => file.table.cursor(),
@@ -379,20 +383,20 @@ impl TableFileCursor {
         Self { cursor, file: Arc::clone(file), kind: None }
     }
 
-    /// Takes the entry's kind, which a damaged table may not have.
+    /// Reads the kind of the current entry, which is invalid in a damaged table.
     #[inline]
-    fn settle(&mut self) -> Result<()> {
-        self.kind = self.cursor.tag().and_then(Kind::from_tag);
-        if self.kind.is_none() && self.cursor.tag().is_some() { Err(self.file.nonsense()) } else { Ok(()) }
+    fn read_kind(&mut self) -> Result<()> {
+        self.kind = self.cursor.tag().and_then(ValueKind::from_code);
+        if self.kind.is_none() && self.cursor.tag().is_some() { Err(self.file.corrupt_entry()) } else { Ok(()) }
     }
 }
 
 impl TableFileCursor {
-    /// To the entry at a position, counted from 0, without asking the index; nowhere behind the last.
+    /// Moves to the entry at a position, counted from 0, without using the index.
     pub(crate) fn seek_position(&mut self, position: u64) -> Result<()> {
         self.kind = None;
         self.cursor.seek_position(position)?;
-        self.settle()
+        self.read_kind()
     }
 
     #[inline]
@@ -401,7 +405,7 @@ impl TableFileCursor {
     }
 }
 
-impl Cursor for TableFileCursor {
+impl EntryCursor for TableFileCursor {
     #[inline]
     fn entry(&self) -> Option<Entry<'_>> {
         let kind = self.kind?;
@@ -416,37 +420,37 @@ impl Cursor for TableFileCursor {
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
         self.kind = None;
         self.cursor.seek(key, sequence)?;
-        self.settle()
+        self.read_kind()
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
         self.kind = None;
         self.cursor.seek_before(key)?;
-        self.settle()
+        self.read_kind()
     }
 
     fn first(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.first()?;
-        self.settle()
+        self.read_kind()
     }
 
     fn last(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.last()?;
-        self.settle()
+        self.read_kind()
     }
 
     #[inline]
     fn next(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.next()?;
-        self.settle()
+        self.read_kind()
     }
 
     fn prev(&mut self) -> Result<()> {
         self.kind = None;
         self.cursor.prev()?;
-        self.settle()
+        self.read_kind()
     }
 }

@@ -1,5 +1,6 @@
-//! Goal: a thread that the system does not give is told, or done without, and nothing is lost by it. Method: the same work again and again,
-//! with another thread refused each time, and then with all from that one on.
+//! Tests of refused threads. Goal: a thread that the system refuses to start is an error at opening, or the work is
+//! done without it, and no data is lost. Method: the same work is repeated, with another thread refused each time, and
+//! then with all threads from that one on refused.
 
 use super::{Db, DbOptions};
 use crate::error::Error;

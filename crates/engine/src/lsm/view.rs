@@ -1,28 +1,28 @@
-//! What a keyspace consists of at one moment, and how a key is found in it.
+//! The view of a keyspace: an immutable set of memtables, tables and value files, and point lookups in it.
 
-use super::entry::{KeyspaceId, Kind, Sequence};
-use super::level::{LevelTables, Window};
+use super::entry::{KeyspaceId, Sequence, ValueKind};
+use super::level::{LevelTables, PositionWindow};
 use super::memtable::Memtable;
-use super::removals::Removals;
+use super::range_tombstones::RangeTombstones;
 use super::table_file::TableFile;
-use super::values::ValueFiles;
+use super::value_files::ValueFiles;
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::sync::Published;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A keyspace.
+/// A keyspace, with its current view.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct KeyspaceTree {
     pub(crate) id: KeyspaceId,
     pub(crate) name: String,
-    pub(crate) view: Published<View>,
+    pub(crate) view: Published<KeyspaceView>,
     dropped: AtomicBool,
 }
 
-impl Tree {
-    pub(crate) fn new(id: KeyspaceId, name: String, view: View) -> Self {
+impl KeyspaceTree {
+    pub(crate) fn new(id: KeyspaceId, name: String, view: KeyspaceView) -> Self {
         Self { id, name, view: Published::new(view), dropped: AtomicBool::new(false) }
     }
 
@@ -35,37 +35,37 @@ impl Tree {
     }
 }
 
-/// All that a reader needs; it never changes, so that who holds it holds all files that it leads to.
+/// Everything a reader needs, immutable. Holding a view keeps all its files.
 #[derive(Clone, Debug)]
-pub(crate) struct View {
+pub(crate) struct KeyspaceView {
     pub(crate) active: Arc<Memtable>,
-    /// Memtables that are being written out, newest first.
+    /// Memtables being flushed, newest first.
     pub(crate) sealed: Vec<Arc<Memtable>>,
-    pub(crate) levels: Arc<Levels>,
+    pub(crate) levels: Arc<OpenLevels>,
     pub(crate) values: Arc<ValueFiles>,
 }
 
-/// The tables of a keyspace.
+/// The open tables of a keyspace.
 #[derive(Debug, Default)]
-pub(crate) struct Levels {
-    /// Level 0: tables may overlap, newest first.
+pub(crate) struct OpenLevels {
+    /// Tables of level 0, newest first; they may overlap.
     pub(crate) newest: Vec<Arc<TableFile>>,
-    /// Levels 1 and below that have tables, with their numbers: tables are disjoint and sorted.
+    /// The non-empty levels from 1 on, with their numbers; the tables of each are disjoint and sorted.
     pub(crate) deeper: Vec<(usize, Arc<LevelTables>)>,
 }
 
-impl Levels {
-    /// Levels 1 and below, with their numbers.
+impl OpenLevels {
+    /// The non-empty levels from 1 on, with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &Arc<LevelTables>)> {
         self.deeper.iter().map(|(number, level)| (*number, level))
     }
 
-    /// Whether one of the levels is this very one.
+    /// Whether `level` is one of these levels.
     pub(crate) fn has(&self, level: &Arc<LevelTables>) -> bool {
         self.deeper.iter().any(|(_, other)| Arc::ptr_eq(level, other))
     }
 
-    /// The level of these tables if there is one, or a new one.
+    /// An existing level of exactly these tables, or a new one.
     pub(crate) fn reused(&self, tables: Vec<Arc<TableFile>>) -> Arc<LevelTables> {
         let is_same = |level: &&Arc<LevelTables>| {
             let others = level.tables();
@@ -76,37 +76,42 @@ impl Levels {
     }
 }
 
-/// What a look-up has found: the kind is [`Kind::Value`] or [`Kind::Pointer`].
-pub(crate) type Found = (Kind, Slice);
+/// The result of a lookup: [`ValueKind::Value`] with the value, or [`ValueKind::Pointer`] with the encoded pointer.
+pub(crate) type FoundValue = (ValueKind, Slice);
 
-/// The newest range removal that hides older entries, and what was found in one source.
-pub(super) struct Source<T> {
+/// The answer of one source: its newest range tombstone that covers the key, and its newest entry of the key.
+pub(super) struct SourceAnswer<T> {
     pub(super) hidden: Sequence,
-    pub(super) entry: Option<(Kind, Sequence, T)>,
+    pub(super) entry: Option<(ValueKind, Sequence, T)>,
 }
 
-/// How a look-up takes what it finds.
-trait Take {
-    type Taken;
+/// The way in which a lookup returns a value.
+trait CaptureValue {
+    type Captured;
 
-    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, Self::Taken)>;
+    fn of_memtable(
+        &mut self,
+        memtable: &Memtable,
+        key: &[u8],
+        at: Sequence,
+    ) -> Option<(ValueKind, Sequence, Self::Captured)>;
 
     fn of_table(
         &mut self,
         table: &TableFile,
         key: &[u8],
         at: Sequence,
-        place: Option<Window>,
-    ) -> Result<Option<(Kind, Sequence, Self::Taken)>>;
+        window: Option<PositionWindow>,
+    ) -> Result<Option<(ValueKind, Sequence, Self::Captured)>>;
 }
 
-/// Shares the value with what holds it.
-struct Sharing;
+/// Returns the value as a slice that shares its buffer.
+struct ShareValue;
 
-impl Take for Sharing {
-    type Taken = Slice;
+impl CaptureValue for ShareValue {
+    type Captured = Slice;
 
-    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, Slice)> {
+    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
         memtable.get_slice(key, at)
     }
 
@@ -115,22 +120,22 @@ impl Take for Sharing {
         table: &TableFile,
         key: &[u8],
         at: Sequence,
-        place: Option<Window>,
-    ) -> Result<Option<(Kind, Sequence, Slice)>> {
-        match place {
-            Some(_) => table.get_in(key, at, place),
+        window: Option<PositionWindow>,
+    ) -> Result<Option<(ValueKind, Sequence, Slice)>> {
+        match window {
+            Some(_) => table.get_in(key, at, window),
             None => table.get(key, at),
         }
     }
 }
 
-/// Copies the value, whatever was in the buffer before; so no count of a block's users is touched.
-struct Copying<'a>(&'a mut Vec<u8>);
+/// Copies the value into a buffer, replacing its contents, without touching the reference count of a block.
+struct CopyValue<'a>(&'a mut Vec<u8>);
 
-impl Take for Copying<'_> {
-    type Taken = ();
+impl CaptureValue for CopyValue<'_> {
+    type Captured = ();
 
-    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, ())> {
+    fn of_memtable(&mut self, memtable: &Memtable, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, ())> {
         let entry = memtable.get(key, at)?;
         self.0.clear();
         self.0.extend_from_slice(entry.value);
@@ -142,33 +147,39 @@ impl Take for Copying<'_> {
         table: &TableFile,
         key: &[u8],
         at: Sequence,
-        place: Option<Window>,
-    ) -> Result<Option<(Kind, Sequence, ())>> {
-        table.copy(key, at, place, self.0)
+        window: Option<PositionWindow>,
+    ) -> Result<Option<(ValueKind, Sequence, ())>> {
+        table.copy(key, at, window, self.0)
     }
 }
 
-impl View {
-    /// The newest entry of a key that a reader at `at` sees; `None` where it was removed or never there.
+impl KeyspaceView {
+    /// Finds the newest entry of a key at or below `at`; `None` if it was removed, or never present.
     ///
-    /// Sources are asked newest first. All that an older source knows of a key is older than what a newer one does, so the
-    /// first that knows anything decides.
-    pub(crate) fn find(&self, key: &[u8], at: Sequence) -> Result<Option<Found>> {
-        self.find_by(key, at, &mut Sharing)
+    /// Sources are searched newest first. Every older source has only older entries of the key, so the first source
+    /// with an answer decides.
+    pub(crate) fn find(&self, key: &[u8], at: Sequence) -> Result<Option<FoundValue>> {
+        self.find_by(key, at, &mut ShareValue)
     }
 
-    /// As [`Self::find`], with the value, or the place of it, copied into a buffer.
-    pub(crate) fn find_into(&self, key: &[u8], at: Sequence, value: &mut Vec<u8>) -> Result<Option<Kind>> {
-        Ok(self.find_by(key, at, &mut Copying(value))?.map(|(kind, ())| kind))
+    /// As [`Self::find`]; copies the value, or the encoded pointer, into a buffer.
+    pub(crate) fn find_into(&self, key: &[u8], at: Sequence, value: &mut Vec<u8>) -> Result<Option<ValueKind>> {
+        Ok(self.find_by(key, at, &mut CopyValue(value))?.map(|(kind, ())| kind))
     }
 
     #[inline]
-    fn find_by<T: Take>(&self, key: &[u8], at: Sequence, take: &mut T) -> Result<Option<(Kind, T::Taken)>> {
+    fn find_by<T: CaptureValue>(
+        &self,
+        key: &[u8],
+        at: Sequence,
+        take: &mut T,
+    ) -> Result<Option<(ValueKind, T::Captured)>> {
         for memtable in self.memtables() {
             if memtable.is_empty() {
                 continue;
             }
-            let source = Source { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, key, at) };
+            let source =
+                SourceAnswer { hidden: memtable.covering(key, at), entry: take.of_memtable(memtable, key, at) };
             if let Some(found) = source.decide() {
                 return Ok(found);
             }
@@ -176,15 +187,15 @@ impl View {
         for table in &self.levels.newest {
             if table.may_hold(key) {
                 let entry = take.of_table(table, key, at, None)?;
-                if let Some(found) = (Source { hidden: table.covering(key, at), entry }).decide() {
+                if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
                 }
             }
         }
         for (_, level) in &self.levels.deeper {
-            if let Some((table, window)) = level.ask(key) {
+            if let Some((table, window)) = level.route(key) {
                 let entry = take.of_table(table, key, at, window)?;
-                if let Some(found) = (Source { hidden: table.covering(key, at), entry }).decide() {
+                if let Some(found) = (SourceAnswer { hidden: table.covering(key, at), entry }).decide() {
                     return Ok(found);
                 }
             }
@@ -197,21 +208,21 @@ impl View {
         std::iter::once(&self.active).chain(&self.sealed)
     }
 
-    /// The range removals of all sources that have any.
-    pub(crate) fn removals(&self) -> Vec<Arc<Removals>> {
-        let memtables = self.memtables().map(|memtable| memtable.removals());
-        let newest = self.levels.newest.iter().map(|table| &table.removals);
-        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.removals());
-        let with_any = newest.chain(deeper).filter(|removals| !removals.is_empty()).map(Arc::clone);
-        memtables.filter(|removals| !removals.is_empty()).chain(with_any).collect()
+    /// The range tombstones of all sources that have any.
+    pub(crate) fn tombstones(&self) -> Vec<Arc<RangeTombstones>> {
+        let memtables = self.memtables().map(|memtable| memtable.tombstones());
+        let newest = self.levels.newest.iter().map(|table| &table.tombstones);
+        let deeper = self.levels.deeper.iter().flat_map(|(_, level)| level.tombstones());
+        let with_any = newest.chain(deeper).filter(|tombstones| !tombstones.is_empty()).map(Arc::clone);
+        memtables.filter(|tombstones| !tombstones.is_empty()).chain(with_any).collect()
     }
 }
 
-impl<T> Source<T> {
-    /// What the source says: `None` that it knows nothing of the key.
-    pub(super) fn decide(self) -> Option<Option<(Kind, T)>> {
+impl<T> SourceAnswer<T> {
+    /// The decision of this source; `None` if it has neither an entry nor a tombstone for the key.
+    pub(super) fn decide(self) -> Option<Option<(ValueKind, T)>> {
         match self.entry {
-            Some((kind, sequence, value)) if kind != Kind::Remove && sequence >= self.hidden => {
+            Some((kind, sequence, value)) if kind != ValueKind::Remove && sequence >= self.hidden => {
                 Some(Some((kind, value)))
             }
             Some(_) => Some(None),

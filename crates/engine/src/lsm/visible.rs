@@ -1,62 +1,62 @@
-//! What a reader at a sequence number sees of a cursor: for each key its newest entry, unless that removes it.
+//! The visibility cursor: for each key, the newest entry at or below a sequence number, unless it is a tombstone.
 
-use super::cursor::Cursor;
-use super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};
+use super::cursor::EntryCursor;
+use super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::level::LevelCursor;
-use super::removals::Removals;
-use super::skips::{RUN_MIN, SkippedRun};
+use super::range_tombstones::RangeTombstones;
+use super::tombstone_cleanup::{SKIPPED_RUN_MIN, SkippedRun};
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
-/// Versions of one key that are stepped over before the rest of them is skipped by a search.
-const STEPS: usize = 8;
+/// Versions of one key to step over before seeking past the rest.
+const STEPS_BEFORE_SEEK: usize = 8;
 
-/// The visible entries of a cursor, in key order; it moves both ways.
+/// The visible entries of a cursor, in key order, in both directions.
 ///
 /// ```text
-/// entries   a@9  a@4  b@7(remove)  b@3  c@6  d@2        range removals   [c, e)@5
+/// entries   a@9  a@4  b@7(remove)  b@3  c@6  d@2        range tombstones   [c, e)@5
 /// at 8           a@4                    c@6
 /// at 4           a@4               b@3       d@2
 /// ```
 ///
-/// Of each key it shows the newest entry that is not newer than the reader, unless that is a removal, or a range removal hides it that
-/// is newer than the entry and not newer than the reader. After an error it stays failed.
+/// For each key it shows the newest entry at or below the reader's sequence number, unless that is a removal or a range
+/// tombstone, at or below the same number and newer than the entry, covers it. After an error, every move fails.
 #[derive(Debug)]
-pub(crate) struct Visible {
-    cursor: Source,
-    /// Whether the entry here is the last of its key.
-    is_settled: bool,
-    removals: Vec<Arc<Removals>>,
+pub(crate) struct VisibleCursor {
+    cursor: EntrySource,
+    /// Whether the current entry is the last version of its key.
+    is_oldest_version: bool,
+    tombstones: Vec<Arc<RangeTombstones>>,
     at: Sequence,
-    place: Place,
-    /// The key that is shown, where the cursor is not at it, and that of versions being skipped.
+    position: CursorPosition,
+    /// The current key if the cursor has moved away from it, or the key of versions being skipped.
     key: Vec<u8>,
-    /// With `key`, what is shown where the cursor is not at it.
-    found: Found,
-    /// What the last long run was that a move has skipped.
+    /// The rest of the current entry if the cursor has moved away from it.
+    stashed: StashedEntry,
+    /// The last long run that a move skipped.
     skipped: Option<SkippedRun>,
 }
 
-/// What is looked through. A store that was compacted is one level, which is worth a way without virtual calls.
+/// The underlying cursor. A fully compacted store is one level, for which virtual calls are avoided.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one in each range, and a box would cost each step")]
-pub(crate) enum Source {
+pub(crate) enum EntrySource {
     Level(LevelCursor),
-    Any(Box<dyn Cursor>),
+    Any(Box<dyn EntryCursor>),
 }
 
 /// Calls a method of the cursor in a source.
 macro_rules! of_source {
     ($source:expr, $cursor:ident => $call:expr) => {
         match $source {
-            Source::Level($cursor) => $call,
-            Source::Any($cursor) => $call,
+            EntrySource::Level($cursor) => $call,
+            EntrySource::Any($cursor) => $call,
         }
     };
 }
 
-impl Source {
+impl EntrySource {
     #[inline]
     fn entry(&self) -> Option<Entry<'_>> {
         of_source!(self, cursor => cursor.entry())
@@ -93,191 +93,191 @@ impl Source {
     }
 }
 
-/// Where the cursor stands.
+/// The position of the underlying cursor relative to the current entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    /// Nothing is shown.
+enum CursorPosition {
+    /// There is no current entry.
     Nowhere,
-    /// At the entry that is shown.
+    /// At the current entry.
     Here,
-    /// At the last entry whose key lies before the one that is shown: so it comes out of a move backward.
+    /// At the last entry before the current key, as after a backward move.
     Before,
-    /// Some move failed.
+    /// A move failed.
     Failed,
 }
 
 #[derive(Debug)]
-struct Found {
-    kind: Kind,
+struct StashedEntry {
+    kind: ValueKind,
     sequence: Sequence,
     value: Slice,
 }
 
-impl Found {
+impl StashedEntry {
     fn new() -> Self {
-        Self { kind: Kind::Remove, sequence: 0, value: Slice::from(&[][..]) }
+        Self { kind: ValueKind::Remove, sequence: 0, value: Slice::from(&[][..]) }
     }
 }
 
-impl Visible {
-    /// What a reader at `at` sees; `removals` are those of all sources of the cursor.
-    pub(crate) fn new(cursor: Source, mut removals: Vec<Arc<Removals>>, at: Sequence) -> Self {
-        removals.retain(|removals| !removals.is_empty());
+impl VisibleCursor {
+    /// The entries visible at `at`; `tombstones` are those of all sources of the cursor.
+    pub(crate) fn new(cursor: EntrySource, mut tombstones: Vec<Arc<RangeTombstones>>, at: Sequence) -> Self {
+        tombstones.retain(|tombstones| !tombstones.is_empty());
         Self {
             cursor,
-            is_settled: false,
-            removals,
+            is_oldest_version: false,
+            tombstones,
             at,
-            place: Place::Nowhere,
+            position: CursorPosition::Nowhere,
             key: Vec::new(),
-            found: Found::new(),
+            stashed: StashedEntry::new(),
             skipped: None,
         }
     }
 
-    /// The long run of hidden entries that the last move has skipped, if there was one.
+    /// The long run of hidden entries that the last move skipped, if any.
     #[inline]
     pub(crate) fn take_skipped(&mut self) -> Option<SkippedRun> {
         self.skipped.take()
     }
 
-    /// The entry here; `None` behind either end, and before the first move.
+    /// The current entry; `None` before the first, behind the last, and before the first move.
     #[inline]
     pub(crate) fn entry(&self) -> Option<Entry<'_>> {
-        match self.place {
-            Place::Here => self.cursor.entry(),
-            Place::Before => Some(Entry {
+        match self.position {
+            CursorPosition::Here => self.cursor.entry(),
+            CursorPosition::Before => Some(Entry {
                 key: &self.key,
-                sequence: self.found.sequence,
-                kind: self.found.kind,
-                value: &self.found.value,
+                sequence: self.stashed.sequence,
+                kind: self.stashed.kind,
+                value: &self.stashed.value,
             }),
-            Place::Nowhere | Place::Failed => None,
+            CursorPosition::Nowhere | CursorPosition::Failed => None,
         }
     }
 
-    /// The key here.
+    /// The current key.
     pub(crate) fn key(&self) -> Option<&[u8]> {
         self.entry().map(|entry| entry.key)
     }
 
-    /// The value of the entry here, shared.
+    /// The value of the current entry, sharing its buffer.
     #[inline]
     pub(crate) fn value_slice(&self) -> Option<Slice> {
-        match self.place {
-            Place::Here => self.cursor.value_slice(),
-            Place::Before => Some(self.found.value.clone()),
-            Place::Nowhere | Place::Failed => None,
+        match self.position {
+            CursorPosition::Here => self.cursor.value_slice(),
+            CursorPosition::Before => Some(self.stashed.value.clone()),
+            CursorPosition::Nowhere | CursorPosition::Failed => None,
         }
     }
 
-    /// To the first visible key at or behind `key`.
+    /// Moves to the first visible key at or after `key`.
     pub(crate) fn seek(&mut self, key: &[u8]) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.seek(key, this.at)?;
-            this.settle_forward()
+            this.find_visible_forward()
         })
     }
 
-    /// To the last visible key before `key`.
+    /// Moves to the last visible key before `key`.
     pub(crate) fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.seek_before(key)?;
-            this.settle_backward()
+            this.find_visible_backward()
         })
     }
 
-    /// To the first visible key.
+    /// Moves to the first visible key.
     pub(crate) fn first(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.first()?;
-            this.settle_forward()
+            this.find_visible_forward()
         })
     }
 
-    /// To the last visible key.
+    /// Moves to the last visible key.
     pub(crate) fn last(&mut self) -> Result<()> {
-        self.moves(|this| {
+        self.guarded_move(|this| {
             this.cursor.last()?;
-            this.settle_backward()
+            this.find_visible_backward()
         })
     }
 
-    /// To the next visible key; nowhere from the last one, and from nowhere.
+    /// Moves to the next visible key, if there is a current one.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<()> {
-        self.moves(|this| {
-            match this.place {
-                // What is settled at the bottom is the last of its key.
-                Place::Here if this.is_settled => this.cursor.next()?,
-                Place::Here => this.skip_key()?,
-                Place::Before => {
+        self.guarded_move(|this| {
+            match this.position {
+                // An entry with sequence number 0 is the last version of its key.
+                CursorPosition::Here if this.is_oldest_version => this.cursor.next()?,
+                CursorPosition::Here => this.skip_key()?,
+                CursorPosition::Before => {
                     this.key.push(0);
-                    this.cursor.seek(&this.key, MAX_SEQUENCE)?;
+                    this.cursor.seek(&this.key, SEQUENCE_MAX)?;
                 }
-                Place::Nowhere | Place::Failed => return Ok(()),
+                CursorPosition::Nowhere | CursorPosition::Failed => return Ok(()),
             }
-            this.settle_forward()
+            this.find_visible_forward()
         })
     }
 
-    /// To the visible key before; nowhere from the first one, and from nowhere.
+    /// Moves to the previous visible key, if there is a current one.
     pub(crate) fn prev(&mut self) -> Result<()> {
-        self.moves(|this| {
-            match this.place {
-                Place::Here => {
-                    this.keep_key();
+        self.guarded_move(|this| {
+            match this.position {
+                CursorPosition::Here => {
+                    this.save_key();
                     this.cursor.seek_before(&this.key)?;
                 }
-                Place::Before => {}
-                Place::Nowhere | Place::Failed => return Ok(()),
+                CursorPosition::Before => {}
+                CursorPosition::Nowhere | CursorPosition::Failed => return Ok(()),
             }
-            this.settle_backward()
+            this.find_visible_backward()
         })
     }
 
     #[inline]
-    fn moves(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        if self.place == Place::Failed {
-            return Err(Error::InvalidArgument("this iterator has failed before; begin another one".into()));
+    fn guarded_move(&mut self, step: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if self.position == CursorPosition::Failed {
+            return Err(Error::InvalidArgument("the iterator has failed before; create a new one".into()));
         }
         let moved = step(self);
         if moved.is_err() {
-            self.place = Place::Failed;
+            self.position = CursorPosition::Failed;
         }
         moved
     }
 
-    /// Remembers the key of the cursor's entry.
-    fn keep_key(&mut self) {
+    /// Saves the key of the cursor's entry.
+    fn save_key(&mut self) {
         self.key.clear();
         self.key.extend_from_slice(self.cursor.entry().map_or(&[], |entry| entry.key));
     }
 
     fn is_hidden(&self, key: &[u8], sequence: Sequence) -> bool {
-        self.removals.iter().any(|removals| removals.covering(key, self.at) > sequence)
+        self.tombstones.iter().any(|tombstones| tombstones.covering(key, self.at) > sequence)
     }
 
-    /// From an entry on to the first that is visible.
+    /// Moves forward to the first visible entry, starting with the cursor's.
     #[inline]
-    fn settle_forward(&mut self) -> Result<()> {
+    fn find_visible_forward(&mut self) -> Result<()> {
         let (mut too_new, mut skipped) = (0, 0);
         loop {
             let Some(entry) = self.cursor.entry() else {
-                self.place = Place::Nowhere;
+                self.position = CursorPosition::Nowhere;
                 return Ok(());
             };
             if entry.sequence > self.at {
-                too_new = self.pass_too_new(too_new)?;
-            } else if entry.kind != Kind::Remove && !self.is_hidden(entry.key, entry.sequence) {
-                self.is_settled = entry.sequence == 0;
-                self.place = Place::Here;
+                too_new = self.skip_too_new(too_new)?;
+            } else if entry.kind != ValueKind::Remove && !self.is_hidden(entry.key, entry.sequence) {
+                self.is_oldest_version = entry.sequence == 0;
+                self.position = CursorPosition::Here;
                 return Ok(());
             } else {
                 too_new = 0;
                 skipped += 1;
-                if skipped % RUN_MIN == 0 {
-                    self.keep_key();
+                if skipped % SKIPPED_RUN_MIN == 0 {
+                    self.save_key();
                     self.note_skipped(skipped);
                 }
                 self.skip_key()?;
@@ -285,12 +285,12 @@ impl Visible {
         }
     }
 
-    /// Passes an entry that is too new, behind `before` others that were; returns how many there were now.
-    fn pass_too_new(&mut self, before: usize) -> Result<usize> {
-        if before == STEPS {
-            self.keep_key();
+    /// Skips an entry that is too new, after `before` consecutive others; returns the new count.
+    fn skip_too_new(&mut self, before: usize) -> Result<usize> {
+        if before == STEPS_BEFORE_SEEK {
+            self.save_key();
         }
-        if before >= 2 * STEPS {
+        if before >= 2 * STEPS_BEFORE_SEEK {
             if self.cursor.entry().is_some_and(|entry| entry.key == self.key) {
                 self.cursor.seek(&self.key, self.at)?;
             } else {
@@ -302,7 +302,7 @@ impl Visible {
         Ok(before + 1)
     }
 
-    /// Notes that so many hidden entries were skipped in a row, and that the last one is that of `key`.
+    /// Records a run of `entries` hidden entries, the last of which has the key `key`.
     #[cold]
     fn note_skipped(&mut self, entries: u64) {
         let run =
@@ -312,71 +312,77 @@ impl Visible {
         reached.clone_from(&self.key);
     }
 
-    /// From an entry to the first of the next key.
+    /// Moves to the first entry of the next key.
     fn skip_key(&mut self) -> Result<()> {
         if self.cursor.entry().is_none_or(|entry| entry.sequence == 0) {
             return self.cursor.next();
         }
-        self.keep_key();
-        for _ in 0..STEPS {
+        self.save_key();
+        for _ in 0..STEPS_BEFORE_SEEK {
             self.cursor.next()?;
             if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
                 return Ok(());
             }
         }
         self.key.push(0);
-        self.cursor.seek(&self.key, MAX_SEQUENCE)
+        self.cursor.seek(&self.key, SEQUENCE_MAX)
     }
 
-    /// From the oldest entry of a key back to the first key of which something is visible; the cursor then stands before it.
-    fn settle_backward(&mut self) -> Result<()> {
+    /// Moves backward from the oldest entry of a key to the first key with a visible entry; the cursor ends up before
+    /// it.
+    fn find_visible_backward(&mut self) -> Result<()> {
         let mut skipped = 0;
         while self.cursor.entry().is_some() {
-            self.keep_key();
-            if self.find_newest()? && self.found.kind != Kind::Remove && !self.is_hidden(&self.key, self.found.sequence)
+            self.save_key();
+            if self.find_newest()?
+                && self.stashed.kind != ValueKind::Remove
+                && !self.is_hidden(&self.key, self.stashed.sequence)
             {
-                self.place = Place::Before;
+                self.position = CursorPosition::Before;
                 return Ok(());
             }
             skipped += 1;
-            if skipped % RUN_MIN == 0 {
+            if skipped % SKIPPED_RUN_MIN == 0 {
                 self.note_skipped(skipped);
             }
         }
-        self.place = Place::Nowhere;
+        self.position = CursorPosition::Nowhere;
         Ok(())
     }
 
-    /// From the oldest entry of `key` to the last entry of the keys before it; finds on the way the newest that is not too new, and
-    /// says whether there is one.
+    /// Moves from the oldest entry of `key` to the last entry of the preceding keys, and finds the newest version that
+    /// is not too new; returns whether there is one.
     fn find_newest(&mut self) -> Result<bool> {
         let mut has_found = false;
         for step in 0.. {
             let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) else { break };
-            if step == STEPS || entry.sequence > self.at {
+            if step == STEPS_BEFORE_SEEK || entry.sequence > self.at {
                 return self.find_newest_by_search(has_found);
             }
             let (kind, sequence) = (entry.kind, entry.sequence);
-            self.found =
-                Found { kind, sequence, value: self.cursor.value_slice().unwrap_or_else(|| Found::new().value) };
+            self.stashed = StashedEntry {
+                kind,
+                sequence,
+                value: self.cursor.value_slice().unwrap_or_else(|| StashedEntry::new().value),
+            };
             has_found = true;
             self.cursor.prev()?;
         }
         Ok(has_found)
     }
 
-    /// The same where there are many versions left, or all that are left are too new.
+    /// The same by seeking, if many versions are left or all of them are too new.
     fn find_newest_by_search(&mut self, has_found: bool) -> Result<bool> {
         let has_newer = self.cursor.entry().is_some_and(|entry| entry.sequence <= self.at);
         if has_newer {
             self.cursor.seek(&self.key, self.at)?;
             if let Some(entry) = self.cursor.entry().filter(|entry| entry.key == self.key) {
                 let (kind, sequence) = (entry.kind, entry.sequence);
-                let value = self.cursor.value_slice().unwrap_or_else(|| Found::new().value);
-                self.found = Found { kind, sequence, value };
+                let value = self.cursor.value_slice().unwrap_or_else(|| StashedEntry::new().value);
+                self.stashed = StashedEntry { kind, sequence, value };
             }
         } else {
-            for _ in 0..STEPS {
+            for _ in 0..STEPS_BEFORE_SEEK {
                 self.cursor.prev()?;
                 if self.cursor.entry().is_none_or(|entry| entry.key != self.key) {
                     return Ok(has_found);

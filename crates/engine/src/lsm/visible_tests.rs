@@ -1,9 +1,9 @@
-//! What is visible, held against a model, moving at random.
+//! Tests of the visibility cursor against a model, under random moves.
 
-use super::entry::Kind;
-use super::entry::{MAX_SEQUENCE, Sequence};
-use super::model::{History, Step, keys, steps};
-use super::visible::{Source, Visible};
+use super::entry::ValueKind;
+use super::entry::{SEQUENCE_MAX, Sequence};
+use super::test_model::{History, TestOperation, keys, steps};
+use super::visible::{EntrySource, VisibleCursor};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     proptest::collection::vec(one, 0..60)
 }
 
-fn visible(history: &History, at: Sequence) -> Visible {
-    Visible::new(Source::Any(history.cursor()), vec![Arc::new(history.removals.clone())], at)
+fn visible(history: &History, at: Sequence) -> VisibleCursor {
+    VisibleCursor::new(EntrySource::Any(history.cursor()), vec![Arc::new(history.tombstones.clone())], at)
 }
 
 proptest! {
@@ -72,15 +72,20 @@ proptest! {
             place = place.filter(|&place| place < seen.len());
             let shown = visible.entry().map(|entry| (entry.key.to_vec(), (entry.kind, entry.value.to_vec())));
             prop_assert_eq!(shown, place.map(|place| seen[place].clone()), "after {:?}", step);
-            prop_assert_eq!(visible.value_slice().map(|value| value.to_vec()), place.map(|place| seen[place].1.1.clone()));
+            let expected = place.map(|place| seen[place].1.1.clone());
+            prop_assert_eq!(visible.value_slice().map(|value| value.to_vec()), expected);
             prop_assert_eq!(visible.key().map(<[u8]>::to_vec), place.map(|place| seen[place].0.clone()));
         }
     }
 
     #[test]
-    fn after_an_error_every_move_fails_and_nothing_is_shown(operations in steps(60), good in 0..40_usize, forward: bool) {
+    fn after_an_error_every_move_fails_and_nothing_is_shown(
+        operations in steps(60),
+        good in 0..40_usize,
+        forward: bool,
+    ) {
         let history = History::of(&operations, 1);
-        let mut visible = Visible::new(Source::Any(history.failing_cursor(good)), Vec::new(), MAX_SEQUENCE);
+        let mut visible = VisibleCursor::new(EntrySource::Any(history.failing_cursor(good)), Vec::new(), SEQUENCE_MAX);
         let mut moved = if forward { visible.first() } else { visible.last() };
         while moved.is_ok() && visible.entry().is_some() {
             moved = if forward { visible.next() } else { visible.prev() };
@@ -95,10 +100,10 @@ proptest! {
     }
 }
 
-/// A thousand versions of a key, each reader between them: long runs are skipped on both sides.
+/// A thousand versions of a key, with readers between them: long runs are skipped on both sides.
 #[test]
 fn long_runs_of_versions_are_passed_in_both_directions() {
-    let put = |key: &[u8], value: u32| Step::Put(key.to_vec(), Kind::Value, value.to_be_bytes().to_vec());
+    let put = |key: &[u8], value: u32| TestOperation::Put(key.to_vec(), ValueKind::Value, value.to_be_bytes().to_vec());
     let mut operations = vec![put(b"a", 0), put(b"c", 0)];
     operations.extend((0..1000).map(|i| put(b"b", i)));
     operations.extend([put(b"a", 1), put(b"c", 1)]);

@@ -3,7 +3,7 @@
 use super::header::Header;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
-use crate::log::{Entry, Segment, SegmentHeader, SegmentId, Visit, replay, segment_name};
+use crate::log::{LogEntry, ReplayStep, Segment, SegmentHeader, SegmentId, replay, segment_name};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -114,8 +114,8 @@ fn beyond(last: SegmentId, unread: &mut Unread) -> Vec<Link> {
 fn without_commits((segment, head): &Link) -> Result<()> {
     let mut commits = false;
     replay(segment, head.is_some(), &mut |entry| {
-        commits |= matches!(entry, Entry::Commit(_));
-        Ok(if commits { Visit::Stop } else { Visit::Continue })
+        commits |= matches!(entry, LogEntry::Commit(_));
+        Ok(if commits { ReplayStep::Stop } else { ReplayStep::Continue })
     })?;
     if commits {
         let detail = "this segment of the log has commits that the page file does not know of: the page file is an older one, or a copy's; \

@@ -1,7 +1,7 @@
 //! Which pages are in the log, and where: what lets readers find them there.
 
 use super::pages::PageNumber;
-use crate::log::{RecordPlace, Segment};
+use crate::log::{RecordLocation, Segment};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) struct Version {
     /// The commit.
     pub(super) sequence: u64,
     /// Where the record lies.
-    pub(super) place: RecordPlace,
+    pub(super) place: RecordLocation,
     /// The segment that it lies in.
     pub(super) segment: u32,
     /// Whether it is an image.

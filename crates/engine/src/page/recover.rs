@@ -11,14 +11,14 @@ use super::space::Space;
 use super::writer::Sealed;
 use crate::error::{Error, Result};
 use crate::io::ReadableFile;
-use crate::log::{Commit, Entry, RecordPlace, Segment, Visit, replay};
+use crate::log::{Commit, LogEntry, RecordLocation, ReplayStep, Segment, replay};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A record whose commit was not met yet.
 #[derive(Debug)]
 enum Pending {
-    Page { number: PageNumber, place: RecordPlace, is_image: bool },
+    Page { number: PageNumber, place: RecordLocation, is_image: bool },
     State(Vec<u8>),
     Allocated(u32, Vec<Extent>),
     Freed(Vec<Extent>),
@@ -99,13 +99,13 @@ impl Recovery {
         let before = self.sequence;
         let mut pending: Vec<(u64, Pending)> = Vec::new();
         replay(segment, header_is_valid, &mut |entry| match entry {
-            Entry::Record { kind, place, body } => {
-                let record = parse(kind, place, body).ok_or_else(|| nonsense(segment, place.position))?;
-                pending.push((place.position, record));
-                Ok(Visit::Continue)
+            LogEntry::Record { kind, location, body } => {
+                let record = parse(kind, location, body).ok_or_else(|| nonsense(segment, location.position))?;
+                pending.push((location.position, record));
+                Ok(ReplayStep::Continue)
             }
-            Entry::Commit(commit) if commit.sequence > limit => Ok(Visit::Stop),
-            Entry::Commit(commit) => {
+            LogEntry::Commit(commit) if commit.sequence > limit => Ok(ReplayStep::Stop),
+            LogEntry::Commit(commit) => {
                 if commit.sequence != self.sequence + 1 {
                     return Err(nonsense(segment, commit.first));
                 }
@@ -118,7 +118,7 @@ impl Recovery {
                     self.take(segment, commit, record).ok_or_else(|| nonsense(segment, position))?;
                 }
                 // What lies behind may be in the middle of being written.
-                Ok(if commit.sequence == limit { Visit::Stop } else { Visit::Continue })
+                Ok(if commit.sequence == limit { ReplayStep::Stop } else { ReplayStep::Continue })
             }
         })?;
         if self.sequence > before {
@@ -204,7 +204,7 @@ fn nonsense(segment: &Segment, position: u64) -> Error {
     Error::damaged(segment.file.path(), position, "a log record has a valid checksum but makes no sense")
 }
 
-fn parse(kind: u8, place: RecordPlace, body: &[u8]) -> Option<Pending> {
+fn parse(kind: u8, place: RecordLocation, body: &[u8]) -> Option<Pending> {
     let head = || body.split_first_chunk::<4>().map(|(head, rest)| (u32::from_le_bytes(*head), rest));
     Some(match kind {
         IMAGE | DELTA => Pending::Page { number: records::page_of(body)?.0, place, is_image: kind == IMAGE },

@@ -1,7 +1,7 @@
-//! Reading a value file.
+//! Value files: opening them, and reading values by pointer.
 
-use super::chunk::{CHUNK_BYTES, Head, Part, STORED_BYTES_MAX, STORED_BYTES_MIN};
-use super::place::ValuePlace;
+use super::chunk::{CHUNK_BYTES, ChunkHead, ChunkPart, STORED_BYTES_MAX, STORED_BYTES_MIN};
+use super::pointer::ValueFilePointer;
 use super::stream::ValueStream;
 use crate::block::Slice;
 use crate::block::checksum;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(super) const HEADER: HeaderKind = HeaderKind { magic: b"OGIVEVAL", version: 2 };
 
-/// First bytes of the footer; no chunk begins so.
+/// First bytes of the footer, with which no chunk begins.
 const FOOTER_MAGIC: &[u8; 8] = b"\xffOGIVEVF";
 
 /// `magic | records: u64 | bytes of values: u64 | zero: u32 | checksum: u32`.
@@ -25,7 +25,7 @@ pub(crate) fn values_name(number: u64) -> String {
     format!("{number:06}.values")
 }
 
-/// What the end of a finished file says. As its checksum is bound to its place, it proves the length of the file.
+/// The footer of a finished file. Its checksum is bound to its offset, so it proves the length of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Footer {
     pub(super) records: u64,
@@ -49,14 +49,14 @@ impl Footer {
     }
 }
 
-/// A file of values, growing or finished, read by many threads.
+/// An open value file, growing or finished, which many threads can read.
 #[derive(Debug)]
 pub(crate) struct ValueFile {
     pub(super) file: Arc<dyn ReadableFile>,
     pub(super) identity: u64,
     bond: StoreBinding,
     number: u64,
-    /// Where the first record begins.
+    /// Offset of the first record.
     pub(super) start: u64,
 }
 
@@ -64,12 +64,13 @@ impl ValueFile {
     /// Opens a file, finished or not.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where it does not begin as file `number` of `bond`; [`Error::UnknownVersion`]; whatever the storage reports.
+    /// [`Error::Damaged`] if it does not begin as file `number` of `bond`; [`Error::UnknownVersion`]; errors of the
+    /// storage.
     pub(crate) fn open(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<Self> {
         Self::open_checked(storage, number, |found| found == bond)
     }
 
-    /// As [`Self::open`], of whichever opening of a store wrote it.
+    /// As [`Self::open`], for a file of any opening of a store.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -77,20 +78,20 @@ impl ValueFile {
         Self::open_checked(storage, number, |found| found.store == store)
     }
 
-    /// The store and the opening that a file says it is of, whichever number it says; `None` where it does not begin with a sound header.
+    /// The store and the opening stated by a file's header, regardless of its number; `None` without a valid header.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; whatever the storage reports.
+    /// [`Error::UnknownVersion`]; errors of the storage.
     pub(crate) fn bond_of(storage: &dyn Storage, number: u64) -> Result<Option<StoreBinding>> {
         let header = HEADER.read(&*storage.open(&values_name(number))?)?;
         Ok(header.map(|header| header.bond))
     }
 
-    /// Whether there is a sound value file of that name which is another: no crash leaves that.
+    /// Whether there is a valid value file of this name with another identity, which no crash leaves.
     ///
     /// # Errors
-    /// [`Error::UnknownVersion`]; whatever the storage reports.
-    pub(crate) fn is_anothers(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<bool> {
+    /// [`Error::UnknownVersion`]; errors of the storage.
+    pub(crate) fn has_other_identity(storage: &dyn Storage, bond: StoreBinding, number: u64) -> Result<bool> {
         let name = values_name(number);
         if !storage.exists(&name)? {
             return Ok(false);
@@ -105,7 +106,7 @@ impl ValueFile {
             Some(header) if header.number == number && is_ours(header.bond) => {
                 Ok(Self::of(file, header.bond, number, header.length as u64))
             }
-            _ => Err(Error::damaged(file.path(), 0, "this is not the value file that belongs here")),
+            _ => Err(Error::damaged(file.path(), 0, "this is another value file, or its header is damaged")),
         }
     }
 
@@ -113,7 +114,7 @@ impl ValueFile {
         Self { file, identity: bond.identity(number), bond, number, start }
     }
 
-    /// The store, and the opening of it, that wrote the file.
+    /// The store and the opening that wrote the file.
     pub(crate) fn bond(&self) -> StoreBinding {
         self.bond
     }
@@ -123,12 +124,12 @@ impl ValueFile {
         self.number
     }
 
-    /// Length of the file, in bytes; while it grows, of what was written out.
+    /// Length of the file in bytes; while it grows, of the written part.
     pub(crate) fn len_bytes(&self) -> u64 {
         self.file.len()
     }
 
-    /// Whether the file was finished and has the length that it had then: one read.
+    /// Whether the file was finished and still has its full length, by one read.
     pub(crate) fn is_finished(&self) -> Result<bool> {
         Ok(self.footer()?.is_some())
     }
@@ -141,66 +142,66 @@ impl ValueFile {
         Ok(Footer::decode(self.identity, offset, &bytes))
     }
 
-    /// The value at a place. One read, unless it has more than 64 KiB; no copy, unless it has more or is packed.
+    /// Reads a value: with one read if it has at most 64 KiB, and without a copy if it is not compressed either.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] where the value is not
-    /// there or not what it was.
-    pub(crate) fn get(&self, place: &ValuePlace, limit_bytes: u64) -> Result<Slice> {
-        self.check_place(place)?;
-        self.check_limit(place, limit_bytes)?;
-        if place.length > CHUNK_BYTES as u64 {
-            return Ok(self.stream(place)?.read_to_vec(limit_bytes)?.into());
+    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; [`Error::Damaged`] if the
+    /// value is missing or damaged.
+    pub(crate) fn get(&self, pointer: &ValueFilePointer, limit_bytes: u64) -> Result<Slice> {
+        self.check_pointer(pointer)?;
+        self.check_limit(pointer, limit_bytes)?;
+        if pointer.length > CHUNK_BYTES as u64 {
+            return Ok(self.stream(pointer)?.read_to_vec(limit_bytes)?.into());
         }
         let mut record = Vec::new();
-        let head = self.read_whole(place, &mut record)?;
+        let head = self.read_whole(pointer, &mut record)?;
         if head.codec == CODEC_STORED {
-            return Slice::of_buffer(&Arc::new(record), head.value).ok_or_else(|| self.not_whole(place.offset));
+            return Slice::of_buffer(&Arc::new(record), head.value).ok_or_else(|| self.damaged_value(pointer.offset));
         }
         let mut value = Vec::new();
-        head.unpack(&record, &mut value).map_err(|error| self.malformed(place.offset, &error))?;
+        head.unpack(&record, &mut value).map_err(|error| self.malformed(pointer.offset, &error))?;
         Ok(value.into())
     }
 
-    /// As [`Self::get`], into a buffer, which is cleared first; after an error it holds nothing of use.
-    pub(crate) fn get_into(&self, place: &ValuePlace, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
+    /// As [`Self::get`], into a buffer whose contents are replaced; after an error they are unspecified.
+    pub(crate) fn get_into(&self, pointer: &ValueFilePointer, limit_bytes: u64, value: &mut Vec<u8>) -> Result<()> {
         value.clear();
-        self.check_place(place)?;
-        self.check_limit(place, limit_bytes)?;
-        if place.length > CHUNK_BYTES as u64 {
-            let mut stream = self.stream(place)?;
+        self.check_pointer(pointer)?;
+        self.check_limit(pointer, limit_bytes)?;
+        if pointer.length > CHUNK_BYTES as u64 {
+            let mut stream = self.stream(pointer)?;
             while let Some(chunk) = stream.next_chunk()? {
                 value.extend_from_slice(chunk);
             }
             return Ok(());
         }
-        let head = self.read_whole(place, value)?;
+        let head = self.read_whole(pointer, value)?;
         if head.codec == CODEC_STORED {
             value.truncate(head.value.end);
             value.drain(..head.value.start);
             return Ok(());
         }
         let record = std::mem::take(value);
-        head.unpack(&record, value).map_err(|error| self.malformed(place.offset, &error))
+        head.unpack(&record, value).map_err(|error| self.malformed(pointer.offset, &error))
     }
 
-    /// The value at a place as a stream; nothing is read yet, unless the value is empty.
+    /// Returns a value as a stream; nothing is read yet, unless the value is empty.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where the file ends before the place does, or the place makes no sense.
-    pub(crate) fn stream(&self, place: &ValuePlace) -> Result<ValueStream> {
-        self.check_place(place)?;
-        if place.length == 0 {
-            // No chunk of it will be asked for.
-            self.read_whole(place, &mut Vec::new())?;
+    /// [`Error::Damaged`] if the pointer is invalid, or beyond the end of the file.
+    pub(crate) fn stream(&self, pointer: &ValueFilePointer) -> Result<ValueStream> {
+        self.check_pointer(pointer)?;
+        if pointer.length == 0 {
+            // A stream of it would read no chunk.
+            self.read_whole(pointer, &mut Vec::new())?;
         }
-        Ok(ValueStream::new(Arc::clone(&self.file), self.identity, *place))
+        Ok(ValueStream::new(Arc::clone(&self.file), self.identity, *pointer))
     }
 
-    /// Whether the value at a place is there and is what was written. An error says that it cannot be read.
-    pub(crate) fn is_whole(&self, place: &ValuePlace) -> Result<bool> {
+    /// Whether a value is intact. An error means that it cannot be read.
+    pub(crate) fn is_intact(&self, pointer: &ValueFilePointer) -> Result<bool> {
         let read = || {
-            let mut stream = self.stream(place)?;
+            let mut stream = self.stream(pointer)?;
             while stream.next_chunk()?.is_some() {}
             Ok(())
         };
@@ -211,48 +212,48 @@ impl ValueFile {
         }
     }
 
-    /// Reads a record of one chunk and checks it.
-    fn read_whole(&self, place: &ValuePlace, record: &mut Vec<u8>) -> Result<Head> {
-        record.resize(place.stored_bytes as usize, 0);
-        self.file.read(ReadRequest { offset: place.offset, buffer: record, purpose: Purpose::Value })?;
-        Head::checked(self.identity, place.offset, record)
-            .filter(|head| head.part == Part::Whole && head.chunk_bytes() == record.len())
-            .filter(|head| head.length as u64 == place.length)
-            .ok_or_else(|| self.not_whole(place.offset))
+    /// Reads and verifies a record of one chunk.
+    fn read_whole(&self, pointer: &ValueFilePointer, record: &mut Vec<u8>) -> Result<ChunkHead> {
+        record.resize(pointer.stored_bytes as usize, 0);
+        self.file.read(ReadRequest { offset: pointer.offset, buffer: record, purpose: Purpose::Value })?;
+        ChunkHead::checked(self.identity, pointer.offset, record)
+            .filter(|head| head.part == ChunkPart::Whole && head.chunk_bytes() == record.len())
+            .filter(|head| head.length as u64 == pointer.length)
+            .ok_or_else(|| self.damaged_value(pointer.offset))
     }
 
-    /// Holds what a place says against the file and the format.
-    fn check_place(&self, place: &ValuePlace) -> Result<()> {
-        let chunks = place.length.div_ceil(CHUNK_BYTES as u64).max(1);
+    /// Checks a pointer against the file and the format.
+    fn check_pointer(&self, pointer: &ValueFilePointer) -> Result<()> {
+        let chunks = pointer.length.div_ceil(CHUNK_BYTES as u64).max(1);
         let most = chunks.saturating_mul(STORED_BYTES_MAX as u64);
         let least = chunks.saturating_mul(STORED_BYTES_MIN as u64);
-        let makes_sense = place.file == self.number
-            && place.length <= VALUE_BYTES_MAX
-            && place.offset >= self.start
-            && (least..=most).contains(&place.stored_bytes);
-        if makes_sense && place.end().is_some_and(|end| end <= self.len_bytes()) {
+        let is_valid = pointer.file == self.number
+            && pointer.length <= VALUE_BYTES_MAX
+            && pointer.offset >= self.start
+            && (least..=most).contains(&pointer.stored_bytes);
+        if is_valid && pointer.end().is_some_and(|end| end <= self.len_bytes()) {
             return Ok(());
         }
         let detail = format!(
-            "a value of {} bytes, stored as {} of file {}, is said to lie here in file {} of {} bytes",
-            place.length,
-            place.stored_bytes,
-            place.file,
+            "a pointer states a value of {} bytes, stored as {} bytes of file {}, here in file {} of {} bytes",
+            pointer.length,
+            pointer.stored_bytes,
+            pointer.file,
             self.number,
             self.len_bytes()
         );
-        Err(Error::damaged(self.file.path(), place.offset, detail))
+        Err(Error::damaged(self.file.path(), pointer.offset, detail))
     }
 
-    fn check_limit(&self, place: &ValuePlace, limit: u64) -> Result<()> {
-        if place.length <= limit {
+    fn check_limit(&self, pointer: &ValueFilePointer, limit: u64) -> Result<()> {
+        if pointer.length <= limit {
             return Ok(());
         }
-        Err(Error::ValueTooLarge { path: self.file.path().into(), length: place.length, limit })
+        Err(Error::ValueTooLarge { path: self.file.path().into(), length: pointer.length, limit })
     }
 
-    fn not_whole(&self, offset: u64) -> Error {
-        Error::damaged(self.file.path(), offset, "the value that was written here is not whole")
+    fn damaged_value(&self, offset: u64) -> Error {
+        Error::damaged(self.file.path(), offset, "the value is missing or damaged")
     }
 
     fn malformed(&self, offset: u64, error: &dyn std::fmt::Display) -> Error {

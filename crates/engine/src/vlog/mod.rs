@@ -1,20 +1,21 @@
-//! The value log: files of values that are written once, apart from their keys (WiscKey).
+//! The value log: append-only files of values, separate from their keys (WiscKey).
 //!
-//! A [`ValueWriter`] appends values; the [`ValuePlace`] that it returns is all that a [`ValueFile`] needs to read the value again,
-//! by one read if it has up to 64 KiB. `vlog` knows files and places: which values are alive is known by whoever holds the places.
+//! A `ValueFileWriter` appends values and returns a `ValueFilePointer` for each. A `ValueFile` reads a value by its
+//! pointer, in one read if the value has at most 64 KiB. This module knows files and pointers only; the holders of the
+//! pointers know which values are live.
 
 mod chunk;
 mod file;
-mod place;
+mod pointer;
+mod scan;
 mod stream;
-mod walk;
 mod write;
 
 pub(crate) use file::{ValueFile, values_name};
-pub(crate) use place::ValuePlace;
+pub(crate) use pointer::ValueFilePointer;
+pub(crate) use scan::ScannedItem;
 pub(crate) use stream::ValueStream;
-pub(crate) use walk::Found;
-pub(crate) use write::ValueWriter;
+pub(crate) use write::ValueFileWriter;
 
 #[cfg(test)]
 mod tests;

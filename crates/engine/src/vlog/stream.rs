@@ -1,7 +1,7 @@
-//! Reading a value chunk by chunk.
+//! Value streams: reading a value chunk by chunk.
 
-use super::chunk::{CHUNK_BYTES, Head, LATER_BYTES_MAX, Part, STORED_BYTES_MAX};
-use super::place::ValuePlace;
+use super::chunk::{CHUNK_BYTES, ChunkHead, ChunkPart, LATER_BYTES_MAX, STORED_BYTES_MAX};
+use super::pointer::ValueFilePointer;
 use crate::block::compress::CODEC_STORED;
 use crate::block::stream::{ChunkReader, ChunkSource};
 use crate::block::window::Window;
@@ -11,37 +11,38 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes read at once: four chunks, so that a request costs little beside what it brings.
+/// Read size: four chunks, so that the cost of a request is small.
 const READ_BYTES: usize = 4 * CHUNK_BYTES;
 
-/// A value as a stream. After an error every further call is an error: a damaged value never looks like a short one.
+/// A value as a stream. After an error every further call fails, so a damaged value never looks like a short one.
 ///
-/// Memory: some hundred KiB, whatever the length of the value.
+/// Memory: a few hundred KiB, whatever the length of the value.
 #[derive(Debug)]
 pub(crate) struct ValueStream {
-    chunks: ChunkReader<Chunks>,
+    chunks: ChunkReader<ValueChunks>,
 }
 
 impl ValueStream {
-    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, place: ValuePlace) -> Self {
-        let end = place.end().unwrap_or(u64::MAX);
+    pub(super) fn new(file: Arc<dyn ReadableFile>, identity: u64, pointer: ValueFilePointer) -> Self {
+        let end = pointer.end().unwrap_or(u64::MAX);
         let window = Window::new(end, READ_BYTES, Purpose::Value);
-        let chunks = Chunks { file, identity, place, end, window, position: place.offset };
+        let chunks = ValueChunks { file, identity, pointer, end, window, position: pointer.offset };
         Self { chunks: ChunkReader::new(chunks) }
     }
 
-    /// The bytes that come next, at most 64 KiB; `None` at the end.
+    /// Returns the next bytes, at most 64 KiB; `None` at the end.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for a chunk that is not what was written; whatever the storage reports.
+    /// [`Error::Damaged`] for a damaged chunk; errors of the storage.
     pub(crate) fn next_chunk(&mut self) -> Result<Option<&[u8]>> {
         self.chunks.next_chunk()
     }
 
-    /// What has not been read yet.
+    /// Reads the rest of the value.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; those of [`Self::next_chunk`].
+    /// [`Error::ValueTooLarge`] for more than `limit_bytes`, before anything is allocated; those of
+    /// [`Self::next_chunk`].
     pub(crate) fn read_to_vec(self, limit_bytes: u64) -> Result<Vec<u8>> {
         self.chunks.read_to_vec(limit_bytes)
     }
@@ -55,33 +56,33 @@ impl Read for ValueStream {
 
 /// The chunks of one value.
 #[derive(Debug)]
-struct Chunks {
+struct ValueChunks {
     file: Arc<dyn ReadableFile>,
     identity: u64,
-    place: ValuePlace,
+    pointer: ValueFilePointer,
     end: u64,
     window: Window,
-    /// Where the next chunk begins.
+    /// Offset of the next chunk.
     position: u64,
 }
 
-impl Chunks {
-    /// Which chunk comes behind the first `read_bytes` of the value, and its length.
-    fn expected(&self, read_bytes: u64) -> (Part, usize) {
-        let left = self.place.length - read_bytes;
+impl ValueChunks {
+    /// The position and the length of the chunk after the first `read_bytes` of the value.
+    fn expected(&self, read_bytes: u64) -> (ChunkPart, usize) {
+        let left = self.pointer.length - read_bytes;
         let part = match (read_bytes == 0, left <= CHUNK_BYTES as u64) {
-            (true, true) => Part::Whole,
-            (true, false) => Part::First,
-            (false, false) => Part::Middle,
-            (false, true) => Part::Last,
+            (true, true) => ChunkPart::Whole,
+            (true, false) => ChunkPart::First,
+            (false, false) => ChunkPart::Middle,
+            (false, true) => ChunkPart::Last,
         };
         (part, left.min(CHUNK_BYTES as u64) as usize)
     }
 }
 
-impl ChunkSource for Chunks {
+impl ChunkSource for ValueChunks {
     fn length(&self) -> u64 {
-        self.place.length
+        self.pointer.length
     }
 
     fn read_chunk(&mut self, read_bytes: u64, chunk: &mut Vec<u8>) -> Result<()> {
@@ -90,10 +91,10 @@ impl ChunkSource for Chunks {
         let damaged = |detail: String| Error::damaged(self.file.path(), position, detail);
         let wanted = if expected.0.begins() { STORED_BYTES_MAX } else { LATER_BYTES_MAX };
         let bytes = self.window.at(&*self.file, position, wanted)?;
-        let head = Head::checked(self.identity, position, bytes)
+        let head = ChunkHead::checked(self.identity, position, bytes)
             .filter(|head| (head.part, head.length) == expected)
             .filter(|head| !head.part.ends() || position + head.chunk_bytes() as u64 == end)
-            .ok_or_else(|| damaged("the value that was written here is not whole".into()))?;
+            .ok_or_else(|| damaged("the value is missing or damaged".into()))?;
         if head.codec == CODEC_STORED {
             chunk.clear();
             chunk.extend_from_slice(bytes.get(head.value.clone()).unwrap_or_default());

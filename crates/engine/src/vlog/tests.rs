@@ -1,9 +1,10 @@
-//! Goal: a value comes back as it was written, or its damage is told; whatever the file holds, and whatever a place says. Method:
-//! files in memory against a list of what was written; flipped, cut, torn and mixed; hostile places.
+//! Tests of value files. Goal: a value is read back as it was written, or its damage is reported, whatever the file or
+//! the pointer contains. Method: files in memory are compared with a list of the values written; bits are flipped,
+//! files truncated, torn and mixed; pointers are hostile.
 
-use super::chunk::{CHUNK_BYTES, Frame, Head, KEY_BYTES_MAX, Part, STORED_BYTES_MAX};
+use super::chunk::{CHUNK_BYTES, ChunkEncoder, ChunkHead, ChunkPart, KEY_BYTES_MAX, STORED_BYTES_MAX};
 use super::file::{FOOTER_BYTES, HEADER};
-use super::walk::Walked;
+use super::scan::ScanSummary;
 use super::*;
 use crate::block::compress::{CODEC_LZ4, CODEC_STORED, Compression};
 use crate::block::format_examples::example;
@@ -22,11 +23,11 @@ fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
     (memory.clone(), Arc::new(memory))
 }
 
-fn create(storage: &Arc<dyn Storage>, number: u64, compression: Compression) -> ValueWriter {
-    ValueWriter::create(storage, OWNER, number, compression).unwrap()
+fn create(storage: &Arc<dyn Storage>, number: u64, compression: Compression) -> ValueFileWriter {
+    ValueFileWriter::create(storage, OWNER, number, compression).unwrap()
 }
 
-fn plain(storage: &Arc<dyn Storage>) -> ValueWriter {
+fn plain(storage: &Arc<dyn Storage>) -> ValueFileWriter {
     create(storage, 1, Compression::None)
 }
 
@@ -44,7 +45,7 @@ fn compressions() -> Vec<Compression> {
     ]
 }
 
-/// Bytes that shrink when they are packed, or not.
+/// Compressible or incompressible bytes.
 fn value(seed: usize, length: usize) -> Vec<u8> {
     let mut state = seed as u64;
     let noise = seed % 2 == 1;
@@ -74,16 +75,16 @@ fn is_damage<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::Damaged { .. }))
 }
 
-fn check(file: &ValueFile, place: &ValuePlace, expected: &[u8]) {
-    assert_eq!(place.length, expected.len() as u64);
-    assert!(file.get(place, place.length).unwrap() == *expected);
+fn check(file: &ValueFile, pointer: &ValueFilePointer, expected: &[u8]) {
+    assert_eq!(pointer.length, expected.len() as u64);
+    assert!(file.get(pointer, pointer.length).unwrap() == *expected);
     let mut into = vec![9; 10];
-    file.get_into(place, u64::MAX, &mut into).unwrap();
+    file.get_into(pointer, u64::MAX, &mut into).unwrap();
     assert!(into == expected);
     let mut streamed = Vec::new();
-    file.stream(place).unwrap().read_to_end(&mut streamed).unwrap();
+    file.stream(pointer).unwrap().read_to_end(&mut streamed).unwrap();
     assert!(streamed == expected);
-    assert!(file.is_whole(place).unwrap());
+    assert!(file.is_intact(pointer).unwrap());
 }
 
 #[test]
@@ -94,33 +95,37 @@ fn values_of_every_length_come_back_while_the_file_grows_and_after() {
         let mut written = Vec::new();
         for (i, length) in LENGTHS.into_iter().chain(LENGTHS).enumerate() {
             let (key, value) = (vec![i as u8; i], value(i / LENGTHS.len(), length));
-            let place = if i % 3 == 0 {
+            let pointer = if i % 3 == 0 {
                 writer.append_stream(&key, &mut &value[..]).unwrap()
             } else {
                 writer.append(&key, &value).unwrap()
             };
             writer.flush().unwrap();
-            check(&writer.file(), &place, &value);
-            written.push((key, value, place));
+            check(&writer.file(), &pointer, &value);
+            written.push((key, value, pointer));
         }
         let end = writer.len_bytes();
         let finished = writer.finish().unwrap();
-        assert_eq!(finished.len_bytes(), end + ValueWriter::FINISH_BYTES);
+        assert_eq!(finished.len_bytes(), end + ValueFileWriter::FINISH_BYTES);
         for file in [&*finished, &open(&storage)] {
             assert!(file.is_finished().unwrap());
-            written.iter().for_each(|(_, value, place)| check(file, place, value));
+            written.iter().for_each(|(_, value, pointer)| check(file, pointer, value));
             let mut found = Vec::new();
-            let walked = file.walk(&mut |record| {
-                let Found::Record { key, place } = record else { panic!("{record:?}") };
-                found.push((key.to_vec(), place));
+            let scanned = file.scan(&mut |record| {
+                let ScannedItem::Record { key, pointer } = record else { panic!("{record:?}") };
+                found.push((key.to_vec(), pointer));
                 Ok(())
             });
             assert!(
-                found.iter().eq(written.iter().map(|(key, _, place)| (key.clone(), *place)).collect::<Vec<_>>().iter())
+                found.iter().eq(written
+                    .iter()
+                    .map(|(key, _, pointer)| (key.clone(), *pointer))
+                    .collect::<Vec<_>>()
+                    .iter())
             );
             let value_bytes = written.iter().map(|(_, value, _)| value.len() as u64).sum();
-            let expected = Walked { records: written.len() as u64, value_bytes, is_proved: true, end };
-            assert_eq!(walked.unwrap(), expected);
+            let expected = ScanSummary { records: written.len() as u64, value_bytes, is_proved: true, end };
+            assert_eq!(scanned.unwrap(), expected);
         }
     }
 }
@@ -148,14 +153,14 @@ fn a_value_of_up_to_64_kib_takes_one_read_and_a_longer_one_a_read_for_three_chun
     let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
     let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
     let mut writer = plain(&storage);
-    let places: Vec<_> = LENGTHS.iter().map(|&length| writer.append(&[7; 100], &value(1, length)).unwrap()).collect();
+    let pointers: Vec<_> = LENGTHS.iter().map(|&length| writer.append(&[7; 100], &value(1, length)).unwrap()).collect();
     writer.finish().unwrap();
     let file = open(&storage);
-    for (place, length) in places.iter().zip(LENGTHS) {
+    for (pointer, length) in pointers.iter().zip(LENGTHS) {
         let before = meter.snapshot();
-        file.get(place, u64::MAX).unwrap();
+        file.get(pointer, u64::MAX).unwrap();
         let reads = meter.snapshot().reads.requests - before.reads.requests;
-        let most = if length <= CHUNK_BYTES { 1 } else { place.stored_bytes.div_ceil(3 * CHUNK_BYTES as u64) };
+        let most = if length <= CHUNK_BYTES { 1 } else { pointer.stored_bytes.div_ceil(3 * CHUNK_BYTES as u64) };
         assert!((1..=most).contains(&reads), "{reads} reads of {length} bytes");
     }
 }
@@ -166,7 +171,7 @@ fn what_is_not_written_out_yet_is_not_there() {
     let mut writer = plain(&storage);
     let first = writer.append(b"a", b"first").unwrap();
     assert!(is_damage(&writer.file().get(&first, 100)));
-    assert!(!writer.file().is_whole(&first).unwrap());
+    assert!(!writer.file().is_intact(&first).unwrap());
     writer.flush().unwrap();
     let second = writer.append(b"b", b"second").unwrap();
     check(&writer.file(), &first, b"first");
@@ -180,18 +185,18 @@ fn a_value_above_the_limit_is_refused_before_it_is_read() {
     let meter = Arc::new(Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
     let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
     let mut writer = plain(&storage);
-    let places = [1000, 200_000].map(|length| writer.append(b"", &value(0, length)).unwrap());
+    let pointers = [1000, 200_000].map(|length| writer.append(b"", &value(0, length)).unwrap());
     writer.flush().unwrap();
     let before = meter.snapshot().reads.requests;
-    for place in places {
-        let limit = place.length - 1;
+    for pointer in pointers {
+        let limit = pointer.length - 1;
         let refusals = [
-            writer.file().get(&place, limit).map(drop),
-            writer.file().get_into(&place, limit, &mut Vec::new()),
-            writer.file().stream(&place).unwrap().read_to_vec(limit).map(drop),
+            writer.file().get(&pointer, limit).map(drop),
+            writer.file().get_into(&pointer, limit, &mut Vec::new()),
+            writer.file().stream(&pointer).unwrap().read_to_vec(limit).map(drop),
         ];
         for refused in refusals {
-            assert!(matches!(refused, Err(Error::ValueTooLarge { length, .. }) if length == place.length));
+            assert!(matches!(refused, Err(Error::ValueTooLarge { length, .. }) if length == pointer.length));
         }
     }
     assert_eq!(meter.snapshot().reads.requests, before);
@@ -205,13 +210,13 @@ fn keys_and_values_that_are_too_long_leave_the_file_as_it_was() {
     let refused = writer.append(&vec![0; KEY_BYTES_MAX + 1], b"");
     assert!(matches!(refused, Err(Error::KeyLength { .. })));
     assert_eq!(writer.len_bytes(), before);
-    let place = writer.append(&vec![1; KEY_BYTES_MAX], &vec![2; CHUNK_BYTES]).unwrap();
-    assert!(place.stored_bytes <= STORED_BYTES_MAX as u64);
+    let pointer = writer.append(&vec![1; KEY_BYTES_MAX], &vec![2; CHUNK_BYTES]).unwrap();
+    assert!(pointer.stored_bytes <= STORED_BYTES_MAX as u64);
     writer.flush().unwrap();
-    check(&writer.file(), &place, &vec![2; CHUNK_BYTES]);
+    check(&writer.file(), &pointer, &vec![2; CHUNK_BYTES]);
 }
 
-/// A source of zeros that counts how much was asked for.
+/// A source of zeros that counts the bytes read.
 struct Zeros(u64);
 
 impl Read for Zeros {
@@ -235,24 +240,24 @@ fn a_source_longer_than_the_format_takes_is_refused_and_the_file_goes_on() {
     let longest = writer.append_stream(b"longest", &mut Zeros(0).take(VALUE_BYTES_MAX)).unwrap();
     assert_eq!(longest.length, VALUE_BYTES_MAX);
     let file = writer.finish().unwrap();
-    assert!(file.is_whole(&longest).unwrap());
+    assert!(file.is_intact(&longest).unwrap());
     let mut found = Vec::new();
-    let walked = file.walk(&mut |part| {
+    let scanned = file.scan(&mut |part| {
         found.push(match part {
-            Found::Record { place, .. } => (place.offset, true),
-            Found::Part { offset, .. } => (offset, false),
-            Found::Unknown { .. } => panic!("{part:?}"),
+            ScannedItem::Record { pointer, .. } => (pointer.offset, true),
+            ScannedItem::Part { offset, .. } => (offset, false),
+            ScannedItem::Unknown { .. } => panic!("{part:?}"),
         });
         Ok(())
     });
     assert_eq!(found, [(HEADER_BYTES as u64, false), (given_up, true)]);
-    assert!(walked.unwrap().is_proved);
+    assert!(scanned.unwrap().is_proved);
 }
 
 #[test]
 fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
-    struct Broken(usize);
-    impl Read for Broken {
+    struct FailingSource(usize);
+    impl Read for FailingSource {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
             self.0 += 1;
             if self.0 > 200 { Err(std::io::ErrorKind::BrokenPipe.into()) } else { Ok(buffer.len().min(1000)) }
@@ -260,15 +265,15 @@ fn a_source_that_fails_leaves_a_file_that_takes_other_values() {
     }
     let (_, storage) = storage();
     let mut writer = plain(&storage);
-    assert!(matches!(writer.append_stream(b"broken", &mut Broken(0)), Err(Error::Io { .. })));
-    let place = writer.append(b"key", b"value").unwrap();
+    assert!(matches!(writer.append_stream(b"broken", &mut FailingSource(0)), Err(Error::Io { .. })));
+    let pointer = writer.append(b"key", b"value").unwrap();
     let file = writer.finish().unwrap();
-    check(&file, &place, b"value");
-    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+    check(&file, &pointer, b"value");
+    assert!(file.scan(&mut |_| Ok(())).unwrap().is_proved);
 }
 
-/// A finished file of a few values: its bytes, and the values with their places.
-fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValuePlace, Vec<u8>)>) {
+/// A finished file of a few values: its bytes, and the values with their pointers.
+fn sample(compression: Compression) -> (Vec<u8>, Vec<(ValueFilePointer, Vec<u8>)>) {
     let (memory, storage) = storage();
     let mut writer = create(&storage, 1, compression);
     let values: Vec<_> = [3, 90, 0, 300]
@@ -296,26 +301,26 @@ fn every_flipped_bit_is_told_by_the_value_and_by_the_walk() {
                     continue;
                 }
             };
-            for (place, value) in &values {
-                let hit = (place.offset..place.end().unwrap()).contains(&(bit as u64 / 8));
-                assert_eq!(file.is_whole(place).unwrap(), !hit);
+            for (pointer, value) in &values {
+                let hit = (pointer.offset..pointer.end().unwrap()).contains(&(bit as u64 / 8));
+                assert_eq!(file.is_intact(pointer).unwrap(), !hit);
                 if hit {
-                    assert!(is_damage(&file.get(place, 1000)), "bit {bit}");
-                    assert!(is_damage(&file.get_into(place, 1000, &mut Vec::new())), "bit {bit}");
+                    assert!(is_damage(&file.get(pointer, 1000)), "bit {bit}");
+                    assert!(is_damage(&file.get_into(pointer, 1000, &mut Vec::new())), "bit {bit}");
                 } else {
-                    assert!(file.get(place, 1000).unwrap() == value[..]);
+                    assert!(file.get(pointer, 1000).unwrap() == value[..]);
                 }
             }
             let mut whole = Vec::new();
-            let walked = file.walk(&mut |found| {
-                if let Found::Record { place, .. } = found {
-                    whole.push(place);
+            let scanned = file.scan(&mut |found| {
+                if let ScannedItem::Record { pointer, .. } = found {
+                    whole.push(pointer);
                 }
                 Ok(())
             });
-            assert!(!walked.unwrap().is_proved, "bit {bit}");
+            assert!(!scanned.unwrap().is_proved, "bit {bit}");
             let expected: Vec<_> =
-                values.iter().map(|(place, _)| *place).filter(|place| file.is_whole(place).unwrap()).collect();
+                values.iter().map(|(pointer, _)| *pointer).filter(|pointer| file.is_intact(pointer).unwrap()).collect();
             assert_eq!(whole, expected, "bit {bit}: what is whole is salvaged");
         }
     }
@@ -333,13 +338,13 @@ fn every_truncation_and_every_other_end_is_told() {
         }
         let file = open(&storage);
         assert!(!file.is_finished().unwrap());
-        assert!(!file.walk(&mut |_| Ok(())).unwrap().is_proved);
-        for (place, value) in &values {
-            if place.end().unwrap() <= length as u64 {
-                check(&file, place, value);
+        assert!(!file.scan(&mut |_| Ok(())).unwrap().is_proved);
+        for (pointer, value) in &values {
+            if pointer.end().unwrap() <= length as u64 {
+                check(&file, pointer, value);
             } else {
-                assert!(is_damage(&file.get(place, 1000)));
-                assert!(!file.is_whole(place).unwrap());
+                assert!(is_damage(&file.get(pointer, 1000)));
+                assert!(!file.is_intact(pointer).unwrap());
             }
         }
     }
@@ -349,7 +354,7 @@ fn every_truncation_and_every_other_end_is_told() {
     let shifted =
         [&content[..content.len() - FOOTER_BYTES], &[0; 8], &content[content.len() - FOOTER_BYTES..]].concat();
     memory.put(&values_name(1), shifted).unwrap();
-    assert!(!open(&storage).is_finished().unwrap(), "a footer in another place");
+    assert!(!open(&storage).is_finished().unwrap(), "a footer in another pointer");
 }
 
 #[test]
@@ -376,12 +381,12 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
     let (memory, storage) = storage();
     let mut writer = plain(&storage);
     let value = vec![5; 4 * CHUNK_BYTES];
-    let place = writer.append(b"", &value).unwrap();
+    let pointer = writer.append(b"", &value).unwrap();
     writer.finish().unwrap();
     let content = memory.content(&values_name(1)).unwrap();
-    let first = place.offset as usize + CHUNK_BYTES + 9;
+    let first = pointer.offset as usize + CHUNK_BYTES + 9;
     let middle = CHUNK_BYTES + 8;
-    assert!(Head::checked(OWNER.identity(1), first as u64, &content[first..]).is_some());
+    assert!(ChunkHead::checked(OWNER.identity(1), first as u64, &content[first..]).is_some());
     let (left, right) = (first..first + middle, first + middle..first + 2 * middle);
     let mut swapped = content.clone();
     swapped[left.clone()].copy_from_slice(&content[right.clone()]);
@@ -390,9 +395,9 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
     dropped.drain(left.clone());
     for damaged in [swapped, dropped] {
         memory.put(&values_name(1), damaged).unwrap();
-        let outcome = open(&storage).get(&place, u64::MAX);
+        let outcome = open(&storage).get(&pointer, u64::MAX);
         assert!(is_damage(&outcome));
-        let mut stream = open(&storage).stream(&place);
+        let mut stream = open(&storage).stream(&pointer);
         if let Ok(stream) = &mut stream {
             assert!(stream.next_chunk().unwrap().is_some());
             assert!(is_damage(&stream.next_chunk().map(drop)));
@@ -402,33 +407,33 @@ fn chunks_swapped_repeated_or_dropped_are_damage() {
     }
 }
 
-/// The places that a value of a sample must not be found at.
-fn hostile(good: &ValuePlace, file_bytes: u64) -> Vec<ValuePlace> {
-    let place = |file, offset, stored_bytes, length| ValuePlace { file, offset, stored_bytes, length };
-    let mut places = vec![
-        place(2, good.offset, good.stored_bytes, good.length),
-        place(0, 0, 0, 0),
-        place(1, 0, 7, 0),
-        place(1, 0, file_bytes, file_bytes),
-        place(1, file_bytes, 0, 0),
-        place(1, file_bytes + 1, 1, 1),
-        place(1, good.offset, u64::MAX, good.length),
-        place(1, good.offset, u64::MAX, u64::MAX),
-        place(1, u64::MAX, u64::MAX, u64::MAX),
-        place(1, u64::MAX, 1, 1),
-        place(1, good.offset, good.stored_bytes, VALUE_BYTES_MAX),
-        place(1, good.offset, good.stored_bytes, VALUE_BYTES_MAX + 1),
-        place(1, good.offset, good.stored_bytes, 1 << 32),
+/// Pointers at which no value of a sample may be found.
+fn hostile(good: &ValueFilePointer, file_bytes: u64) -> Vec<ValueFilePointer> {
+    let pointer = |file, offset, stored_bytes, length| ValueFilePointer { file, offset, stored_bytes, length };
+    let mut pointers = vec![
+        pointer(2, good.offset, good.stored_bytes, good.length),
+        pointer(0, 0, 0, 0),
+        pointer(1, 0, 7, 0),
+        pointer(1, 0, file_bytes, file_bytes),
+        pointer(1, file_bytes, 0, 0),
+        pointer(1, file_bytes + 1, 1, 1),
+        pointer(1, good.offset, u64::MAX, good.length),
+        pointer(1, good.offset, u64::MAX, u64::MAX),
+        pointer(1, u64::MAX, u64::MAX, u64::MAX),
+        pointer(1, u64::MAX, 1, 1),
+        pointer(1, good.offset, good.stored_bytes, VALUE_BYTES_MAX),
+        pointer(1, good.offset, good.stored_bytes, VALUE_BYTES_MAX + 1),
+        pointer(1, good.offset, good.stored_bytes, 1 << 32),
     ];
     for by in [1_u64, 2, 100, 1 << 16, 1 << 31, 1 << 32, 1 << 33] {
-        places.push(ValuePlace { offset: good.offset.wrapping_add(by), ..*good });
-        places.push(ValuePlace { offset: good.offset.wrapping_sub(by), ..*good });
-        places.push(ValuePlace { stored_bytes: good.stored_bytes.wrapping_add(by), ..*good });
-        places.push(ValuePlace { stored_bytes: good.stored_bytes.wrapping_sub(by), ..*good });
-        places.push(ValuePlace { length: good.length.wrapping_add(by), ..*good });
-        places.push(ValuePlace { length: good.length.wrapping_sub(by), ..*good });
+        pointers.push(ValueFilePointer { offset: good.offset.wrapping_add(by), ..*good });
+        pointers.push(ValueFilePointer { offset: good.offset.wrapping_sub(by), ..*good });
+        pointers.push(ValueFilePointer { stored_bytes: good.stored_bytes.wrapping_add(by), ..*good });
+        pointers.push(ValueFilePointer { stored_bytes: good.stored_bytes.wrapping_sub(by), ..*good });
+        pointers.push(ValueFilePointer { length: good.length.wrapping_add(by), ..*good });
+        pointers.push(ValueFilePointer { length: good.length.wrapping_sub(by), ..*good });
     }
-    places
+    pointers
 }
 
 #[test]
@@ -439,48 +444,48 @@ fn hostile_places_are_damage_and_allocate_nothing_on_their_word() {
         memory.put(&values_name(1), content.clone()).unwrap();
         let file = open(&storage);
         for (good, _) in &values {
-            for place in hostile(good, content.len() as u64) {
-                assert!(!file.is_whole(&place).unwrap(), "{place:?}");
+            for pointer in hostile(good, content.len() as u64) {
+                assert!(!file.is_intact(&pointer).unwrap(), "{pointer:?}");
                 for outcome in [
-                    file.get(&place, u64::MAX).map(drop),
-                    file.get_into(&place, u64::MAX, &mut Vec::new()),
-                    file.stream(&place).and_then(|stream| stream.read_to_vec(u64::MAX)).map(drop),
+                    file.get(&pointer, u64::MAX).map(drop),
+                    file.get_into(&pointer, u64::MAX, &mut Vec::new()),
+                    file.stream(&pointer).and_then(|stream| stream.read_to_vec(u64::MAX)).map(drop),
                 ] {
-                    assert!(is_damage(&outcome), "{place:?} {outcome:?}");
+                    assert!(is_damage(&outcome), "{pointer:?} {outcome:?}");
                 }
             }
         }
     }
 }
 
-/// A file as no writer makes it: these chunks, one behind the other.
-fn forge(chunks: &[(Part, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValuePlace) {
+/// A file of these chunks, which no writer produces.
+fn forge(chunks: &[(ChunkPart, u8, usize, &[u8])]) -> (Arc<dyn Storage>, ValueFilePointer) {
     let (memory, storage) = storage();
     let mut content = HEADER.encode(OWNER, 1, [0, 0]).to_vec();
     let mut length = 0;
     for &(part, codec, raw, stored) in chunks {
-        let frame = Frame { identity: OWNER.identity(1), offset: content.len() as u64, part, key: &[] };
+        let frame = ChunkEncoder { identity: OWNER.identity(1), offset: content.len() as u64, part, key: &[] };
         frame.encode(&mut content, codec, raw, stored);
         length += raw as u64;
     }
     let stored_bytes = (content.len() - HEADER_BYTES) as u64;
     memory.put(&values_name(1), content).unwrap();
-    (storage, ValuePlace { file: 1, offset: HEADER_BYTES as u64, stored_bytes, length })
+    (storage, ValueFilePointer { file: 1, offset: HEADER_BYTES as u64, stored_bytes, length })
 }
 
 #[test]
 fn chunks_that_no_writer_makes_are_damage_though_their_checksums_hold() {
     let full = vec![3; CHUNK_BYTES];
-    let whole = (Part::Whole, CODEC_STORED, 5, &b"value"[..]);
-    let first = (Part::First, CODEC_STORED, CHUNK_BYTES, &full[..]);
-    let middle = (Part::Middle, CODEC_STORED, CHUNK_BYTES, &full[..]);
-    let last = (Part::Last, CODEC_STORED, 5, &b"value"[..]);
+    let whole = (ChunkPart::Whole, CODEC_STORED, 5, &b"value"[..]);
+    let first = (ChunkPart::First, CODEC_STORED, CHUNK_BYTES, &full[..]);
+    let middle = (ChunkPart::Middle, CODEC_STORED, CHUNK_BYTES, &full[..]);
+    let last = (ChunkPart::Last, CODEC_STORED, 5, &b"value"[..]);
     let good: [&[_]; 3] = [&[whole], &[first, last], &[first, middle, last]];
     for chunks in good {
-        let (storage, place) = forge(chunks);
-        assert!(open(&storage).is_whole(&place).unwrap());
+        let (storage, pointer) = forge(chunks);
+        assert!(open(&storage).is_intact(&pointer).unwrap());
     }
-    let packed = |codec, stored: &'static [u8]| (Part::Whole, codec, 100, stored);
+    let packed = |codec, stored: &'static [u8]| (ChunkPart::Whole, codec, 100, stored);
     let bad: [&[_]; 12] = [
         &[last],
         &[middle, last],
@@ -493,15 +498,15 @@ fn chunks_that_no_writer_makes_are_damage_though_their_checksums_hold() {
         &[packed(CODEC_LZ4, b"no such thing")],
         &[packed(7, b"an unknown codec")],
         &[packed(15, b"")],
-        &[first, (Part::Last, CODEC_LZ4, 9, b"")],
+        &[first, (ChunkPart::Last, CODEC_LZ4, 9, b"")],
     ];
     for (i, chunks) in bad.into_iter().enumerate() {
-        let (storage, place) = forge(chunks);
+        let (storage, pointer) = forge(chunks);
         let file = open(&storage);
-        assert!(is_damage(&file.get(&place, u64::MAX)), "case {i}");
-        assert!(is_damage(&file.get_into(&place, u64::MAX, &mut Vec::new())), "case {i}");
-        assert!(!file.is_whole(&place).unwrap(), "case {i}");
-        file.walk(&mut |_| Ok(())).unwrap();
+        assert!(is_damage(&file.get(&pointer, u64::MAX)), "case {i}");
+        assert!(is_damage(&file.get_into(&pointer, u64::MAX, &mut Vec::new())), "case {i}");
+        assert!(!file.is_intact(&pointer).unwrap(), "case {i}");
+        file.scan(&mut |_| Ok(())).unwrap();
     }
 }
 
@@ -510,7 +515,7 @@ fn a_growing_file_that_was_torn_has_each_value_whole_or_not_at_all() {
     let (memory, storage) = storage();
     let mut writer = plain(&storage);
     let values: Vec<_> = (0..8).map(|i| value(i, 300 * i)).collect();
-    let places: Vec<_> = values.iter().map(|value| writer.append(b"key", value).unwrap()).collect();
+    let pointers: Vec<_> = values.iter().map(|value| writer.append(b"key", value).unwrap()).collect();
     writer.flush().unwrap();
     let content = memory.content(&values_name(1)).unwrap();
     for seed in 0..2000_u64 {
@@ -524,11 +529,11 @@ fn a_growing_file_that_was_torn_has_each_value_whole_or_not_at_all() {
         }
         memory.put(&values_name(1), image.clone()).unwrap();
         let file = open(&storage);
-        for (place, value) in places.iter().zip(&values) {
-            let range = place.offset as usize..place.end().unwrap() as usize;
+        for (pointer, value) in pointers.iter().zip(&values) {
+            let range = pointer.offset as usize..pointer.end().unwrap() as usize;
             let is_there = image[range.clone()] == content[range];
-            assert_eq!(file.is_whole(place).unwrap(), is_there);
-            assert_eq!(file.get(place, 10_000).is_ok_and(|found| found == value[..]), is_there);
+            assert_eq!(file.is_intact(pointer).unwrap(), is_there);
+            assert_eq!(file.get(pointer, 10_000).is_ok_and(|found| found == value[..]), is_there);
         }
     }
 }
@@ -544,20 +549,20 @@ fn a_file_that_was_not_finished_is_gone_on_with() {
         let content = memory.content(&values_name(1)).unwrap();
         memory.put(&values_name(1), [&content[..], b"what a crash left"].concat()).unwrap();
         for end in [first.end().unwrap() - 1, first.offset + 3, second.end().unwrap() + 3, u64::MAX, 0] {
-            let refused = ValueWriter::resume(&storage, OWNER, 1, end, compression);
+            let refused = ValueFileWriter::resume(&storage, OWNER, 1, end, compression);
             assert!(is_damage(&refused), "{end}");
         }
-        let mut writer = ValueWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
+        let mut writer = ValueFileWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
         let third = writer.append(b"third", b"3").unwrap();
         assert_eq!(third.offset, second.end().unwrap());
         let file = writer.finish().unwrap();
         check(&file, &first, &value(0, 100_000));
         check(&file, &second, &value(1, 70));
         check(&file, &third, b"3");
-        let walked = file.walk(&mut |_| Ok(())).unwrap();
-        assert_eq!((walked.records, walked.is_proved), (3, true));
-        let writer = ValueWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
-        assert_eq!(writer.finish().unwrap().walk(&mut |_| Ok(())).unwrap().records, 2);
+        let scanned = file.scan(&mut |_| Ok(())).unwrap();
+        assert_eq!((scanned.records, scanned.is_proved), (3, true));
+        let writer = ValueFileWriter::resume(&storage, OWNER, 1, second.end().unwrap(), compression).unwrap();
+        assert_eq!(writer.finish().unwrap().scan(&mut |_| Ok(())).unwrap().records, 2);
     }
 }
 
@@ -565,24 +570,24 @@ fn a_file_that_was_not_finished_is_gone_on_with() {
 fn a_salvaging_walk_finds_what_is_whole_between_damage() {
     let (memory, storage) = storage();
     let mut writer = plain(&storage);
-    let places: Vec<_> = (0..6).map(|i| writer.append(&[i], &value(i.into(), 100_000)).unwrap()).collect();
+    let pointers: Vec<_> = (0..6).map(|i| writer.append(&[i], &value(i.into(), 100_000)).unwrap()).collect();
     writer.finish().unwrap();
     let mut content = memory.content(&values_name(1)).unwrap();
     // The head of one, and the second chunk of another.
-    content[places[1].offset as usize] ^= 0x40;
-    content[places[4].offset as usize + CHUNK_BYTES + 500] ^= 1;
+    content[pointers[1].offset as usize] ^= 0x40;
+    content[pointers[4].offset as usize + CHUNK_BYTES + 500] ^= 1;
     memory.put(&values_name(1), content).unwrap();
     let (mut keys, mut others) = (Vec::new(), 0);
-    let walked = open(&storage).walk(&mut |found| {
+    let scanned = open(&storage).scan(&mut |found| {
         match found {
-            Found::Record { key, place } => keys.push((key[0], place)),
-            Found::Part { bytes, .. } | Found::Unknown { bytes, .. } => others += bytes,
+            ScannedItem::Record { key, pointer } => keys.push((key[0], pointer)),
+            ScannedItem::Part { bytes, .. } | ScannedItem::Unknown { bytes, .. } => others += bytes,
         }
         Ok(())
     });
-    assert!(!walked.unwrap().is_proved);
-    assert_eq!(keys, [0, 2, 3, 5].map(|i| (i, places[usize::from(i)])));
-    assert_eq!(others, places[1].stored_bytes + places[4].stored_bytes);
+    assert!(!scanned.unwrap().is_proved);
+    assert_eq!(keys, [0, 2, 3, 5].map(|i| (i, pointers[usize::from(i)])));
+    assert_eq!(others, pointers[1].stored_bytes + pointers[4].stored_bytes);
 }
 
 #[test]
@@ -594,25 +599,25 @@ fn files_past_the_page_cache_hold_the_same() {
     let mut written = Vec::new();
     for (i, length) in [10, 5000, 4096, 1, 100_000, 3].into_iter().enumerate() {
         let value = value(i, length);
-        let place = writer.append(b"key", &value).unwrap();
-        assert_eq!(copy.append(b"key", &value).unwrap(), place);
+        let pointer = writer.append(b"key", &value).unwrap();
+        assert_eq!(copy.append(b"key", &value).unwrap(), pointer);
         writer.sync().unwrap();
-        check(&writer.file(), &place, &value);
-        written.push((place, value));
+        check(&writer.file(), &pointer, &value);
+        written.push((pointer, value));
     }
     let end = written[4].0.end().unwrap();
     drop(writer);
-    let mut writer = ValueWriter::resume(&storage, OWNER, 1, end, Compression::None).unwrap();
-    let (place, value) = written.pop().unwrap();
-    assert_eq!(writer.append(b"key", &value).unwrap(), place);
+    let mut writer = ValueFileWriter::resume(&storage, OWNER, 1, end, Compression::None).unwrap();
+    let (pointer, value) = written.pop().unwrap();
+    assert_eq!(writer.append(b"key", &value).unwrap(), pointer);
     let finished = writer.finish().unwrap();
     copy.finish().unwrap();
-    check(&finished, &place, &value);
+    check(&finished, &pointer, &value);
     let file = open(&storage);
-    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
+    assert!(file.scan(&mut |_| Ok(())).unwrap().is_proved);
     assert_eq!(file.len_bytes(), memory.content(&values_name(1)).unwrap().len() as u64);
-    for (place, value) in written {
-        check(&file, &place, &value);
+    for (pointer, value) in written {
+        check(&file, &pointer, &value);
     }
 }
 
@@ -620,10 +625,10 @@ fn files_past_the_page_cache_hold_the_same() {
 fn small_values_take_eight_bytes_beside_key_and_value() {
     let (_, storage) = storage();
     let mut writer = plain(&storage);
-    let place = writer.append(&[1; 16], &[2; 64]).unwrap();
-    assert_eq!(place.stored_bytes, 16 + 64 + 7);
-    let place = writer.append(&[1; 16], &[2; 1024]).unwrap();
-    assert_eq!(place.stored_bytes, 16 + 1024 + 8);
+    let pointer = writer.append(&[1; 16], &[2; 64]).unwrap();
+    assert_eq!(pointer.stored_bytes, 16 + 64 + 7);
+    let pointer = writer.append(&[1; 16], &[2; 1024]).unwrap();
+    assert_eq!(pointer.stored_bytes, 16 + 1024 + 8);
 }
 
 const DOCUMENT: &str = include_str!("../../../../docs/format/value-log.md");
@@ -632,30 +637,30 @@ const DOCUMENT_OWNER: StoreBinding = StoreBinding { store: 0x0123_4567_89ab_cdef
 #[test]
 fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     let (memory, storage) = storage();
-    let mut writer = ValueWriter::create(&storage, DOCUMENT_OWNER, 9, Compression::None).unwrap();
-    let places = [writer.append(b"cat", b"meow").unwrap(), writer.append(b"dog", b"").unwrap()];
+    let mut writer = ValueFileWriter::create(&storage, DOCUMENT_OWNER, 9, Compression::None).unwrap();
+    let pointers = [writer.append(b"cat", b"meow").unwrap(), writer.append(b"dog", b"").unwrap()];
     writer.finish().unwrap();
     let written = memory.content(&values_name(9)).unwrap();
     assert_eq!(written, example(DOCUMENT, "file"));
-    let encoded = places.map(|place| {
+    let encoded = pointers.map(|pointer| {
         let mut bytes = Vec::new();
-        place.encode(&mut bytes);
+        pointer.encode(&mut bytes);
         bytes
     });
     assert_eq!(encoded, [vec![0x09, 0x40, 0x0e, 0x04], vec![0x09, 0x4e, 0x0a, 0x00]]);
     memory.put(&values_name(9), example(DOCUMENT, "file")).unwrap();
     let file = ValueFile::open(&*storage, DOCUMENT_OWNER, 9).unwrap();
-    assert!(file.walk(&mut |_| Ok(())).unwrap().is_proved);
-    check(&file, &places[0], b"meow");
-    check(&file, &places[1], b"");
+    assert!(file.scan(&mut |_| Ok(())).unwrap().is_proved);
+    check(&file, &pointers[0], b"meow");
+    check(&file, &pointers[1], b"");
 }
 
 #[test]
 #[cfg(feature = "lz4")]
 fn the_packed_example_of_the_document_is_unpacked_as_it_says() {
     let chunk = example(DOCUMENT, "packed");
-    let head = Head::checked(DOCUMENT_OWNER.identity(9), 64, &chunk).unwrap();
-    assert_eq!((head.part, head.codec, head.chunk_bytes()), (Part::Whole, CODEC_LZ4, chunk.len()));
+    let head = ChunkHead::checked(DOCUMENT_OWNER.identity(9), 64, &chunk).unwrap();
+    assert_eq!((head.part, head.codec, head.chunk_bytes()), (ChunkPart::Whole, CODEC_LZ4, chunk.len()));
     assert_eq!(chunk[head.key.clone()], *b"dog");
     let mut value = Vec::new();
     head.unpack(&chunk, &mut value).unwrap();
@@ -665,17 +670,17 @@ fn the_packed_example_of_the_document_is_unpacked_as_it_says() {
 proptest! {
     #[test]
     fn places_come_back(file: u64, offset: u64, stored_bytes: u64, length: u64, bytes: Vec<u8>) {
-        let place = ValuePlace { file, offset, stored_bytes, length };
+        let pointer = ValueFilePointer { file, offset, stored_bytes, length };
         let mut encoded = Vec::new();
-        place.encode(&mut encoded);
+        pointer.encode(&mut encoded);
         prop_assert!(encoded.len() <= 40);
-        prop_assert_eq!(ValuePlace::decode(&encoded), Some(place));
+        prop_assert_eq!(ValueFilePointer::decode(&encoded), Some(pointer));
         for cut in 0..encoded.len() {
-            prop_assert_eq!(ValuePlace::decode(&encoded[..cut]), None);
+            prop_assert_eq!(ValueFilePointer::decode(&encoded[..cut]), None);
         }
         encoded.push(0);
-        prop_assert_eq!(ValuePlace::decode(&encoded), None);
-        let _ = ValuePlace::decode(&bytes);
+        prop_assert_eq!(ValueFilePointer::decode(&encoded), None);
+        let _ = ValueFilePointer::decode(&bytes);
     }
 
     #[test]
@@ -694,8 +699,8 @@ proptest! {
                     flushed = model.len();
                 }
                 1 if flushed > 0 => {
-                    let (place, seed, length): &(ValuePlace, usize, usize) = &model[index.index(flushed)];
-                    check(&writer.file(), place, &value(*seed, *length));
+                    let (pointer, seed, length): &(ValueFilePointer, usize, usize) = &model[index.index(flushed)];
+                    check(&writer.file(), pointer, &value(*seed, *length));
                 }
                 2 => model.push((writer.append_stream(b"k", &mut &value(length, length)[..]).unwrap(), length, length)),
                 _ => {
@@ -705,8 +710,8 @@ proptest! {
             }
         }
         let file = writer.finish().unwrap();
-        for (place, seed, length) in model {
-            check(&file, &place, &value(seed, length));
+        for (pointer, seed, length) in model {
+            check(&file, &pointer, &value(seed, length));
         }
     }
 
@@ -717,16 +722,16 @@ proptest! {
         file.extend_from_slice(&content);
         memory.put(&values_name(1), file).unwrap();
         let mut seen = HEADER_BYTES as u64;
-        let walked = open(&storage).walk(&mut |found| {
+        let scanned = open(&storage).scan(&mut |found| {
             let (offset, bytes) = match found {
-                Found::Record { place, .. } => (place.offset, place.stored_bytes),
-                Found::Part { offset, bytes } | Found::Unknown { offset, bytes } => (offset, bytes),
+                ScannedItem::Record { pointer, .. } => (pointer.offset, pointer.stored_bytes),
+                ScannedItem::Part { offset, bytes } | ScannedItem::Unknown { offset, bytes } => (offset, bytes),
             };
             assert_eq!(offset, seen);
             seen += bytes;
             Ok(())
         });
-        prop_assert!(!walked.unwrap().is_proved);
+        prop_assert!(!scanned.unwrap().is_proved);
         prop_assert_eq!(seen, (HEADER_BYTES + content.len()) as u64);
     }
 }

@@ -1,8 +1,8 @@
-//! Writing a value file.
+//! The writer of a value file.
 
-use super::chunk::{CHUNK_BYTES, Frame, KEY_BYTES_MAX, Part};
+use super::chunk::{CHUNK_BYTES, ChunkEncoder, ChunkPart, KEY_BYTES_MAX};
 use super::file::{Footer, HEADER, ValueFile, values_name};
-use super::place::ValuePlace;
+use super::pointer::ValueFilePointer;
 use crate::block::appender::{Appender, FLUSH_BYTES};
 use crate::block::compress::{CODEC_STORED, Compression};
 use crate::block::header::StoreBinding;
@@ -13,27 +13,27 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A value file that grows. After a failed write or sync it takes nothing more.
+/// The writer of a growing value file. After a failed write or sync it accepts nothing more.
 ///
-/// Values can be read through [`Self::file`] as soon as they are [written out](Self::flush).
+/// Values can be read through [`Self::file`] once they are [flushed](Self::flush).
 #[derive(Debug)]
-pub(crate) struct ValueWriter {
+pub(crate) struct ValueFileWriter {
     storage: Arc<dyn Storage>,
     file: Arc<ValueFile>,
     appender: Appender,
     identity: u64,
     compression: Compression,
-    /// A chunk that was packed.
+    /// A compressed chunk.
     packed: Vec<u8>,
-    /// Whole records, and the lengths of their values.
+    /// Number of complete records, and the total length of their values.
     records: u64,
     value_bytes: u64,
-    /// Whether the file is durable under its name.
+    /// Whether the name of the file is durable.
     is_named: bool,
 }
 
-impl ValueWriter {
-    /// Begins value file `number`.
+impl ValueFileWriter {
+    /// Creates value file `number`.
     pub(crate) fn create(
         storage: &Arc<dyn Storage>,
         bond: StoreBinding,
@@ -48,10 +48,10 @@ impl ValueWriter {
         Ok(Self::new(storage, reader, appender, compression))
     }
 
-    /// Goes on with a file that was not finished, behind its first `end` bytes; what follows them is cut off.
+    /// Resumes an unfinished file after its first `end` bytes; the rest is cut off.
     ///
     /// # Errors
-    /// [`Error::Damaged`] where these are not whole records, given up ones among them; whatever the storage reports.
+    /// [`Error::Damaged`] if these bytes are not complete or abandoned records; errors of the storage.
     pub(crate) fn resume(
         storage: &Arc<dyn Storage>,
         bond: StoreBinding,
@@ -60,13 +60,13 @@ impl ValueWriter {
         compression: Compression,
     ) -> Result<Self> {
         let found = ValueFile::open(&**storage, bond, number)?;
-        let walked = found.walk_to(end)?;
+        let scanned = found.scan_to(end)?;
         let file = storage.open_update(&values_name(number))?;
         file.set_len(end)?;
         let appender = Appender::resume(Arc::clone(&file), Purpose::Value, end)?;
         let reader = ValueFile::of(file, bond, number, found.start);
         let mut writer = Self::new(storage, reader, appender, compression);
-        (writer.records, writer.value_bytes) = (walked.records, walked.value_bytes);
+        (writer.records, writer.value_bytes) = (scanned.records, scanned.value_bytes);
         Ok(writer)
     }
 
@@ -84,7 +84,7 @@ impl ValueWriter {
         }
     }
 
-    /// The file, to be read.
+    /// The file, for reading.
     pub(crate) fn file(&self) -> Arc<ValueFile> {
         Arc::clone(&self.file)
     }
@@ -99,24 +99,24 @@ impl ValueWriter {
         self.appender.position()
     }
 
-    /// Appends a value. The key stands beside it, so that the value can be told when its place is lost.
+    /// Appends a value. The key is stored with it, so that the value can be identified without its pointer.
     ///
     /// # Errors
-    /// [`Error::ValueTooLarge`] and [`Error::KeyLength`], which leave the file as it was; whatever the storage reports.
-    pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValuePlace> {
+    /// [`Error::ValueTooLarge`] and [`Error::KeyLength`], which leave the file unchanged; errors of the storage.
+    pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> Result<ValueFilePointer> {
         self.check(key, value.len() as u64)?;
         let offset = self.len_bytes();
         if value.len() <= CHUNK_BYTES {
-            self.push(Part::Whole, key, value)?;
+            self.push(ChunkPart::Whole, key, value)?;
         } else {
             let last = (value.len() - 1) / CHUNK_BYTES;
             for (i, chunk) in value.chunks(CHUNK_BYTES).enumerate() {
                 let part = if i == 0 {
-                    Part::First
+                    ChunkPart::First
                 } else if i < last {
-                    Part::Middle
+                    ChunkPart::Middle
                 } else {
-                    Part::Last
+                    ChunkPart::Last
                 };
                 self.push(part, key, chunk)?;
             }
@@ -124,16 +124,16 @@ impl ValueWriter {
         Ok(self.appended(offset, value.len() as u64))
     }
 
-    /// Appends all that a source gives as a value, of which never more than two chunks are in memory.
+    /// Appends the contents of a stream as a value, with at most two chunks in memory.
     ///
     /// # Errors
-    /// [`Error::KeyLength`]; [`Error::Io`] when the source fails, and [`Error::ValueTooLarge`] when it gives too much: then the file
-    /// holds chunks that no place leads to, and takes other values. Whatever the storage reports.
-    pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValuePlace> {
+    /// [`Error::KeyLength`]; [`Error::Io`] if the source fails, and [`Error::ValueTooLarge`] if it is too long: the
+    /// file then contains unreferenced chunks, and accepts further values. Errors of the storage.
+    pub(crate) fn append_stream(&mut self, key: &[u8], source: &mut dyn Read) -> Result<ValueFilePointer> {
         self.check(key, 0)?;
         let (offset, path) = (self.len_bytes(), self.path());
         let (mut chunk, mut next) = (Vec::new(), Vec::new());
-        let (mut part, mut length) = (Part::First, 0);
+        let (mut part, mut length) = (ChunkPart::First, 0);
         fill_chunk(source, &mut chunk, CHUNK_BYTES, &path)?;
         loop {
             length += chunk.len() as u64;
@@ -142,29 +142,29 @@ impl ValueWriter {
             }
             fill_chunk(source, &mut next, CHUNK_BYTES, &path)?;
             if next.is_empty() {
-                let last = if part == Part::First { Part::Whole } else { Part::Last };
+                let last = if part == ChunkPart::First { ChunkPart::Whole } else { ChunkPart::Last };
                 self.push(last, key, &chunk)?;
                 return Ok(self.appended(offset, length));
             }
             self.push(part, key, &chunk)?;
-            part = Part::Middle;
+            part = ChunkPart::Middle;
             std::mem::swap(&mut chunk, &mut next);
         }
     }
 
-    /// Writes out what waits: from now on it can be read. A crash of the machine may still lose it.
+    /// Writes buffered values, which can then be read. A crash of the machine may still lose them.
     pub(crate) fn flush(&mut self) -> Result<()> {
         self.appender.flush()
     }
 
-    /// Makes all values so far durable, and the first time the name of the file.
+    /// Syncs all values, and the first time also the name of the file.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.appender.flush()?;
         self.appender.sync()?;
         self.name()
     }
 
-    /// Ends the file, durably: its footer proves its length and how many values it has.
+    /// Finishes the file durably, with a footer that proves its length and its number of values.
     pub(crate) fn finish(mut self) -> Result<Arc<ValueFile>> {
         let footer = Footer { records: self.records, value_bytes: self.value_bytes };
         let encoded = footer.encode(self.identity, self.len_bytes());
@@ -175,7 +175,7 @@ impl ValueWriter {
         Ok(self.file)
     }
 
-    /// What [`Self::finish`] adds to the length, in bytes.
+    /// Bytes that [`Self::finish`] adds.
     #[cfg(test)]
     pub(crate) const FINISH_BYTES: u64 = super::file::FOOTER_BYTES as u64;
 
@@ -187,9 +187,9 @@ impl ValueWriter {
         Ok(())
     }
 
-    fn push(&mut self, part: Part, key: &[u8], value: &[u8]) -> Result<()> {
+    fn push(&mut self, part: ChunkPart, key: &[u8], value: &[u8]) -> Result<()> {
         let key = if part.begins() { key } else { &[] };
-        let frame = Frame { identity: self.identity, offset: self.len_bytes(), part, key };
+        let frame = ChunkEncoder { identity: self.identity, offset: self.len_bytes(), part, key };
         match self.compression.compress(value, &mut self.packed) {
             Some(codec) => frame.encode(self.appender.buffer(), codec, value.len(), &self.packed),
             None => frame.encode(self.appender.buffer(), CODEC_STORED, value.len(), value),
@@ -197,15 +197,15 @@ impl ValueWriter {
         if self.appender.waiting_bytes() >= FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
 
-    fn appended(&mut self, offset: u64, length: u64) -> ValuePlace {
+    fn appended(&mut self, offset: u64, length: u64) -> ValueFilePointer {
         self.records += 1;
         self.value_bytes += length;
-        ValuePlace { file: self.number(), offset, stored_bytes: self.len_bytes() - offset, length }
+        ValueFilePointer { file: self.number(), offset, stored_bytes: self.len_bytes() - offset, length }
     }
 
     fn check(&self, key: &[u8], length: u64) -> Result<()> {
         if key.len() > KEY_BYTES_MAX {
-            let detail = format!("a key beside a value has at most {KEY_BYTES_MAX} bytes");
+            let detail = format!("the key of a value record has at most {KEY_BYTES_MAX} bytes");
             return Err(Error::KeyLength { path: self.path(), length: key.len() as u64, detail });
         }
         if length > VALUE_BYTES_MAX { Err(self.too_large(length)) } else { Ok(()) }

@@ -4,7 +4,7 @@ use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-/// A value by the seed of its bytes and their number, so that large ones cost the model nothing.
+/// A value as the seed and the length of its bytes, so that large values cost the model nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Value {
     seed: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Value {
 }
 
 impl Value {
-    /// Mostly short, some longer than what stays in tables, few of many blocks.
+    /// Mostly short, some long enough to be separated, few of many blocks.
     pub(crate) fn random(random: &mut Random) -> Self {
         let length = match random.below(1_000) {
             0 => random.below(50_000),
@@ -26,7 +26,7 @@ impl Value {
     pub(crate) fn bytes(self) -> Vec<u8> {
         let mut word = self.seed;
         let bytes = std::iter::repeat_with(|| {
-            // A run of equal bytes now and then, so that compression has something to do.
+            // A run of equal bytes now and then, for compression.
             if word & 7 != 0 {
                 word = word.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             } else {
@@ -42,7 +42,7 @@ impl Value {
     }
 }
 
-/// A key out of about `count`, of many shapes.
+/// One of about `count` keys of many shapes.
 pub(crate) fn key(random: &mut Random, count: u64) -> Vec<u8> {
     let number = random.below(count);
     match number % 8 {
@@ -55,7 +55,7 @@ pub(crate) fn key(random: &mut Random, count: u64) -> Vec<u8> {
     }
 }
 
-/// Two bounds, in no particular order, near each other if they are to be.
+/// Two bounds in any order; near each other if requested.
 pub(crate) fn bounds(random: &mut Random, count: u64) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
     let bound = |random: &mut Random| match random.below(8) {
         0 => Bound::Unbounded,
@@ -65,7 +65,7 @@ pub(crate) fn bounds(random: &mut Random, count: u64) -> (Bound<Vec<u8>>, Bound<
     (bound(random), bound(random))
 }
 
-/// All versions of a key: when it was written, and what; nothing for a removal.
+/// All versions of a key: the time and the value, or `None` for a removal.
 type Versions = Vec<(u64, Option<Value>)>;
 
 /// The keys of one keyspace.
@@ -76,7 +76,7 @@ pub(crate) struct Space {
 }
 
 impl Space {
-    /// Number of keys that have a value.
+    /// Number of keys with a value.
     pub(crate) fn len(&self) -> usize {
         self.live
     }
@@ -109,7 +109,7 @@ impl Space {
         }
     }
 
-    /// What is there within bounds; nothing where they are the wrong way round.
+    /// The records within bounds; none if these are reversed.
     pub(crate) fn range<'a>(
         &'a self,
         bounds: &(Bound<Vec<u8>>, Bound<Vec<u8>>),
@@ -126,7 +126,7 @@ impl Space {
         self.keys.range(bounds).filter_map(move |(key, versions)| Some((key, value_at(versions, at)?)))
     }
 
-    /// Forgets versions that no snapshot can ask for.
+    /// Forgets versions that no snapshot can read.
     pub(crate) fn forget(&mut self) {
         self.keys.retain(|_, versions| {
             versions.drain(..versions.len() - 1);

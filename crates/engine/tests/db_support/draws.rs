@@ -1,4 +1,4 @@
-//! Options of a store as nobody would choose them: drawn anew for each opening.
+//! Randomly drawn store options for tests, including unusual ones.
 
 use ogive::block::Compression;
 use ogive::io::{FastPaths, LocalStorage, Storage};
@@ -7,7 +7,7 @@ use ogive_testkit::{Random, fast_paths};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Policies that look at no clock: what they read, and when, is the same in each run.
+/// Policies that do not depend on time, so that each run reads the same.
 const TIMELESS: [Learning; 4] = [Learning::Never, Learning::Offline, Learning::Inline, Learning::Coded];
 
 /// One of these.
@@ -15,12 +15,12 @@ fn any<T: Copy>(random: &mut Random, choices: &[T]) -> T {
     choices[random.below(choices.len() as u64) as usize]
 }
 
-/// A size around another one: a quarter of it to four times as much.
+/// A size between a quarter and four times another.
 fn around(random: &mut Random, bytes: u64) -> u64 {
     (bytes / 4).max(1) << random.below(5)
 }
 
-/// Draws options. Tells, when a test fails, those that it drew last.
+/// Draws options. When a test fails, it prints the last ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Draws {
     random: Random,
@@ -31,26 +31,27 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    /// Sizes lie around those of `like`, so that as much happens. There are no threads where `like` has none.
+    /// Sizes are drawn around those of `like`, so that as much happens. There are no threads if `like` has none.
     pub(crate) fn new(seed: u64, like: &DbOptions) -> Self {
-        // Work is drawn by the same seed, and must not go along with the options.
+        // Work is drawn by the same seed, and must be independent of the options.
         let random = Random::new(seed.wrapping_mul(1_000_003));
         Self { random, like: like.clone(), is_timeless: false, openings: 0, last: None }
     }
 
-    /// None whose calls to the storage depend on how long something took, and all fast paths, lest each run have many times the calls.
+    /// Only options whose calls to the storage do not depend on time, with all fast paths, which limit the number of
+    /// calls.
     pub(crate) fn timeless(mut self) -> Self {
         self.is_timeless = true;
         self
     }
 
-    /// The same, for what is opened beside or after: other draws.
+    /// Other draws of the same kind, for a second or later store.
     pub(crate) fn others(&self, salt: u64) -> Self {
         let random = Random::new(self.random.clone().next_u64() ^ salt);
         Self { random, like: self.like.clone(), is_timeless: self.is_timeless, openings: 0, last: None }
     }
 
-    /// All options anew.
+    /// Draws all options anew.
     pub(crate) fn next(&mut self) -> DbOptions {
         let (random, like) = (&mut self.random, &self.like);
         let drawn = DbOptions {
@@ -67,7 +68,7 @@ impl Draws {
             filter_bits_per_key: any(random, &[None, Some(1), Some(10), Some(20)]),
             dead_share: any(random, &[0.05, 0.2, 0.6]),
             learning: any(random, if self.is_timeless { &TIMELESS } else { &Learning::ALL }),
-            // Whoever writes would learn a level anew at each of its changes, for minutes: `lsm/learn` tests them.
+            // Writers would relearn a level at each change, for minutes; `lsm/learn` tests it.
             level_models: like.level_models,
             model_reads: any(random, &[ModelReads::Block, ModelReads::Window]),
             model_error: 1 << random.below(7),
@@ -80,7 +81,7 @@ impl Draws {
         drawn
     }
 
-    /// The folder of a store, read through the page cache or past it, with as many files open as the options say.
+    /// The folder of a store, read through the page cache or past it, with the limit of open files in the options.
     pub(crate) fn storage(&mut self, folder: &Path, options: &DbOptions) -> Arc<dyn Storage> {
         let storage = if self.random.one_in(2) { options.storage(folder) } else { LocalStorage::direct(folder) };
         Arc::new(options.open_files.map_or(storage.clone(), |limit| storage.with_open_files(limit)))

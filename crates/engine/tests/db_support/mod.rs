@@ -1,4 +1,4 @@
-//! A plain model of a store, and random work on both.
+//! Test support: a plain model of a store, and random work on both.
 
 #![allow(dead_code, unused_imports, reason = "each test uses its part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -14,32 +14,33 @@ use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Records of one keyspace.
+/// The records of one keyspace.
 pub(crate) type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// All that was ever written, by instance of a keyspace: one that is dropped and made again is another.
+/// The records of all keyspaces by instance: a keyspace that is dropped and created again is another instance.
 pub(crate) type Contents = BTreeMap<usize, Records>;
 
-/// The instance behind each name of a keyspace.
+/// The instance of each keyspace name.
 pub(crate) type Names = BTreeMap<String, usize>;
 
 /// The files of a folder, by name.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Those of a store, but for its lock.
+/// The files of a store, without its lock.
 pub(crate) fn files(memory: &MemoryStorage) -> Files {
     let names = memory.list().unwrap().into_iter().filter(|name| name != "LOCK");
     names.map(|name| (name.clone(), memory.content(&name).unwrap())).collect()
 }
 
-/// A folder of these files.
+/// A storage with these files.
 pub(crate) fn memory(files: &Files) -> MemoryStorage {
     let memory = MemoryStorage::new();
     files.iter().for_each(|(name, content)| memory.put(name, content.clone()).unwrap());
     memory
 }
 
-/// A store in which everything happens soon: memtables, tables and levels of some KiB, values apart from 100 bytes on.
+/// A small store in which everything happens soon: memtables, tables and levels of a few KiB, and separation from 100
+/// bytes on.
 pub(crate) fn small() -> DbOptions {
     DbOptions {
         threads: 0,
@@ -55,7 +56,7 @@ pub(crate) fn small() -> DbOptions {
     }
 }
 
-/// The least memory that a store takes, in bytes.
+/// The minimum memory of a store in bytes.
 pub(crate) const LEAST_MEMORY: u64 = 1 << 20;
 
 /// A copy of all files.
@@ -81,7 +82,7 @@ fn content(storage: &dyn Storage, name: &str) -> Vec<u8> {
     buffer
 }
 
-/// Opens a store with the memory of its options, or with as much as it says that it takes, where that is more.
+/// Opens a store with the memory of its options, or with the memory that it reports to need, if that is more.
 pub(crate) fn open_or_raise(storage: &Arc<dyn Storage>, options: &DbOptions) -> Db {
     let mut memory_bytes = options.memory_bytes;
     loop {
@@ -96,7 +97,7 @@ pub(crate) fn open_or_raise(storage: &Arc<dyn Storage>, options: &DbOptions) -> 
     }
 }
 
-/// Opens copies of a store that nobody has open with the least memory and with more, and shows them to `check`; each can be closed.
+/// Opens copies of a closed store with the minimum memory and with more, and passes them to `check`.
 pub(crate) fn in_any_memory(storage: &dyn Storage, options: &DbOptions, mut check: impl FnMut(&Db)) {
     for memory_bytes in [LEAST_MEMORY, 16 << 20, 2 << 30] {
         let copied: Arc<dyn Storage> = copy_of(storage);
@@ -106,17 +107,17 @@ pub(crate) fn in_any_memory(storage: &dyn Storage, options: &DbOptions, mut chec
     }
 }
 
-/// What a run has done to a store, as far as it knows.
+/// The history of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     /// Contents after each batch that was begun.
     pub(crate) contents: Vec<Contents>,
-    /// Names after each keyspace that was begun to be made or dropped.
+    /// Names after each creation or drop of a keyspace that was begun.
     pub(crate) names: Vec<Names>,
     /// The first of each that may be found after a crash.
     pub(crate) durable: usize,
     pub(crate) durable_names: usize,
-    /// Whether the store was made for sure.
+    /// Whether the store certainly exists.
     pub(crate) is_made: bool,
 }
 
@@ -128,12 +129,12 @@ impl Default for History {
 }
 
 impl History {
-    /// What the store holds now.
+    /// The current contents.
     pub(crate) fn now(&self) -> (&Contents, &Names) {
         (self.contents.last().unwrap(), self.names.last().unwrap())
     }
 
-    /// Everything that was done is durable.
+    /// Records that everything so far is durable.
     pub(crate) fn all_durable(&mut self) {
         self.durable = self.contents.len() - 1;
         self.durable_names = self.names.len() - 1;
@@ -157,20 +158,20 @@ fn value(random: &mut Random) -> Vec<u8> {
     (0..length).map(|i| if plain { (i / 50) as u8 } else { random.next_u64() as u8 }).collect()
 }
 
-/// A store and the model of it.
+/// A store and its model.
 pub(crate) struct World {
     pub(crate) db: Option<Db>,
     storage: Arc<dyn Storage>,
-    /// Those of each opening, and those of the last one.
+    /// The options drawn for each opening, and those of the last one.
     draws: Draws,
     options: DbOptions,
     keyspaces: BTreeMap<usize, Keyspace>,
-    snapshots: Vec<(ogive::lsm::Snapshot, Contents, Names)>,
+    snapshots: Vec<(ogive::lsm::DbSnapshot, Contents, Names)>,
     next_instance: usize,
 }
 
 impl World {
-    /// Opens the store, now and later with options that are drawn; the model says what is in it.
+    /// Opens the store, now and later with drawn options; the model has its contents.
     pub(crate) fn open(storage: &Arc<dyn Storage>, draws: Draws, history: &History) -> Result<Self> {
         let next_instance = history.names.iter().flat_map(|names| names.values()).max().unwrap() + 1;
         let mut world = Self {
@@ -200,7 +201,7 @@ impl World {
         self.db.as_ref().unwrap()
     }
 
-    /// Goes on with the store that is open, which has the contents of the history.
+    /// Continues with an open store that has the contents of the history.
     pub(crate) fn go_on(&mut self, history: &History) -> Result<()> {
         self.snapshots.clear();
         self.keyspaces.clear();
@@ -211,7 +212,7 @@ impl World {
         Ok(())
     }
 
-    /// Closes the store, so that everything is durable.
+    /// Closes the store, which makes everything durable.
     pub(crate) fn close(&mut self, history: &mut History) -> Result<()> {
         self.snapshots.clear();
         self.keyspaces.clear();
@@ -222,7 +223,7 @@ impl World {
         Ok(())
     }
 
-    /// One random thing that one does to a store.
+    /// One random operation.
     pub(crate) fn step(&mut self, history: &mut History, random: &mut Random) -> Result<()> {
         match random.below(60) {
             0 => {
@@ -256,11 +257,11 @@ impl World {
         Ok(())
     }
 
-    /// All snapshots show what was there when they were taken.
+    /// Checks that all snapshots show the contents at their time.
     fn check_snapshots(&mut self) {
         for (snapshot, contents, names) in std::mem::take(&mut self.snapshots) {
             for instance in names.values() {
-                // A keyspace that was dropped has no past.
+                // A dropped keyspace has no past.
                 let Some(keyspace) = self.keyspaces.get(instance) else { continue };
                 let found = collect(snapshot.range::<&[u8]>(keyspace, ..));
                 if let Ok(found) = found {
@@ -337,7 +338,7 @@ impl World {
         Ok(())
     }
 
-    /// A value as a stream.
+    /// Writes a value as a stream.
     fn stream(&self, history: &mut History, random: &mut Random) -> Result<()> {
         let (&instance, keyspace) = self.keyspaces.iter().next().unwrap();
         let length = if random.one_in(4) { 70_000 } else { random.below(1000) as usize };
@@ -354,7 +355,7 @@ impl World {
 }
 
 impl World {
-    /// A table from elsewhere.
+    /// Ingests a table.
     fn ingest(&self, history: &mut History, random: &mut Random) -> Result<()> {
         let at = random.below(self.keyspaces.len() as u64) as usize;
         let (&instance, keyspace) = self.keyspaces.iter().nth(at).unwrap();
@@ -367,7 +368,7 @@ impl World {
         let mut writer = TableWriter::create(Arc::clone(&elsewhere), "table", options)?;
         records.iter().try_for_each(|(key, value)| writer.append(key, value))?;
         writer.finish()?;
-        // What is taken in is durable at once, and what another keyspace has in memory need not be.
+        // Ingested tables are durable at once; memtables of other keyspaces need not be.
         self.db().persist()?;
         history.all_durable();
         let mut after = history.now().0.clone();
@@ -378,7 +379,7 @@ impl World {
         Ok(())
     }
 
-    /// A copy is a store that holds the same.
+    /// Takes a checkpoint, and checks that it has the same contents.
     fn checkpoint(&mut self, history: &mut History) -> Result<()> {
         let copy: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
         self.db().checkpoint_in(&copy)?;
@@ -396,7 +397,7 @@ pub(crate) fn collect(
     range.map(|record| record.map(|(key, value)| (key.to_vec(), value.to_vec()))).collect()
 }
 
-/// All that a store shows, by name of the keyspace, read in every way that there is.
+/// All records of a store by name of the keyspace, read in every possible way.
 pub(crate) fn read_all(db: &Db) -> std::result::Result<BTreeMap<String, Records>, String> {
     let say = |error: ogive::Error| error.to_string();
     let mut all = BTreeMap::new();
@@ -423,7 +424,7 @@ pub(crate) fn read_all(db: &Db) -> std::result::Result<BTreeMap<String, Records>
     Ok(all)
 }
 
-/// Whether a store that was found after a crash is one that the history allows; which of its contents and names it has.
+/// Finds a state of the history that a store has after a crash.
 pub(crate) fn matching(history: &History, db: &Db) -> std::result::Result<(usize, usize), String> {
     let found = read_all(db)?;
     let names = (history.durable_names..history.names.len())
@@ -445,7 +446,7 @@ pub(crate) fn matching(history: &History, db: &Db) -> std::result::Result<(usize
     })
 }
 
-/// The history of a store that was found after a crash.
+/// The history of a store after a crash.
 pub(crate) fn after(history: &History, (contents, names): (usize, usize)) -> History {
     History {
         contents: vec![history.contents[contents].clone()],

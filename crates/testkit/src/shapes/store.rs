@@ -6,7 +6,7 @@ use super::shape::{Shape, StoreForm};
 use ogive::block::compress::Compression;
 use ogive::check::verify_store;
 use ogive::io::{MemoryStorage, Storage};
-use ogive::lsm::{Db, DbOptions, Durability, Keyspace, Learning, Snapshot};
+use ogive::lsm::{Db, DbOptions, DbSnapshot, Durability, Keyspace, Learning};
 use ogive::table::TableWriter;
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn is_ingested(form: &StoreForm, row: usize) -> bool {
 }
 
 /// Writes earlier versions, each under a snapshot, and then all rows.
-fn write(db: &Db, shape: &Shape, form: &StoreForm, rows: &Rows) -> ogive::Result<Vec<Snapshot>> {
+fn write(db: &Db, shape: &Shape, form: &StoreForm, rows: &Rows) -> ogive::Result<Vec<DbSnapshot>> {
     let order: Vec<usize> = if form.sorted { (0..rows.len()).collect() } else { rows.shuffled() };
     let mut snapshots = Vec::new();
     for version in 0..form.earlier_versions {
@@ -205,7 +205,7 @@ fn check_place(keyspace: &Keyspace, answers: &Answers<'_>, key: &[u8]) -> Result
 /// Asks as of a snapshot.
 fn check_snapshot(
     keyspace: &Keyspace,
-    snapshot: &Snapshot,
+    snapshot: &DbSnapshot,
     version: u64,
     rows: &Rows,
     effort: Effort,

@@ -9,7 +9,7 @@ use crate::output::{Output, note};
 use crate::progress::{Progress, Unit};
 use crate::size::{counted, grouped};
 use ogive::Error;
-use ogive::check::{Repaired, repair_store};
+use ogive::check::{RepairReport, repair_store};
 use ogive::io::Storage;
 use serde_json::json;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
 }
 
 /// Repairs a store, with progress.
-pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<Repaired> {
+pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<RepairReport> {
     let mut progress = Progress::start("repairing", None, Unit::Bytes);
     let repaired = repair_store(storage, &mut |done, total| {
         progress.set_total(total);
@@ -95,7 +95,7 @@ pub(super) fn repair(storage: &Arc<dyn Storage>) -> Result<Repaired> {
 }
 
 /// The number of lost entries, as far as it is known.
-fn lost(repaired: &Repaired) -> String {
+fn lost(repaired: &RepairReport) -> String {
     match (repaired.lost_entries, repaired.is_loss_known) {
         (0, true) => "none lost".to_owned(),
         (lost, true) => format!("{} lost", grouped(lost)),
@@ -105,7 +105,7 @@ fn lost(repaired: &Repaired) -> String {
 }
 
 /// Possible losses that cannot be determined, with the reason.
-fn notes(repaired: &Repaired) -> Vec<&'static str> {
+fn notes(repaired: &RepairReport) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if repaired.damaged_files.iter().any(|file| file.ends_with(".log")) {
         notes.push("unknown: the number of lost entries after the last intact group of a damaged log");

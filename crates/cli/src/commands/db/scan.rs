@@ -5,7 +5,7 @@ use crate::args::Outcome;
 use crate::failure::{Failure, Result};
 use crate::key;
 use crate::output::Output;
-use ogive::lsm::Range;
+use ogive::lsm::DbRange;
 use serde_json::json;
 use std::ffi::OsString;
 use std::ops::Bound;
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
         None => {
             let from = keys.parse_some(arguments.from.as_deref())?;
             let to = keys.parse_some(arguments.to.as_deref())?;
-            with_bounds(from, to, |bounds| Ok::<Range, Failure>(open.keyspace.range(bounds)))?
+            with_bounds(from, to, |bounds| Ok::<DbRange, Failure>(open.keyspace.range(bounds)))?
         }
     };
     let mut pairs = range.pairs();

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::size::{counted, grouped, human_bytes};
 use crate::table_text::plain_table;
-use ogive::lsm::{KeyspaceStats, Stats};
+use ogive::lsm::{DbStats, KeyspaceStats};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome>
     Ok(Outcome::Done)
 }
 
-fn print(name: &str, stats: &Stats, output: &mut Output) -> Result<()> {
+fn print(name: &str, stats: &DbStats, output: &mut Output) -> Result<()> {
     output.line(format_args!(
         "{name}: {} in tables, {} in {} ({} dead), {} not yet in tables",
         human_bytes(stats.table_bytes),

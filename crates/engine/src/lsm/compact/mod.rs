@@ -1,22 +1,23 @@
-//! Compaction: entries of many sources in, fewer tables out. Flushes of memtables are compactions with one source.
+//! Compaction: merges the entries of many sources into fewer tables. A flush of a memtable is a compaction with one
+//! source.
 //!
-//! [`run_job`] takes merged inputs, keeps what some reader may still see (`retain`), moves values out of value files that are to be
-//! emptied (`relocate`), and writes tables (`output`). What to compact is chosen elsewhere (`version`).
+//! `run_job` takes merged inputs, keeps what some reader may still see (`retain`), moves live values out of value files
+//! that are being collected (`relocate`), and writes tables (`output`). The choice of jobs is made in `version`.
 
-mod below;
 mod context;
+mod levels_below;
 mod output;
 mod relocate;
 mod retain;
 mod run;
-mod split;
+mod subcompactions;
+#[cfg(test)]
+pub(crate) mod test_support;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-pub(crate) mod world;
 
-pub(crate) use below::Below;
 pub(crate) use context::JobContext;
-pub(crate) use relocate::{Collected, VALUE_FILE_BYTES};
-pub(crate) use run::{CompactJob, Outcome, Part, flush, run_job};
-pub(crate) use split::run_split;
+pub(crate) use levels_below::LevelsBelow;
+pub(crate) use relocate::{CollectedFiles, VALUE_FILE_BYTES};
+pub(crate) use run::{JobOutput, JobRange, MergeJob, flush, run_job};
+pub(crate) use subcompactions::run_subcompactions;

@@ -1,11 +1,12 @@
-//! Tables out of a compaction or a flush.
+//! The output tables of a flush or a compaction.
 
-use super::super::entry::{Kind, Sequence};
+use super::super::entry::{Sequence, ValueKind};
 use super::super::learn::ModelBuilder;
 use super::super::options::DbOptions;
-use super::super::removals::Removals;
+use super::super::range_tombstones::RangeTombstones;
 use super::super::table_file::{
-    MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, Origin, PLACE_PROPERTY, REMOVALS_PROPERTY, place_property,
+    MODEL_PROPERTY, OPENINGS_PROPERTY, ORIGIN_PROPERTY, RANGE_TOMBSTONES_PROPERTY, STORE_PROPERTY, TableOrigin,
+    store_property,
 };
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
 use super::context::JobContext;
@@ -13,16 +14,16 @@ use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::table::{KeyType, TableWriter, WriteOptions};
 use crate::tune::DesignRequest;
-use crate::vlog::ValuePlace;
+use crate::vlog::ValueFilePointer;
 use std::sync::Arc;
 
-/// How a store's tables are written: records with tags, exact separators over their blocks.
+/// The options of a store's tables: tagged records, with exact separators over their blocks.
 fn table_options(options: &DbOptions) -> WriteOptions {
     WriteOptions {
         key_type: KeyType::Bytes,
         block_bytes: Some(options.block_bytes),
         design: DesignRequest::Coded,
-        // What a store writes it can open, in as little memory as it may be given later.
+        // Limits the index, so that the table can be opened with as little memory as the store may have later.
         resident_budget_bytes: Some(options.root_limit_bytes()),
         profile: options.profile.clone(),
         compression: options.compression,
@@ -32,135 +33,135 @@ fn table_options(options: &DbOptions) -> WriteOptions {
     }
 }
 
-/// Writes entries in order to tables, as many as it takes.
+/// Writes entries in order to as many tables as needed.
 ///
-/// A table ends between two keys, never between two entries of one. Each gets what of the range removals lies between the first
-/// key of its own and that of the next table, so that tables stay disjoint:
+/// A table ends between two keys, never between two versions of one. Each table gets the parts of the range tombstones
+/// between its first key and the first key of the next table, so tables stay disjoint:
 ///
 /// ```text
-/// entries         b  c   | f  g       table 1: b c, removal [a, f)
-/// removal     [a ---------- h)        table 2: f g, removal [f, h)
+/// entries         b  c   | f  g       table 1: b c, tombstone [a, f)
+/// tombstone   [a ---------- h)        table 2: f g, tombstone [f, h)
 /// ```
 ///
-/// Dropping it without [`Self::finish`] removes all that it has written.
+/// Dropping it without [`Self::finish`] removes all its files.
 #[derive(Debug)]
-pub(crate) struct Outputs<'a> {
+pub(crate) struct OutputWriter<'a> {
     context: &'a JobContext<'a>,
-    /// What stays of the range removals of all inputs.
-    removals: Removals,
-    limits: Limits<'a>,
-    /// The first and the last key of all inputs, where models are fitted to the tables.
+    /// The remaining range tombstones of all inputs.
+    tombstones: RangeTombstones,
+    limits: OutputLimits<'a>,
+    /// The first and the last key of all inputs, if models are fitted to the tables.
     ends: Option<(Vec<u8>, Vec<u8>)>,
     learning_us: f64,
-    growing: Option<Growing>,
+    current: Option<OutputTable>,
     finished: Vec<TableMeta>,
     /// The newest operation of the inputs so far.
     newest: Sequence,
     is_done: bool,
 }
 
-/// Where tables end.
+/// The rules that end a table.
 #[derive(Debug)]
-pub(crate) struct Limits<'a> {
-    /// A table ends when it has this size, in bytes.
+pub(crate) struct OutputLimits<'a> {
+    /// A table ends at this size, in bytes.
     pub(crate) table_bytes: u64,
-    /// And where it would share keys with too much of the level below.
+    /// A table also ends where it would overlap too much of the level below.
     pub(crate) cuts: Option<OutputCuts<'a>>,
 }
 
-/// The table that is being written.
+/// The table being written.
 #[derive(Debug)]
-struct Growing {
+struct OutputTable {
     writer: TableWriter,
     meta: TableMeta,
-    /// The last key; it goes to the meta in the end.
+    /// The last key; it becomes the largest key of the metadata.
     last: Vec<u8>,
-    /// Value files that are pointed into, and how many bytes; the last one that was met stands first.
+    /// Value files pointed into, with the bytes pointed at; the most recent one first.
     values: Vec<(u64, u64)>,
     model: Option<ModelBuilder>,
 }
 
-impl<'a> Outputs<'a> {
-    /// With `ends`, the first and the last key that can come, a model is fitted to each table.
+impl<'a> OutputWriter<'a> {
+    /// With `ends`, the first and the last key of the inputs, a model is fitted to each table.
     pub(crate) fn new(
         context: &'a JobContext<'a>,
-        removals: Removals,
-        limits: Limits<'a>,
+        tombstones: RangeTombstones,
+        limits: OutputLimits<'a>,
         ends: Option<(Vec<u8>, Vec<u8>)>,
     ) -> Self {
-        let (growing, finished) = (None, Vec::new());
+        let (current, finished) = (None, Vec::new());
         Self {
             context,
-            removals,
+            tombstones,
             limits,
             ends,
             learning_us: 0.0,
-            growing,
+            current,
             finished,
             newest: context.origin.newest,
             is_done: false,
         }
     }
 
-    /// Notes the operation that an entry of the inputs came from.
+    /// Records the sequence number of an input entry.
     #[inline]
     pub(crate) fn note_newest(&mut self, sequence: Sequence) {
         self.newest = self.newest.max(sequence);
     }
 
-    /// Appends an entry; its place in the order is the caller's duty.
+    /// Appends an entry; entries must come in order.
     #[inline]
-    pub(crate) fn add(&mut self, key: &[u8], kind: Kind, sequence: Sequence, value: &[u8]) -> Result<()> {
-        let is_new_key = self.growing.as_ref().is_none_or(|growing| growing.last != key);
+    pub(crate) fn add(&mut self, key: &[u8], kind: ValueKind, sequence: Sequence, value: &[u8]) -> Result<()> {
+        let is_new_key = self.current.as_ref().is_none_or(|current| current.last != key);
         if is_new_key && self.is_due(key) {
             self.end_table(Some(key))?;
         }
-        let growing = match &mut self.growing {
-            Some(growing) => growing,
-            None => self.growing.insert(Growing::begin(self.context, key, self.ends.as_ref())?),
+        let current = match &mut self.current {
+            Some(current) => current,
+            None => self.current.insert(OutputTable::begin(self.context, key, self.ends.as_ref())?),
         };
-        growing.add(key, kind, sequence, value, is_new_key)
+        current.add(key, kind, sequence, value, is_new_key)
     }
 
-    /// Whether the table at hand ends before a key.
+    /// Whether the current table ends before a key.
     #[inline]
     fn is_due(&mut self, key: &[u8]) -> bool {
         let is_cut = self.limits.cuts.as_mut().is_some_and(|cuts| cuts.is_cut(key));
-        self.growing.as_ref().is_some_and(|growing| is_cut || growing.writer.bytes_so_far() >= self.limits.table_bytes)
+        self.current.as_ref().is_some_and(|current| is_cut || current.writer.bytes_so_far() >= self.limits.table_bytes)
     }
 
-    /// Ends the last table and gives what was written, and the microseconds that went into models.
+    /// Finishes the last table; returns all tables, and the microseconds spent on models.
     ///
     /// # Errors
-    /// Whatever the storage reports; nothing is left then.
+    /// Errors of the storage; all files are then removed.
     pub(crate) fn finish(mut self) -> Result<(Vec<TableMeta>, f64)> {
-        if self.growing.is_none() && !self.removals.is_empty() {
-            self.growing = Some(Growing::begin(self.context, &[], None)?);
+        if self.current.is_none() && !self.tombstones.is_empty() {
+            self.current = Some(OutputTable::begin(self.context, &[], None)?);
         }
         self.end_table(None)?;
         self.is_done = true;
         Ok((std::mem::take(&mut self.finished), self.learning_us))
     }
 
-    /// Ends the table at hand; the next one begins with `next`.
+    /// Finishes the current table; the next one begins with `next`.
     fn end_table(&mut self, next: Option<&[u8]>) -> Result<()> {
-        let Some(growing) = self.growing.take() else { return Ok(()) };
-        let removals = self.removals.clip(None, next);
-        self.removals = match next {
-            Some(next) => self.removals.clip(Some(next), None),
-            None => Removals::default(),
+        let Some(current) = self.current.take() else { return Ok(()) };
+        let tombstones = self.tombstones.clip(None, next);
+        self.tombstones = match next {
+            Some(next) => self.tombstones.clip(Some(next), None),
+            None => RangeTombstones::default(),
         };
-        let name = file_name(growing.meta.number, FileKind::Table);
-        let mut growing = growing;
-        self.learning_us += growing.learn();
-        let origin = Origin { newest: self.newest, ..self.context.origin };
-        growing.writer.set_property(ORIGIN_PROPERTY, origin.encode());
-        let openings = self.context.openings(growing.values.iter().map(|&(file, _)| file));
-        growing.writer.set_property(OPENINGS_PROPERTY, openings.encode());
-        match growing.finish(&removals) {
+        let name = file_name(current.meta.number, FileKind::Table);
+        let mut current = current;
+        self.learning_us += current.learn();
+        let origin = TableOrigin { newest: self.newest, ..self.context.origin };
+        current.writer.set_property(ORIGIN_PROPERTY, origin.encode());
+        let openings = self.context.openings(current.values.iter().map(|&(file, _)| file));
+        current.writer.set_property(OPENINGS_PROPERTY, openings.encode());
+        match current.finish(&tombstones) {
             Ok(meta) => self.finished.push(meta),
             Err(error) => {
-                // It may have got its name before the failure.
+                // The file may have got its name before the failure.
                 self.context.discard([name]);
                 return Err(error);
             }
@@ -169,21 +170,21 @@ impl<'a> Outputs<'a> {
     }
 }
 
-impl Drop for Outputs<'_> {
+impl Drop for OutputWriter<'_> {
     fn drop(&mut self) {
-        self.growing = None;
+        self.current = None;
         if !self.is_done {
             self.context.discard(self.finished.iter().map(|meta| file_name(meta.number, FileKind::Table)));
         }
     }
 }
 
-impl Growing {
+impl OutputTable {
     fn begin(context: &JobContext<'_>, first: &[u8], ends: Option<&(Vec<u8>, Vec<u8>)>) -> Result<Self> {
         let number = context.next_number()?;
         let name = file_name(number, FileKind::Table);
         let mut options = table_options(context.options);
-        options.properties.push((PLACE_PROPERTY.to_owned(), place_property(context.bond.store, number)));
+        options.properties.push((STORE_PROPERTY.to_owned(), store_property(context.bond.store, number)));
         let mut writer = TableWriter::create(Arc::clone(context.storage), &name, options)?;
         writer.limit_memory(context.memory_bytes / 2);
         let meta =
@@ -193,14 +194,14 @@ impl Growing {
     }
 
     #[inline]
-    fn add(&mut self, key: &[u8], kind: Kind, sequence: Sequence, value: &[u8], is_new_key: bool) -> Result<()> {
+    fn add(&mut self, key: &[u8], kind: ValueKind, sequence: Sequence, value: &[u8], is_new_key: bool) -> Result<()> {
         self.writer.append_version(key, kind as u8, sequence, value)?;
         if let Some(model) = &mut self.model {
             model.add(key);
         }
         let meta = &mut self.meta;
         meta.records += 1;
-        meta.removals += u64::from(kind == Kind::Remove);
+        meta.removals += u64::from(kind == ValueKind::Remove);
         meta.smallest_sequence = meta.smallest_sequence.min(sequence);
         meta.largest_sequence = meta.largest_sequence.max(sequence);
         if is_new_key {
@@ -209,10 +210,10 @@ impl Growing {
         } else {
             meta.shadowed += 1;
         }
-        if kind == Kind::Pointer { self.note_value(value) } else { Ok(()) }
+        if kind == ValueKind::Pointer { self.note_value(value) } else { Ok(()) }
     }
 
-    /// Adds the model to the table, if one is fitted; returns the microseconds that it took in all.
+    /// Adds the fitted model to the table, if there is one; returns the microseconds it took in total.
     fn learn(&mut self) -> f64 {
         let Some(builder) = self.model.take() else { return 0.0 };
         let timer = Timer::start();
@@ -223,41 +224,41 @@ impl Growing {
         fitting_us + timer.elapsed_us()
     }
 
-    fn note_value(&mut self, place: &[u8]) -> Result<()> {
-        let Some(place) = ValuePlace::decode(place) else {
-            return Err(Error::damaged(self.writer.path(), 0, "a pointer to a value that makes no sense"));
+    fn note_value(&mut self, pointer: &[u8]) -> Result<()> {
+        let Some(pointer) = ValueFilePointer::decode(pointer) else {
+            return Err(Error::damaged(self.writer.path(), 0, "a value pointer is malformed"));
         };
-        match self.values.iter().position(|&(file, _)| file == place.file) {
+        match self.values.iter().position(|&(file, _)| file == pointer.file) {
             Some(at) => self.values.swap(0, at),
             None => {
-                self.values.push((place.file, 0));
+                self.values.push((pointer.file, 0));
                 let last = self.values.len() - 1;
                 self.values.swap(0, last);
             }
         }
         if let Some((_, bytes)) = self.values.first_mut() {
-            *bytes += place.stored_bytes;
+            *bytes += pointer.stored_bytes;
         }
         Ok(())
     }
 
-    fn finish(mut self, removals: &Removals) -> Result<TableMeta> {
+    fn finish(mut self, tombstones: &RangeTombstones) -> Result<TableMeta> {
         let mut meta = self.meta;
         let is_empty = meta.records == 0;
         meta.largest = self.last;
-        if let Some((start, end)) = removals.bounds() {
+        if let Some((start, end)) = tombstones.bounds() {
             if is_empty || start < meta.smallest.as_slice() {
                 meta.smallest = start.to_vec();
             }
             if is_empty || end.is_empty() || end > meta.largest.as_slice() {
                 (meta.largest, meta.largest_excluded) = (end.to_vec(), true);
             }
-            meta.has_range_removals = true;
-            for removal in removals.iter() {
-                meta.smallest_sequence = meta.smallest_sequence.min(removal.sequence);
-                meta.largest_sequence = meta.largest_sequence.max(removal.sequence);
+            meta.has_range_tombstones = true;
+            for tombstone in tombstones.iter() {
+                meta.smallest_sequence = meta.smallest_sequence.min(tombstone.sequence);
+                meta.largest_sequence = meta.largest_sequence.max(tombstone.sequence);
             }
-            self.writer.set_property(REMOVALS_PROPERTY, removals.encode());
+            self.writer.set_property(RANGE_TOMBSTONES_PROPERTY, tombstones.encode());
         }
         self.values.sort_unstable();
         meta.values = self.values;

@@ -1,69 +1,69 @@
-//! Values moved out of value files that are to be emptied.
+//! Value relocation: copies live values out of value files that are being collected.
 
 use super::super::version::{FileKind, file_name};
 use super::context::JobContext;
 use crate::error::{Error, Result};
-use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
+use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A longer value is moved piece by piece, in bytes.
-const STREAMED_BYTES: u64 = 1 << 20;
-/// A value file is followed by another when it has this size, in bytes.
+/// Longer values are moved chunk by chunk.
+const STREAMED_VALUE_BYTES_MIN: u64 = 1 << 20;
+/// Size at which a new value file is begun, in bytes.
 pub(crate) const VALUE_FILE_BYTES: u64 = 256 << 20;
 
-/// Value files that are to be emptied, by number.
-pub(crate) type Collected = BTreeMap<u64, Arc<ValueFile>>;
+/// Value files being collected, by number.
+pub(crate) type CollectedFiles = BTreeMap<u64, Arc<ValueFile>>;
 
 /// Copies values to new value files.
 ///
-/// An entry whose value moves keeps its sequence number: for whoever reads it, nothing has happened. Dropping it without
-/// [`Self::finish`] removes all that it has written.
+/// An entry whose value moves keeps its sequence number, so readers see no change. Dropping it without [`Self::finish`]
+/// removes all its files.
 #[derive(Debug)]
 pub(crate) struct Relocator<'a> {
     context: &'a JobContext<'a>,
-    collected: &'a Collected,
-    growing: Option<ValueWriter>,
+    collected: &'a CollectedFiles,
+    growing: Option<ValueFileWriter>,
     finished: Vec<Arc<ValueFile>>,
-    place: Vec<u8>,
-    /// Bytes of values that were read.
+    pointer: Vec<u8>,
+    /// Bytes of values read.
     pub(crate) read_bytes: u64,
     is_done: bool,
 }
 
 impl<'a> Relocator<'a> {
-    pub(crate) fn new(context: &'a JobContext<'a>, collected: &'a Collected) -> Self {
+    pub(crate) fn new(context: &'a JobContext<'a>, collected: &'a CollectedFiles) -> Self {
         Self {
             context,
             collected,
             growing: None,
             finished: Vec::new(),
-            place: Vec::new(),
+            pointer: Vec::new(),
             read_bytes: 0,
             is_done: false,
         }
     }
 
-    /// The pointer that takes the place of one: its value has moved; `None` where it may stay.
+    /// Moves a value and returns its new pointer; `None` if it may stay.
     ///
     /// # Errors
-    /// [`Error::Damaged`] for what is no pointer, and for a value whose checksum does not hold; whatever the storage reports.
+    /// [`Error::Damaged`] for an invalid pointer or a damaged value; errors of the storage.
     pub(crate) fn moved(&mut self, key: &[u8], pointer: &[u8]) -> Result<Option<&[u8]>> {
         if self.collected.is_empty() {
             return Ok(None);
         }
-        let Some(place) = ValuePlace::decode(pointer) else {
-            return Err(Error::damaged(self.context.storage.path(""), 0, "a pointer to a value that makes no sense"));
+        let Some(pointer) = ValueFilePointer::decode(pointer) else {
+            return Err(Error::damaged(self.context.storage.path(""), 0, "a value pointer is malformed"));
         };
-        let Some(file) = self.collected.get(&place.file) else { return Ok(None) };
-        let moved = self.copy(key, file, &place)?;
-        self.read_bytes += place.stored_bytes;
-        self.place.clear();
-        moved.encode(&mut self.place);
-        Ok(Some(&self.place))
+        let Some(file) = self.collected.get(&pointer.file) else { return Ok(None) };
+        let moved = self.copy(key, file, &pointer)?;
+        self.read_bytes += pointer.stored_bytes;
+        self.pointer.clear();
+        moved.encode(&mut self.pointer);
+        Ok(Some(&self.pointer))
     }
 
-    fn copy(&mut self, key: &[u8], file: &ValueFile, place: &ValuePlace) -> Result<ValuePlace> {
+    fn copy(&mut self, key: &[u8], file: &ValueFile, pointer: &ValueFilePointer) -> Result<ValueFilePointer> {
         if self.growing.as_ref().is_some_and(|writer| writer.len_bytes() >= VALUE_FILE_BYTES) {
             self.end_file()?;
         }
@@ -73,14 +73,14 @@ impl<'a> Relocator<'a> {
             None => {
                 let number = context.next_number()?;
                 let compression = context.options.compression;
-                let created = ValueWriter::create(context.storage, context.bond, number, compression);
+                let created = ValueFileWriter::create(context.storage, context.bond, number, compression);
                 self.growing.insert(created.inspect_err(|_| context.discard([file_name(number, FileKind::Values)]))?)
             }
         };
-        if place.length > STREAMED_BYTES {
-            return writer.append_stream(key, &mut file.stream(place)?);
+        if pointer.length > STREAMED_VALUE_BYTES_MIN {
+            return writer.append_stream(key, &mut file.stream(pointer)?);
         }
-        let value = file.get(place, STREAMED_BYTES)?;
+        let value = file.get(pointer, STREAMED_VALUE_BYTES_MIN)?;
         writer.append(key, &value)
     }
 
@@ -92,7 +92,7 @@ impl<'a> Relocator<'a> {
         Ok(())
     }
 
-    /// Makes what was written durable.
+    /// Syncs and finishes the new files.
     pub(crate) fn finish(mut self) -> Result<Vec<Arc<ValueFile>>> {
         self.end_file()?;
         self.is_done = true;

@@ -1,55 +1,61 @@
-//! Which entries and range removals outlive a compaction.
+//! Retention: the decision whether an entry or a range tombstone survives a compaction.
 
-use super::super::entry::{Entry, Kind, Sequence};
-use super::super::removals::{Removals, reaches};
-use super::below::Below;
+use super::super::entry::{Entry, Sequence, ValueKind};
+use super::super::range_tombstones::{RangeTombstones, reaches};
+use super::levels_below::LevelsBelow;
 
-/// What becomes of an entry.
+/// The decision on an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// Nobody can see it any more.
+pub(crate) enum RetainDecision {
+    /// Drop the entry, since no reader can see it.
     Drop,
-    /// It stays, with this sequence number.
+    /// Keep the entry, with this sequence number.
     Keep(Sequence),
 }
 
-/// Judges the entries of a compaction in their order.
+/// Decides on the entries of a compaction, in order.
 ///
-/// Live snapshots cut the sequence numbers into stripes; the entries of one stripe are told apart by no reader, so of each key and
-/// stripe the newest suffices, and of that nothing where a range removal of the same stripe is newer still:
+/// Live snapshots divide the sequence numbers into stripes. No reader can distinguish the versions of a key within a
+/// stripe, so only the newest of each is kept, and not even that if a newer range tombstone of the same stripe covers
+/// it:
 ///
 /// ```text
 /// snapshots            4          9
 /// stripes         0..=4 | 5..=9 | 10..
 /// entries of a     a@3    a@6 a@8     a@12       kept: a@12, a@8, a@3
-/// and [a, b)@7 too                               the same: a@8 is newer than the removal
-/// and [a, b)@9 too                               kept: a@12, a@3, and the removal
+/// and [a, b)@7 too                               the same: a@8 is newer than the tombstone
+/// and [a, b)@9 too                               kept: a@12, a@3, and the tombstone
 /// ```
 ///
-/// Where nothing lies below the output (at the *bottom*), a removal that is in the oldest stripe has nothing left to remove and
-/// goes, and an entry in the oldest stripe needs no sequence number any more. It keeps it if an older range removal covers it,
-/// since that may stay for the sake of keys beside it.
+/// If nothing lies below the output (at the *bottom*), a tombstone in the oldest stripe has nothing left to remove and
+/// is dropped, and an entry in the oldest stripe needs no sequence number any more. It keeps its number if an older
+/// range tombstone covers it, since that may stay for the sake of neighbouring keys.
 #[derive(Debug)]
-pub(crate) struct Retain<'a> {
-    /// Rising.
+pub(crate) struct RetentionFilter<'a> {
+    /// Ascending.
     snapshots: &'a [Sequence],
-    removals: &'a Removals,
-    below: Below,
-    settles: bool,
-    /// Key and stripe of the entry before.
+    tombstones: &'a RangeTombstones,
+    below: LevelsBelow,
+    lowers_sequence: bool,
+    /// Key and stripe of the previous entry.
     key: Vec<u8>,
     stripe: Option<Sequence>,
 }
 
-impl<'a> Retain<'a> {
-    /// `snapshots` are those that somebody may still read, rising; `removals` are those of all inputs; `settles` says whether
-    /// sequence numbers may be given up at the bottom.
-    pub(crate) fn new(snapshots: &'a [Sequence], removals: &'a Removals, below: Below, settles: bool) -> Self {
+impl<'a> RetentionFilter<'a> {
+    /// `snapshots` are the live ones, ascending; `tombstones` are those of all inputs; `lowers_sequence` allows
+    /// sequence numbers to be zeroed at the bottom.
+    pub(crate) fn new(
+        snapshots: &'a [Sequence],
+        tombstones: &'a RangeTombstones,
+        below: LevelsBelow,
+        lowers_sequence: bool,
+    ) -> Self {
         debug_assert!(snapshots.is_sorted(), "snapshots rise");
-        Self { snapshots, removals, below, settles, key: Vec::new(), stripe: None }
+        Self { snapshots, tombstones, below, lowers_sequence, key: Vec::new(), stripe: None }
     }
 
-    /// The newest sequence number of a stripe, which names it.
+    /// The stripe of a sequence number, identified by its newest number.
     #[inline]
     fn stripe_of(&self, sequence: Sequence) -> Sequence {
         if self.snapshots.is_empty() {
@@ -63,52 +69,52 @@ impl<'a> Retain<'a> {
         self.snapshots.first().copied().unwrap_or(Sequence::MAX)
     }
 
-    /// What becomes of the next entry.
+    /// Decides on the next entry.
     #[inline]
-    pub(crate) fn judge(&mut self, entry: &Entry<'_>) -> Fate {
+    pub(crate) fn decide(&mut self, entry: &Entry<'_>) -> RetainDecision {
         let stripe = self.stripe_of(entry.sequence);
         let is_same_key = self.stripe.is_some() && self.key == entry.key;
         if is_same_key && self.stripe == Some(stripe) {
-            return Fate::Drop;
+            return RetainDecision::Drop;
         }
         if !is_same_key {
             self.key.clear();
             self.key.extend_from_slice(entry.key);
         }
         self.stripe = Some(stripe);
-        if !self.removals.is_empty() && self.removals.covering(entry.key, stripe) > entry.sequence {
-            return Fate::Drop;
+        if !self.tombstones.is_empty() && self.tombstones.covering(entry.key, stripe) > entry.sequence {
+            return RetainDecision::Drop;
         }
-        if stripe != self.oldest_stripe() || (entry.kind != Kind::Remove && !self.settles) {
-            return Fate::Keep(entry.sequence);
+        if stripe != self.oldest_stripe() || (entry.kind != ValueKind::Remove && !self.lowers_sequence) {
+            return RetainDecision::Keep(entry.sequence);
         }
         if !self.below.is_free(entry.key) {
-            return Fate::Keep(entry.sequence);
+            return RetainDecision::Keep(entry.sequence);
         }
-        if entry.kind == Kind::Remove {
-            return Fate::Drop;
+        if entry.kind == ValueKind::Remove {
+            return RetainDecision::Drop;
         }
-        let is_covered = !self.removals.is_empty() && self.removals.covering(entry.key, Sequence::MAX) > 0;
-        Fate::Keep(if is_covered { entry.sequence } else { 0 })
+        let is_covered = !self.tombstones.is_empty() && self.tombstones.covering(entry.key, Sequence::MAX) > 0;
+        RetainDecision::Keep(if is_covered { entry.sequence } else { 0 })
     }
 
-    /// The range removals that stay.
-    pub(crate) fn surviving_removals(&self) -> Removals {
+    /// The range tombstones that are kept.
+    pub(crate) fn surviving_tombstones(&self) -> RangeTombstones {
         let oldest = self.oldest_stripe();
-        // Of those that begin alike, the newest comes first.
+        // Of tombstones with the same start, the newest comes first.
         let mut before: Option<(&[u8], &[u8], Sequence)> = None;
-        let surviving = self.removals.iter().filter(|removal| {
-            let stripe = self.stripe_of(removal.sequence);
+        let surviving = self.tombstones.iter().filter(|tombstone| {
+            let stripe = self.stripe_of(tombstone.sequence);
             let is_shadowed = before.is_some_and(|(start, end, its_stripe)| {
-                its_stripe == stripe && *start == *removal.start && reaches(end, &removal.end)
+                its_stripe == stripe && *start == *tombstone.start && reaches(end, &tombstone.end)
             });
-            let is_idle = stripe == oldest && self.below.is_range_free(&removal.start, &removal.end);
+            let is_idle = stripe == oldest && self.below.is_range_free(&tombstone.start, &tombstone.end);
             let stays = !is_shadowed && !is_idle;
             if stays {
-                before = Some((&removal.start, &removal.end, stripe));
+                before = Some((&tombstone.start, &tombstone.end, stripe));
             }
             stays
         });
-        Removals::of(surviving.cloned())
+        RangeTombstones::of(surviving.cloned())
     }
 }

@@ -1,66 +1,66 @@
-//! One job from its inputs to new files.
+//! The execution of one flush or compaction job, from merged inputs to new files.
 
-use super::super::cursor::Cursor;
-use super::super::entry::{Kind, Sequence};
+use super::super::cursor::EntryCursor;
+use super::super::entry::{Sequence, ValueKind};
 use super::super::memtable::Memtable;
 use super::super::options::Learning;
-use super::super::removals::Removals;
+use super::super::range_tombstones::RangeTombstones;
 use super::super::version::{FileKind, OutputCuts, TableMeta, file_name};
-use super::below::Below;
 use super::context::JobContext;
-use super::output::{Limits, Outputs};
-use super::relocate::{Collected, Relocator};
-use super::retain::{Fate, Retain};
+use super::levels_below::LevelsBelow;
+use super::output::{OutputLimits, OutputWriter};
+use super::relocate::{CollectedFiles, Relocator};
+use super::retain::{RetainDecision, RetentionFilter};
 use crate::error::Result;
 use crate::vlog::ValueFile;
 use std::sync::Arc;
 
-/// After so many entries a job looks whether it is to end.
+/// A job checks for interruption after this many entries.
 const ENTRIES_PER_CHECK: u64 = 1 << 12;
 
-/// What a compaction or a flush is to do.
+/// The inputs and rules of a flush or compaction job.
 #[derive(Debug)]
-pub(crate) struct CompactJob<'a> {
-    /// All inputs, merged.
-    pub(crate) cursor: Box<dyn Cursor>,
-    /// The range removals of all inputs.
-    pub(crate) removals: Vec<Arc<Removals>>,
-    /// Where the output goes. For level 0 it is one table.
+pub(crate) struct MergeJob<'a> {
+    /// A cursor over all inputs, merged.
+    pub(crate) cursor: Box<dyn EntryCursor>,
+    /// The range tombstones of all inputs.
+    pub(crate) tombstones: Vec<Arc<RangeTombstones>>,
+    /// The output level. The output to level 0 is a single table.
     pub(crate) level: usize,
-    /// Where tables are to end beside what the options say.
+    /// Additional rules that end a table.
     pub(crate) cuts: Option<OutputCuts<'a>>,
-    /// Sequence numbers of live snapshots, rising.
+    /// Sequence numbers of live snapshots, ascending.
     pub(crate) snapshots: &'a [Sequence],
-    /// The tables that hold older entries than the inputs.
-    pub(crate) below: Below,
-    /// Value files that are to be emptied.
-    pub(crate) collected: &'a Collected,
-    /// The part that is to be done.
-    pub(crate) part: Part,
+    /// The tables with older entries than the inputs.
+    pub(crate) below: LevelsBelow,
+    /// Value files being collected.
+    pub(crate) collected: &'a CollectedFiles,
+    /// The key range of the job.
+    pub(crate) part: JobRange,
 }
 
-/// Keys from `from` up to, and without, `to`.
+/// The keys from `from` up to `to`, exclusively.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct JobRange {
     pub(crate) from: Option<Vec<u8>>,
     pub(crate) to: Option<Vec<u8>>,
 }
 
-/// What came of a job.
+/// The output of a job.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct JobOutput {
     pub(crate) tables: Vec<TableMeta>,
     pub(crate) value_files: Vec<Arc<ValueFile>>,
-    /// Entries that went in, and those of them that did not come out.
+    /// The number of input entries, and of those dropped.
     pub(crate) entries: u64,
     pub(crate) dropped: u64,
-    /// Bytes of values that were moved.
+    /// Bytes of values moved.
     pub(crate) moved_bytes: u64,
-    /// Microseconds of the job that went into models.
+    /// Microseconds spent on models.
     pub(crate) learning_us: f64,
 }
 
-impl Outcome {
+impl JobOutput {
     pub(super) fn join(&mut self, other: Self) {
         self.tables.extend(other.tables);
         self.value_files.extend(other.value_files);
@@ -77,22 +77,23 @@ impl Outcome {
     }
 }
 
-/// Does a job. The new files are durable when it returns, and the caller's.
+/// Runs a job. The new files are durable when it returns.
 ///
 /// # Errors
-/// Whatever the storage reports, damage of the inputs, [`Error::Interrupted`](crate::Error::Interrupted); no new file is left then.
-pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Result<Outcome> {
-    let removals = gather(&job.removals, &job.part);
-    let mut retain = Retain::new(job.snapshots, &removals, job.below, job.level > 0);
+/// Errors of the storage, damage of the inputs, [`Error::Interrupted`](crate::Error::Interrupted); new files are then
+/// removed.
+pub(crate) fn run_job(context: &JobContext<'_>, mut job: MergeJob<'_>) -> Result<JobOutput> {
+    let tombstones = gather(&job.tombstones, &job.part);
+    let mut retain = RetentionFilter::new(job.snapshots, &tombstones, job.below, job.level > 0);
     let table_bytes = if job.level > 0 { context.options.table_bytes } else { u64::MAX };
-    let limits = Limits { table_bytes, cuts: job.cuts };
+    let limits = OutputLimits { table_bytes, cuts: job.cuts };
     let ends = match context.options.learning {
         Learning::Inline => ends(&mut *job.cursor)?,
         _ => None,
     };
-    let mut outputs = Outputs::new(context, retain.surviving_removals(), limits, ends);
+    let mut outputs = OutputWriter::new(context, retain.surviving_tombstones(), limits, ends);
     let mut relocator = Relocator::new(context, job.collected);
-    let mut outcome = Outcome::default();
+    let mut outcome = JobOutput::default();
     let cursor = &mut *job.cursor;
     match &job.part.from {
         Some(from) => cursor.seek(from, Sequence::MAX)?,
@@ -104,12 +105,12 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Resu
         }
         outcome.entries += 1;
         outputs.note_newest(entry.sequence);
-        match retain.judge(&entry) {
-            Fate::Drop => outcome.dropped += 1,
-            Fate::Keep(sequence) => {
+        match retain.decide(&entry) {
+            RetainDecision::Drop => outcome.dropped += 1,
+            RetainDecision::Keep(sequence) => {
                 let moved = match entry.kind {
-                    Kind::Pointer => relocator.moved(entry.key, entry.value)?,
-                    Kind::Value | Kind::Remove => None,
+                    ValueKind::Pointer => relocator.moved(entry.key, entry.value)?,
+                    ValueKind::Value | ValueKind::Remove => None,
                 };
                 outputs.add(entry.key, entry.kind, sequence, moved.unwrap_or(entry.value))?;
             }
@@ -131,25 +132,25 @@ pub(crate) fn run_job(context: &JobContext<'_>, mut job: CompactJob<'_>) -> Resu
     Ok(outcome)
 }
 
-/// The first and the last key, so that a model knows what all keys begin with.
-fn ends(cursor: &mut dyn Cursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
+/// The first and the last key, for the common prefix of a model's keys.
+fn ends(cursor: &mut dyn EntryCursor) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     cursor.last()?;
     let Some(last) = cursor.entry().map(|entry| entry.key.to_vec()) else { return Ok(None) };
     cursor.first()?;
     Ok(cursor.entry().map(|entry| (entry.key.to_vec(), last)))
 }
 
-/// What of the range removals lies in the part.
-fn gather(all: &[Arc<Removals>], part: &Part) -> Removals {
-    let mut gathered = Removals::default();
-    all.iter().filter(|removals| !removals.is_empty()).for_each(|removals| gathered.extend(removals));
+/// The parts of the range tombstones within the job's range.
+fn gather(all: &[Arc<RangeTombstones>], part: &JobRange) -> RangeTombstones {
+    let mut gathered = RangeTombstones::default();
+    all.iter().filter(|tombstones| !tombstones.is_empty()).for_each(|tombstones| gathered.extend(tombstones));
     match part {
-        Part { from: None, to: None } => gathered,
-        Part { from, to } => gathered.clip(from.as_deref(), to.as_deref()),
+        JobRange { from: None, to: None } => gathered,
+        JobRange { from, to } => gathered.clip(from.as_deref(), to.as_deref()),
     }
 }
 
-/// Writes a memtable to one table of level 0; to none if nothing of it needs to stay.
+/// Flushes a memtable to one table of level 0, or to none if none of its entries need to stay.
 ///
 /// # Errors
 /// As [`run_job`].
@@ -157,18 +158,18 @@ pub(crate) fn flush(
     context: &JobContext<'_>,
     memtable: &Arc<Memtable>,
     snapshots: &[Sequence],
-    below: Below,
-    collected: &Collected,
-) -> Result<Outcome> {
-    let job = CompactJob {
+    below: LevelsBelow,
+    collected: &CollectedFiles,
+) -> Result<JobOutput> {
+    let job = MergeJob {
         cursor: Box::new(memtable.cursor()),
-        removals: vec![memtable.removals()],
+        tombstones: vec![memtable.tombstones()],
         level: 0,
         cuts: None,
         snapshots,
         below,
         collected,
-        part: Part::default(),
+        part: JobRange::default(),
     };
     run_job(context, job)
 }

@@ -1,16 +1,17 @@
-//! Compactions held against a model: no reader sees a difference, what nobody sees is gone, and what fails leaves no file.
+//! Tests of compaction against a model. Goal: no reader sees a difference, invisible entries are dropped, and a failed
+//! job leaves no file.
 
-use super::super::cursor::Cursor;
-use super::super::entry::{Entry, Kind, MAX_SEQUENCE, Sequence};
+use super::super::cursor::EntryCursor;
+use super::super::entry::{Entry, SEQUENCE_MAX, Sequence, ValueKind};
 use super::super::level::{LevelCursor, LevelTables};
 use super::super::merge::MergeCursor;
-use super::super::model::{History, Step, keys, steps};
 use super::super::options::DbOptions;
 use super::super::table_file::TableFile;
+use super::super::test_model::{History, TestOperation, keys, steps};
 use super::super::version::{FileKind, TableMeta, file_name};
-use super::split::run_split;
-use super::world::{OWNER, World, entries, job};
-use super::{Below, Collected, CompactJob, Part, run_job};
+use super::subcompactions::run_subcompactions;
+use super::test_support::{OWNER, TestFolder, entries, job};
+use super::{CollectedFiles, JobRange, LevelsBelow, MergeJob, run_job};
 use crate::block::Slice;
 use crate::block::cache::BlockCache;
 use crate::block::compress::Compression;
@@ -19,22 +20,22 @@ use crate::io::{
     LocalStorage, MemoryStorage, Purpose, ReadRequest, ReadableFile, ReaderWrapper, Storage, StorageWrapper, Timer,
     UpdatableFile, UpdaterWrapper, WritableFile, WriterWrapper,
 };
-use crate::vlog::{ValueFile, ValuePlace, ValueWriter};
+use crate::vlog::{ValueFile, ValueFilePointer, ValueFileWriter};
 use proptest::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Holds what is said of a table against the table.
+/// Compares the metadata of a table with its contents.
 fn check_meta(meta: &TableMeta, file: &Arc<TableFile>) {
     let versions = entries(file);
-    let removals: Vec<_> = file.removals.iter().cloned().collect();
+    let removals: Vec<_> = file.tombstones.iter().cloned().collect();
     assert_eq!(meta.records, versions.len() as u64);
-    assert_eq!(meta.removals, versions.iter().filter(|version| version.kind == Kind::Remove).count() as u64);
+    assert_eq!(meta.removals, versions.iter().filter(|version| version.kind == ValueKind::Remove).count() as u64);
     let shadowed = versions.windows(2).filter(|pair| pair[0].key == pair[1].key).count();
     assert_eq!(meta.shadowed, shadowed as u64);
-    assert_eq!(meta.has_range_removals, !removals.is_empty());
+    assert_eq!(meta.has_range_tombstones, !removals.is_empty());
     let sequences =
         versions.iter().map(|version| version.sequence).chain(removals.iter().map(|removal| removal.sequence));
     assert_eq!(meta.smallest_sequence, sequences.clone().min().unwrap());
@@ -57,8 +58,8 @@ fn stripes_of(snapshots: &[Sequence]) -> impl Fn(Sequence) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Readers at every snapshot, and new ones, see the same before and after, whatever lies below; and nothing stays that they
-    /// cannot see.
+    /// Readers at every snapshot see the same before and after a compaction, whatever lies below, and no invisible
+    /// entry remains.
     #[test]
     fn no_reader_sees_a_difference(
         older in steps(40), newer in steps(160), mut snapshots in proptest::collection::vec(0..220_u64, 0..4),
@@ -66,20 +67,20 @@ proptest! {
     ) {
         snapshots.sort_unstable();
         snapshots.dedup();
-        let world = World::new(table_bytes);
+        let folder = TestFolder::new(table_bytes);
         let older = History::of(&older, 1);
         let newer = History::of(&newer, 41);
-        let deeper = world.run(&older, 6, &snapshots, Below::default()).unwrap().tables;
-        let below = Below::new([deeper.iter().cloned().map(Arc::new).collect()]);
-        let outcome = world.run(&newer, level, &snapshots, below).unwrap();
+        let deeper = folder.run(&older, 6, &snapshots, LevelsBelow::default()).unwrap().tables;
+        let below = LevelsBelow::new([deeper.iter().cloned().map(Arc::new).collect()]);
+        let outcome = folder.run(&newer, level, &snapshots, below).unwrap();
         prop_assert!(level > 0 || outcome.tables.len() <= 1);
         for pair in outcome.tables.windows(2) {
             prop_assert!(pair[0].ends_before(&pair[1].smallest), "tables overlap");
         }
-        outcome.tables.iter().for_each(|meta| check_meta(meta, &world.open(meta)));
-        let (after, below) = (world.read(&outcome.tables), world.read(&deeper));
+        outcome.tables.iter().for_each(|meta| check_meta(meta, &folder.open(meta)));
+        let (after, below) = (folder.read(&outcome.tables), folder.read(&deeper));
         prop_assert_eq!(outcome.entries - outcome.dropped, after.versions.len() as u64);
-        for &at in snapshots.iter().chain(&[MAX_SEQUENCE]) {
+        for &at in snapshots.iter().chain(&[SEQUENCE_MAX]) {
             prop_assert_eq!(after.with(&below).seen(at), newer.with(&older).seen(at), "at {}", at);
         }
         let stripe = stripes_of(&snapshots);
@@ -88,24 +89,24 @@ proptest! {
         }
     }
 
-    /// At the bottom nothing is left but what is seen, and it is settled where no snapshot needs its number.
+    /// At the bottom only visible entries remain, with sequence number 0 where no snapshot needs it.
     #[test]
     fn at_the_bottom_without_snapshots_only_what_is_seen_stays(operations in steps(160), table_bytes in 1..3000_u64) {
-        let world = World::new(table_bytes);
+        let folder = TestFolder::new(table_bytes);
         let history = History::of(&operations, 1);
-        let outcome = world.run(&history, 1, &[], Below::default()).unwrap();
-        let after = world.read(&outcome.tables);
-        prop_assert!(after.removals.is_empty());
-        let seen = history.seen(MAX_SEQUENCE);
+        let outcome = folder.run(&history, 1, &[], LevelsBelow::default()).unwrap();
+        let after = folder.read(&outcome.tables);
+        prop_assert!(after.tombstones.is_empty());
+        let seen = history.seen(SEQUENCE_MAX);
         prop_assert_eq!(after.versions.len(), seen.len());
-        prop_assert!(after.versions.iter().all(|version| version.kind != Kind::Remove));
-        if history.removals.is_empty() {
+        prop_assert!(after.versions.iter().all(|version| version.kind != ValueKind::Remove));
+        if history.tombstones.is_empty() {
             prop_assert!(after.versions.iter().all(|version| version.sequence == 0));
         }
-        prop_assert_eq!(after.seen(MAX_SEQUENCE), seen);
+        prop_assert_eq!(after.seen(SEQUENCE_MAX), seen);
     }
 
-    /// A job that is done in parts comes to the same as one that is done at once.
+    /// A job run in parts has the same result as one run at once.
     #[test]
     fn parts_make_a_whole(
         operations in steps(120), mut borders in proptest::collection::vec(keys(), 0..4), at in 0..130_u64,
@@ -113,18 +114,18 @@ proptest! {
     ) {
         borders.sort();
         borders.dedup();
-        let world = World::new(600);
+        let folder = TestFolder::new(600);
         let history = History::of(&operations, 1);
-        let (collected, snapshots) = (Collected::new(), [at]);
-        let part = |part| CompactJob { part, ..job(&history, 1, &snapshots, Below::default(), &collected) };
-        let outcome = run_split(&world.context(), threads, borders, part).unwrap();
+        let (collected, snapshots) = (CollectedFiles::new(), [at]);
+        let part = |part| MergeJob { part, ..job(&history, 1, &snapshots, LevelsBelow::default(), &collected) };
+        let outcome = run_subcompactions(&folder.context(), threads, borders, part).unwrap();
         prop_assert_eq!(outcome.entries, history.versions.len() as u64);
         let tables = outcome.tables;
         for pair in tables.windows(2) {
             prop_assert!(pair[0].ends_before(&pair[1].smallest), "tables overlap");
         }
-        let after = world.read(&tables);
-        for at in [at, MAX_SEQUENCE] {
+        let after = folder.read(&tables);
+        for at in [at, SEQUENCE_MAX] {
             prop_assert_eq!(after.seen(at), history.seen(at));
         }
     }
@@ -132,58 +133,61 @@ proptest! {
 
 #[test]
 fn a_job_without_entries_makes_no_table_and_one_of_range_removals_alone_makes_one() {
-    let world = World::new(1000);
-    assert!(world.run(&History::default(), 0, &[], Below::default()).unwrap().tables.is_empty());
+    let folder = TestFolder::new(1000);
+    assert!(folder.run(&History::default(), 0, &[], LevelsBelow::default()).unwrap().tables.is_empty());
     let mut history = History::default();
-    history.removals.add(b"b", b"d", 5);
-    assert!(world.run(&history, 0, &[], Below::default()).unwrap().tables.is_empty());
-    let outcome = world.run(&history, 0, &[2], Below::default()).unwrap();
+    history.tombstones.add(b"b", b"d", 5);
+    assert!(folder.run(&history, 0, &[], LevelsBelow::default()).unwrap().tables.is_empty());
+    let outcome = folder.run(&history, 0, &[2], LevelsBelow::default()).unwrap();
     let [meta] = &outcome.tables[..] else { panic!("{outcome:?}") };
     assert_eq!(
         (meta.smallest.as_slice(), meta.largest.as_slice(), meta.largest_excluded),
         (&b"b"[..], &b"d"[..], true)
     );
-    let file = world.open(meta);
+    let file = folder.open(meta);
     assert_eq!((file.covering(b"c", 9), file.covering(b"d", 9), file.covering(b"c", 4)), (5, 0, 0));
 }
 
 #[test]
 fn an_entry_newer_than_a_range_removal_that_stays_keeps_its_number() {
-    let world = World::new(1000);
-    let older = History::of(&[Step::Put(b"z".to_vec(), Kind::Value, vec![1])], 1);
-    let deeper = world.run(&older, 6, &[], Below::default()).unwrap().tables;
-    let operations = [Step::RemoveRange(b"a".to_vec(), b"zz".to_vec()), Step::Put(b"b".to_vec(), Kind::Value, vec![2])];
+    let folder = TestFolder::new(1000);
+    let older = History::of(&[TestOperation::Put(b"z".to_vec(), ValueKind::Value, vec![1])], 1);
+    let deeper = folder.run(&older, 6, &[], LevelsBelow::default()).unwrap().tables;
+    let operations = [
+        TestOperation::RemoveRange(b"a".to_vec(), b"zz".to_vec()),
+        TestOperation::Put(b"b".to_vec(), ValueKind::Value, vec![2]),
+    ];
     let history = History::of(&operations, 5);
-    let below = Below::new([deeper.into_iter().map(Arc::new).collect()]);
-    let tables = world.run(&history, 1, &[], below).unwrap().tables;
-    let after = world.read(&tables);
-    assert_eq!((after.versions[0].sequence, after.removals.len()), (6, 1));
-    assert_eq!(after.seen(MAX_SEQUENCE).len(), 1);
+    let below = LevelsBelow::new([deeper.into_iter().map(Arc::new).collect()]);
+    let tables = folder.run(&history, 1, &[], below).unwrap().tables;
+    let after = folder.read(&tables);
+    assert_eq!((after.versions[0].sequence, after.tombstones.len()), (6, 1));
+    assert_eq!(after.seen(SEQUENCE_MAX).len(), 1);
 }
 
 #[test]
 fn a_job_that_is_told_to_stop_leaves_nothing() {
-    let world = World::new(2000);
-    let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![7; 20]);
+    let folder = TestFolder::new(2000);
+    let put = |i: u32| TestOperation::Put(i.to_be_bytes().to_vec(), ValueKind::Value, vec![7; 20]);
     let history = History::of(&(0..20_000).map(put).collect::<Vec<_>>(), 1);
-    world.stop.store(true, Ordering::Relaxed);
-    assert!(matches!(world.run(&history, 1, &[], Below::default()), Err(Error::Interrupted)));
-    assert_eq!(world.storage.list().unwrap(), Vec::<String>::new());
+    folder.stop.store(true, Ordering::Relaxed);
+    assert!(matches!(folder.run(&history, 1, &[], LevelsBelow::default()), Err(Error::Interrupted)));
+    assert_eq!(folder.storage.list().unwrap(), Vec::<String>::new());
 }
 
 #[test]
 fn a_failing_input_leaves_nothing() {
-    let world = World::new(2000);
-    let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![7; 20]);
+    let folder = TestFolder::new(2000);
+    let put = |i: u32| TestOperation::Put(i.to_be_bytes().to_vec(), ValueKind::Value, vec![7; 20]);
     let history = History::of(&(0..5000).map(put).collect::<Vec<_>>(), 1);
-    let collected = Collected::new();
+    let collected = CollectedFiles::new();
     let failing =
-        CompactJob { cursor: history.failing_cursor(3000), ..job(&history, 1, &[], Below::default(), &collected) };
-    assert!(run_job(&world.context(), failing).is_err());
-    assert_eq!(world.storage.list().unwrap(), Vec::<String>::new());
+        MergeJob { cursor: history.failing_cursor(3000), ..job(&history, 1, &[], LevelsBelow::default(), &collected) };
+    assert!(run_job(&folder.context(), failing).is_err());
+    assert_eq!(folder.storage.list().unwrap(), Vec::<String>::new());
 }
 
-/// A folder on a disk of limited size: what would pass it is refused.
+/// A storage on a disk of limited size.
 #[derive(Debug)]
 struct SmallDisk {
     inner: MemoryStorage,
@@ -257,52 +261,55 @@ impl UpdaterWrapper for SmallUpdater {
     }
 }
 
-/// Values of a history in value files, and entries that point at them.
-fn separated(world: &World, history: &History, number: u64) -> (History, Arc<ValueFile>) {
-    let mut writer = ValueWriter::create(&world.storage, world.context().bond, number, Compression::None).unwrap();
+/// Moves the values of a history to a value file, and replaces them by pointers.
+fn separated(folder: &TestFolder, history: &History, number: u64) -> (History, Arc<ValueFile>) {
+    let mut writer =
+        ValueFileWriter::create(&folder.storage, folder.context().bond, number, Compression::None).unwrap();
     let mut pointing = history.clone();
-    for version in pointing.versions.iter_mut().filter(|version| version.kind == Kind::Value) {
+    for version in pointing.versions.iter_mut().filter(|version| version.kind == ValueKind::Value) {
         let place = writer.append(&version.key, &version.value).unwrap();
-        version.kind = Kind::Pointer;
+        version.kind = ValueKind::Pointer;
         version.value.clear();
         place.encode(&mut version.value);
     }
     (pointing, writer.finish().unwrap())
 }
 
-/// What entries point at, in their place.
+/// Replaces pointers by their values.
 fn resolved(history: &History, files: &[Arc<ValueFile>]) -> History {
     let mut resolved = history.clone();
-    for version in resolved.versions.iter_mut().filter(|version| version.kind == Kind::Pointer) {
-        let place = ValuePlace::decode(&version.value).unwrap();
+    for version in resolved.versions.iter_mut().filter(|version| version.kind == ValueKind::Pointer) {
+        let place = ValueFilePointer::decode(&version.value).unwrap();
         let file = files.iter().find(|file| file.number() == place.file).unwrap();
         version.value = file.get(&place, 1 << 30).unwrap().to_vec();
-        version.kind = Kind::Value;
+        version.kind = ValueKind::Value;
     }
     resolved
 }
 
-fn collect(file: &Arc<ValueFile>) -> Collected {
+fn collect(file: &Arc<ValueFile>) -> CollectedFiles {
     [(file.number(), Arc::clone(file))].into()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// Values that move are what they were, their entries keep their numbers, and nothing points into the old file any more.
+    /// Moved values are unchanged, their entries keep their sequence numbers, and nothing points into the old file any
+    /// more.
     #[test]
     fn values_move_and_no_reader_sees_a_difference(older in steps(40), newer in steps(60), at in 0..100_u64) {
-        let world = World::new(700);
+        let folder = TestFolder::new(700);
         let (older, newer) = (History::of(&older, 1), History::of(&newer, 41));
-        world.next_file.store(3, Ordering::Relaxed);
-        let (older_pointing, old_file) = separated(&world, &older, 1);
-        let (newer_pointing, new_file) = separated(&world, &newer, 2);
+        folder.next_file.store(3, Ordering::Relaxed);
+        let (older_pointing, old_file) = separated(&folder, &older, 1);
+        let (newer_pointing, new_file) = separated(&folder, &newer, 2);
         let both = newer_pointing.with(&older_pointing);
         let (collected, snapshots) = (collect(&old_file), [at]);
-        let outcome = run_job(&world.context(), job(&both, 1, &snapshots, Below::default(), &collected)).unwrap();
-        let after = world.read(&outcome.tables);
-        let places = after.versions.iter().filter(|version| version.kind == Kind::Pointer);
-        let places: Vec<_> = places.map(|version| ValuePlace::decode(&version.value).unwrap()).collect();
+        let job = job(&both, 1, &snapshots, LevelsBelow::default(), &collected);
+        let outcome = run_job(&folder.context(), job).unwrap();
+        let after = folder.read(&outcome.tables);
+        let places = after.versions.iter().filter(|version| version.kind == ValueKind::Pointer);
+        let places: Vec<_> = places.map(|version| ValueFilePointer::decode(&version.value).unwrap()).collect();
         prop_assert!(places.iter().all(|place| place.file != 1));
         let mut files = outcome.value_files.clone();
         files.push(new_file);
@@ -315,7 +322,7 @@ proptest! {
         }
         prop_assert!(live.values().all(|&bytes| bytes == 0), "bytes of value files are counted wrong: {live:?}");
         let (after, before) = (resolved(&after, &files), newer.with(&older));
-        for at in [at, MAX_SEQUENCE] {
+        for at in [at, SEQUENCE_MAX] {
             prop_assert_eq!(after.seen(at), before.seen(at));
         }
         for version in after.versions.iter().filter(|version| version.sequence > 0) {
@@ -326,63 +333,63 @@ proptest! {
 
 #[test]
 fn a_value_longer_than_is_held_in_memory_moves_too() {
-    let world = World::new(1 << 20);
-    world.next_file.store(2, Ordering::Relaxed);
+    let folder = TestFolder::new(1 << 20);
+    folder.next_file.store(2, Ordering::Relaxed);
     let long: Vec<u8> = (0..3_000_000_u32).map(|i| (i % 251) as u8).collect();
-    let history = History::of(&[Step::Put(b"long".to_vec(), Kind::Value, long)], 1);
-    let (pointing, file) = separated(&world, &history, 1);
-    let outcome = run_job(&world.context(), job(&pointing, 1, &[], Below::default(), &collect(&file))).unwrap();
-    let after = resolved(&world.read(&outcome.tables), &outcome.value_files);
+    let history = History::of(&[TestOperation::Put(b"long".to_vec(), ValueKind::Value, long)], 1);
+    let (pointing, file) = separated(&folder, &history, 1);
+    let outcome = run_job(&folder.context(), job(&pointing, 1, &[], LevelsBelow::default(), &collect(&file))).unwrap();
+    let after = resolved(&folder.read(&outcome.tables), &outcome.value_files);
     assert_eq!(after.versions[0].value, history.versions[0].value);
     assert!(outcome.moved_bytes > 3_000_000);
 }
 
 #[test]
 fn damaged_pointers_and_values_fail_the_job_and_leave_nothing() {
-    let world = World::new(1 << 20);
-    world.next_file.store(2, Ordering::Relaxed);
-    let history = History::of(&[Step::Put(b"a".to_vec(), Kind::Value, vec![1; 2000])], 1);
-    let (pointing, file) = separated(&world, &history, 1);
-    let before = world.storage.list().unwrap();
+    let folder = TestFolder::new(1 << 20);
+    folder.next_file.store(2, Ordering::Relaxed);
+    let history = History::of(&[TestOperation::Put(b"a".to_vec(), ValueKind::Value, vec![1; 2000])], 1);
+    let (pointing, file) = separated(&folder, &history, 1);
+    let before = folder.storage.list().unwrap();
     for (at, bit) in [(0, 1), (1, 7), (2, 1), (3, 3)] {
         let mut forged = pointing.clone();
         forged.versions[0].value[at] ^= bit;
-        let moves = ValuePlace::decode(&forged.versions[0].value).is_none_or(|place| place.file == 1);
+        let moves = ValueFilePointer::decode(&forged.versions[0].value).is_none_or(|place| place.file == 1);
         let collected = collect(&file);
-        let outcome = run_job(&world.context(), job(&forged, 1, &[], Below::default(), &collected));
+        let outcome = run_job(&folder.context(), job(&forged, 1, &[], LevelsBelow::default(), &collected));
         assert!(!moves || matches!(outcome, Err(Error::Damaged { .. })), "byte {at}: {outcome:?}");
         if let Ok(outcome) = outcome {
-            outcome.discard(&world.context());
+            outcome.discard(&folder.context());
         }
-        assert_eq!(world.storage.list().unwrap(), before);
+        assert_eq!(folder.storage.list().unwrap(), before);
     }
     let mut cut = pointing;
     cut.versions[0].value.truncate(2);
-    assert!(matches!(world.run(&cut, 1, &[], Below::default()), Err(Error::Damaged { .. })));
-    assert_eq!(world.storage.list().unwrap(), before);
+    assert!(matches!(folder.run(&cut, 1, &[], LevelsBelow::default()), Err(Error::Damaged { .. })));
+    assert_eq!(folder.storage.list().unwrap(), before);
 }
 
-/// The disk fills up at every write in turn: the job fails as long as it is too small, and leaves nothing.
+/// With a disk that fills up at each write in turn, the job fails until the disk is large enough, and leaves no files.
 #[test]
 fn a_full_disk_leaves_no_files() {
-    let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![i as u8; 60]);
+    let put = |i: u32| TestOperation::Put(i.to_be_bytes().to_vec(), ValueKind::Value, vec![i as u8; 60]);
     let history = History::of(&(0..300).map(put).collect::<Vec<_>>(), 1);
     let (mut size, mut failures) = (24_000, 0);
     loop {
         let left = Arc::new(AtomicU64::new(size));
         let storage = Arc::new(SmallDisk { inner: MemoryStorage::new(), left });
         let options = DbOptions { table_bytes: 6000, block_bytes: 512, ..DbOptions::default() };
-        let world = World::on(storage, options);
-        world.next_file.store(2, Ordering::Relaxed);
-        let (pointing, file) = separated(&world, &history, 1);
-        match run_job(&world.context(), job(&pointing, 1, &[], Below::default(), &collect(&file))) {
+        let folder = TestFolder::on(storage, options);
+        folder.next_file.store(2, Ordering::Relaxed);
+        let (pointing, file) = separated(&folder, &history, 1);
+        match run_job(&folder.context(), job(&pointing, 1, &[], LevelsBelow::default(), &collect(&file))) {
             Ok(_) => break,
             Err(error) => {
                 assert!(
                     error.to_string().contains("storage full") || error.to_string().contains("no storage space"),
                     "{error}"
                 );
-                assert_eq!(world.storage.list().unwrap(), ["000001.values"]);
+                assert_eq!(folder.storage.list().unwrap(), ["000001.values"]);
                 failures += 1;
             }
         }
@@ -393,53 +400,53 @@ fn a_full_disk_leaves_no_files() {
 
 #[test]
 fn the_file_of_an_obsolete_table_goes_with_its_last_handle() {
-    let world = World::new(1000);
-    let history = History::of(&[Step::Put(b"a".to_vec(), Kind::Value, vec![1])], 1);
-    let tables = world.run(&history, 1, &[], Below::default()).unwrap().tables;
+    let folder = TestFolder::new(1000);
+    let history = History::of(&[TestOperation::Put(b"a".to_vec(), ValueKind::Value, vec![1])], 1);
+    let tables = folder.run(&history, 1, &[], LevelsBelow::default()).unwrap().tables;
     let name = file_name(tables[0].number, FileKind::Table);
-    let file = world.open(&tables[0]);
+    let file = folder.open(&tables[0]);
     let reader = Arc::clone(&file);
     file.mark_obsolete();
     drop(file);
     assert_eq!(reader.get(b"a", 5).unwrap().map(|found| found.2.to_vec()), Some(vec![1]));
-    assert!(world.storage.exists(&name).unwrap());
+    assert!(folder.storage.exists(&name).unwrap());
     drop(reader);
-    assert!(!world.storage.exists(&name).unwrap());
+    assert!(!folder.storage.exists(&name).unwrap());
 }
 
 #[test]
 fn a_table_in_the_place_of_another_is_told() {
-    let world = World::new(1000);
-    let history = History::of(&[Step::Put(b"a".to_vec(), Kind::Value, vec![1])], 1);
-    let run = || world.run(&history, 1, &[], Below::default()).unwrap().tables.remove(0);
+    let folder = TestFolder::new(1000);
+    let history = History::of(&[TestOperation::Put(b"a".to_vec(), ValueKind::Value, vec![1])], 1);
+    let run = || folder.run(&history, 1, &[], LevelsBelow::default()).unwrap().tables.remove(0);
     let (one, other) = (run(), run());
     let name = |meta: &TableMeta| file_name(meta.number, FileKind::Table);
-    world.storage.rename(&name(&other), &name(&one)).unwrap();
+    folder.storage.rename(&name(&other), &name(&one)).unwrap();
     let cache = Arc::new(BlockCache::new(1 << 20));
-    let opened = TableFile::open(&world.storage, OWNER, Arc::new(one), &cache, &world.options);
+    let opened = TableFile::open(&folder.storage, OWNER, Arc::new(one), &cache, &folder.options);
     assert!(matches!(opened, Err(Error::Damaged { .. })));
     let (mine, theirs) = (run(), OWNER + 1);
-    assert!(TableFile::open(&world.storage, theirs, Arc::new(mine), &cache, &world.options).is_err());
+    assert!(TableFile::open(&folder.storage, theirs, Arc::new(mine), &cache, &folder.options).is_err());
 }
 
-/// One part fails: what the others have written goes, too.
+/// If one part fails, the files of the others are removed, too.
 #[test]
 fn a_part_that_fails_leaves_nothing_of_any() {
-    let world = World::new(2000);
-    let put = |i: u32| Step::Put(i.to_be_bytes().to_vec(), Kind::Value, vec![7; 20]);
+    let folder = TestFolder::new(2000);
+    let put = |i: u32| TestOperation::Put(i.to_be_bytes().to_vec(), ValueKind::Value, vec![7; 20]);
     let history = History::of(&(0..3000).map(put).collect::<Vec<_>>(), 1);
-    let collected = Collected::new();
-    let part = |part: Part| {
+    let collected = CollectedFiles::new();
+    let part = |part: JobRange| {
         let moves = if part.from.is_none() { usize::MAX } else { 500 };
         let cursor = history.failing_cursor(moves);
-        CompactJob { part, cursor, ..job(&history, 1, &[], Below::default(), &collected) }
+        MergeJob { part, cursor, ..job(&history, 1, &[], LevelsBelow::default(), &collected) }
     };
     let borders = vec![1000_u32.to_be_bytes().to_vec()];
-    assert!(run_split(&world.context(), 2, borders, part).is_err());
-    assert_eq!(world.storage.list().unwrap(), Vec::<String>::new());
+    assert!(run_subcompactions(&folder.context(), 2, borders, part).is_err());
+    assert_eq!(folder.storage.list().unwrap(), Vec::<String>::new());
 }
 
-/// Entries of a sorted run, made as they are asked for.
+/// A cursor over generated sorted entries.
 #[derive(Debug)]
 struct Rising {
     next: u64,
@@ -464,9 +471,9 @@ impl Rising {
     }
 }
 
-impl Cursor for Rising {
+impl EntryCursor for Rising {
     fn entry(&self) -> Option<Entry<'_>> {
-        let entry = Entry { key: &self.key, sequence: self.sequence, kind: Kind::Value, value: &[7; 64] };
+        let entry = Entry { key: &self.key, sequence: self.sequence, kind: ValueKind::Value, value: &[7; 64] };
         self.is_placed.then_some(entry)
     }
 
@@ -500,31 +507,31 @@ impl Cursor for Rising {
     }
 }
 
-/// Prints what a compaction of eight runs costs for each record: `cargo test --release -p ogive --lib -- --ignored --nocapture
-/// merging_and_writing`.
+/// Prints the cost per record of a compaction of eight runs: `cargo test --release -p ogive --lib -- --ignored
+/// --nocapture merging_and_writing`.
 #[test]
 #[ignore = "long: 1 minutes"]
 #[expect(clippy::print_stdout, clippy::disallowed_macros, reason = "it prints what it measures")]
 fn merging_and_writing_ten_million_records() {
     let folder = tempfile::tempdir().unwrap();
-    let world = World::on(Arc::new(LocalStorage::new(folder.path())), DbOptions::default());
+    let folder = TestFolder::on(Arc::new(LocalStorage::new(folder.path())), DbOptions::default());
     let (runs, records) = (8, 10_000_000);
-    let merged = || -> Box<dyn Cursor> {
-        let run = |run| Box::new(Rising::new(run, runs, records, 100 - run)) as Box<dyn Cursor>;
+    let merged = || -> Box<dyn EntryCursor> {
+        let run = |run| Box::new(Rising::new(run, runs, records, 100 - run)) as Box<dyn EntryCursor>;
         Box::new(MergeCursor::new((0..runs).map(run).collect()))
     };
-    let collected = Collected::new();
+    let collected = CollectedFiles::new();
     let mut tables = Vec::new();
     for round in 0..3 {
         let timer = Timer::start();
         let cursor = merged();
         let history = History::default();
-        let work = CompactJob { cursor, ..job(&history, 1, &[], Below::default(), &collected) };
-        tables = run_job(&world.context(), work).unwrap().tables;
+        let work = MergeJob { cursor, ..job(&history, 1, &[], LevelsBelow::default(), &collected) };
+        tables = run_job(&folder.context(), work).unwrap().tables;
         let elapsed = timer.elapsed_us() / records as f64 * 1000.0;
         println!("round {round}: {elapsed:.0} ns a record, {} tables", tables.len());
     }
-    let level = Arc::new(LevelTables::new(tables.iter().map(|meta| world.open(meta)).collect()));
+    let level = Arc::new(LevelTables::new(tables.iter().map(|meta| folder.open(meta)).collect()));
     let mut cursor = LevelCursor::new(level, Some(512 << 10));
     let timer = Timer::start();
     cursor.first().unwrap();

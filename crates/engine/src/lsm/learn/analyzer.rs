@@ -1,4 +1,4 @@
-//! Costs against benefits of a model (Bourbon, Section 4.4).
+//! The cost-benefit analyzer: the cost of a model against the lookup time it saves (Bourbon, Section 4.4).
 
 use super::times::{Times, Totals};
 use crate::lsm::version::LEVELS;

@@ -1,10 +1,10 @@
-//! What is learned when: policies, the queue, and the memory of models.
+//! The learner: policies that choose the tables to learn, the learning queue, and the memory budget of models.
 
 use super::analyzer::{Analyzer, Verdict};
 use super::times::{Times, Totals};
 use crate::io::Timer;
 use crate::io::sync::Mutex;
-use crate::lsm::counters::Counter;
+use crate::lsm::counters::ActivityCounter;
 use crate::lsm::entry::KeyspaceId;
 use crate::lsm::level::LevelTables;
 use crate::lsm::options::{DbOptions, Learning};
@@ -22,15 +22,15 @@ pub(crate) struct Learner {
     by_level: bool,
     budget_bytes: u64,
     state: Mutex<State>,
-    pub(crate) learned: Counter,
-    pub(crate) learned_records: Counter,
-    pub(crate) learning_us: Counter,
+    pub(crate) learned: ActivityCounter,
+    pub(crate) learned_records: ActivityCounter,
+    pub(crate) learning_us: ActivityCounter,
     /// Level models that were given up because the level changed meanwhile.
-    pub(crate) given_up: Counter,
+    pub(crate) given_up: ActivityCounter,
     /// Tables that were judged not to be worth a model.
-    pub(crate) skipped: Counter,
+    pub(crate) skipped: ActivityCounter,
     /// Models that were dropped to stay within the memory.
-    pub(crate) dropped: Counter,
+    pub(crate) dropped: ActivityCounter,
 }
 
 #[derive(Debug, Default)]
@@ -103,12 +103,12 @@ impl Learner {
             by_level: options.level_models,
             budget_bytes: options.memory_bytes / MEMORY_PARTS,
             state: Mutex::new(State::default()),
-            learned: Counter::default(),
-            learned_records: Counter::default(),
-            learning_us: Counter::default(),
-            given_up: Counter::default(),
-            skipped: Counter::default(),
-            dropped: Counter::default(),
+            learned: ActivityCounter::default(),
+            learned_records: ActivityCounter::default(),
+            learning_us: ActivityCounter::default(),
+            given_up: ActivityCounter::default(),
+            skipped: ActivityCounter::default(),
+            dropped: ActivityCounter::default(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The model of a level: from a key to a table and a window in it (Bourbon, Section 4.3).
+//! Level models: a map from a key to a table and a window in it (Bourbon, Section 4.3).
 
 use super::model::{ModelBuilder, PositionModel};
 

@@ -1,8 +1,8 @@
-//! Learning tables: models of where their keys lie, and which tables are worth one (Bourbon, Section 4).
+//! Learned tables: models of the positions of keys, and policies that choose the tables to learn (Bourbon, Section 4).
 //!
-//! `model` is a greedy piecewise linear regression over the positions of a table's records, or of a level's. `times` keeps, from a
-//! sample, what look-ups cost on either path; `analyzer` weighs what a model would save against what it costs; `learner` decides
-//! what is learned when, and keeps the models within their memory.
+//! `model` is a greedy piecewise linear regression over the record positions of a table or a level. `times` samples the
+//! cost of lookups on either path; `analyzer` compares the savings of a model with its cost; `learner` schedules
+//! learning and keeps the models within their memory.
 
 mod analyzer;
 mod learner;

@@ -1,4 +1,4 @@
-//! The model of a table: from a key to a window of positions.
+//! Table models: a map from a key to a window of positions.
 
 use crate::io::Timer;
 use crate::lsm::entry::{put_varint, take_varint};

@@ -1,4 +1,5 @@
-//! Stores under every policy give the same answers, with honest models and with lying ones.
+//! Tests of stores under every learning policy. Goal: all policies give the same answers, with honest models and with
+//! wrong ones.
 
 use super::model::PositionModel;
 use crate::io::MemoryStorage;

@@ -1,4 +1,4 @@
-//! What look-ups of a table cost, from a sample.
+//! Sampled costs of table lookups.
 
 use crate::io::Timer;
 use std::cell::Cell;

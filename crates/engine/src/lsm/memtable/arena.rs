@@ -1,83 +1,84 @@
-//! A vector that grows by chunks, so that nothing in it ever moves: readers go on while it grows.
+//! The arena: a vector that grows by chunks and never moves its elements, so readers continue while it grows.
 
 use std::sync::OnceLock;
 
-/// An index is the number of a chunk and a place in it.
-const PLACE_BITS: u32 = 25;
+/// An index consists of a chunk number and an offset of this many bits.
+const OFFSET_BITS: u32 = 25;
 
-/// So many chunks there are at most.
-const CHUNKS: usize = 1 << (u32::BITS - PLACE_BITS);
+/// Maximum number of chunks.
+const CHUNKS_MAX: usize = 1 << (u32::BITS - OFFSET_BITS);
 
 /// Elements of the first chunk.
-const FIRST_ELEMENTS: usize = 256;
+const FIRST_CHUNK_ELEMENTS: usize = 256;
 
-/// After so many chunks they are twice as large, so that at most a fifth of the memory is not in use yet.
-const CHUNKS_A_DOUBLING: usize = 4;
+/// Chunk sizes double after this many chunks, so at most a fifth of the memory is unused.
+const CHUNKS_PER_DOUBLING: usize = 4;
 
-/// The first chunk that is as large as places allow.
-const FULL_CHUNK: usize = 68;
+/// The first chunk of the maximum size.
+const FIRST_FULL_CHUNK: usize = 68;
 
-/// Elements by index; all that a chunk has are there from the moment it is.
+/// Elements by index. All elements of a chunk exist once the chunk does.
 #[derive(Debug)]
 pub(super) struct Arena<T> {
-    chunks: [OnceLock<Box<[T]>>; CHUNKS],
+    chunks: [OnceLock<Box<[T]>>; CHUNKS_MAX],
 }
 
-/// Where the next elements of an arena go.
+/// The position of the next free elements.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct End {
+pub(super) struct ArenaEnd {
     chunk: usize,
     used: usize,
 }
 
 impl<T: Default> Arena<T> {
     pub(super) fn new() -> Self {
-        Self { chunks: [const { OnceLock::new() }; CHUNKS] }
+        Self { chunks: [const { OnceLock::new() }; CHUNKS_MAX] }
     }
 
     /// The elements from `index` to the end of its chunk.
     #[inline]
     pub(super) fn from(&self, index: u32) -> &[T] {
-        let place = (index & ((1 << PLACE_BITS) - 1)) as usize;
-        match self.chunks[(index >> PLACE_BITS) as usize].get() {
-            Some(chunk) => &chunk[place..],
+        let offset = (index & ((1 << OFFSET_BITS) - 1)) as usize;
+        match self.chunks[(index >> OFFSET_BITS) as usize].get() {
+            Some(chunk) => &chunk[offset..],
             None => &[],
         }
     }
 
-    /// Takes `count` elements side by side, at most [`FIRST_ELEMENTS`]; returns the index of the first, and the bytes that the arena grew
-    /// by. `None` when it is full.
-    pub(super) fn take(&self, end: &mut End, count: usize) -> Option<(u32, u64)> {
+    /// Allocates `count` adjacent elements, at most [`FIRST_CHUNK_ELEMENTS`]; returns the index of the first and the
+    /// bytes by which the arena grew. `None` if it is full.
+    pub(super) fn take(&self, end: &mut ArenaEnd, count: usize) -> Option<(u32, u64)> {
         let grown = if end.used + count > self.elements(end.chunk) { self.grow(end)? } else { 0 };
-        let index = (end.chunk as u32) << PLACE_BITS | end.used as u32;
+        let index = (end.chunk as u32) << OFFSET_BITS | end.used as u32;
         end.used += count;
         Some((index, grown))
     }
 
-    /// Elements that can be had for certain: those of full chunks to come, of which each wastes less than a portion
-    /// at its end.
-    pub(super) fn room(end: &End) -> usize {
-        (CHUNKS - FULL_CHUNK.max(end.chunk + 1)) * ((1 << PLACE_BITS) - FIRST_ELEMENTS)
+    /// A lower bound of the elements that can still be allocated: those of the remaining full chunks, each of which
+    /// wastes less than one allocation at its end.
+    pub(super) fn room(end: &ArenaEnd) -> usize {
+        (CHUNKS_MAX - FIRST_FULL_CHUNK.max(end.chunk + 1)) * ((1 << OFFSET_BITS) - FIRST_CHUNK_ELEMENTS)
     }
 
     fn elements(&self, chunk: usize) -> usize {
         self.chunks[chunk].get().map_or(0, |elements| elements.len())
     }
 
-    fn grow(&self, end: &mut End) -> Option<u64> {
+    fn grow(&self, end: &mut ArenaEnd) -> Option<u64> {
         let chunk = if self.elements(0) == 0 { 0 } else { end.chunk + 1 };
         let elements = elements_of(chunk);
         self.chunks.get(chunk)?.get_or_init(|| (0..elements).map(|_| T::default()).collect());
-        *end = End { chunk, used: 0 };
+        *end = ArenaEnd { chunk, used: 0 };
         Some((elements * size_of::<T>()) as u64)
     }
 }
 
-/// Elements of a chunk.
+/// Number of elements of a chunk.
 fn elements_of(chunk: usize) -> usize {
-    let (doublings, step) = (chunk / CHUNKS_A_DOUBLING, chunk % CHUNKS_A_DOUBLING);
-    let elements = (FIRST_ELEMENTS / CHUNKS_A_DOUBLING * (CHUNKS_A_DOUBLING + step)).checked_shl(doublings as u32);
-    elements.unwrap_or(usize::MAX).min(1 << PLACE_BITS)
+    let (doublings, step) = (chunk / CHUNKS_PER_DOUBLING, chunk % CHUNKS_PER_DOUBLING);
+    let elements =
+        (FIRST_CHUNK_ELEMENTS / CHUNKS_PER_DOUBLING * (CHUNKS_PER_DOUBLING + step)).checked_shl(doublings as u32);
+    elements.unwrap_or(usize::MAX).min(1 << OFFSET_BITS)
 }
 
 #[cfg(test)]
@@ -87,7 +88,7 @@ mod tests {
 
     #[test]
     fn elements_stay_where_they_are_while_the_arena_grows() {
-        let (arena, mut end, mut bytes) = (Arena::<AtomicU64>::new(), End::default(), 0);
+        let (arena, mut end, mut bytes) = (Arena::<AtomicU64>::new(), ArenaEnd::default(), 0);
         let mut taken = Vec::new();
         for number in 0..30_000_u64 {
             let (index, grown) = arena.take(&mut end, 1 + number as usize % 7).unwrap();
@@ -106,18 +107,18 @@ mod tests {
 
     #[test]
     fn an_arena_has_room_for_a_billion_elements() {
-        assert!((0..CHUNKS).map(elements_of).sum::<usize>() > 1 << 30);
-        assert!((0..FULL_CHUNK).all(|chunk| elements_of(chunk) < 1 << PLACE_BITS));
-        assert!((FULL_CHUNK..CHUNKS).all(|chunk| elements_of(chunk) == 1 << PLACE_BITS));
+        assert!((0..CHUNKS_MAX).map(elements_of).sum::<usize>() > 1 << 30);
+        assert!((0..FIRST_FULL_CHUNK).all(|chunk| elements_of(chunk) < 1 << OFFSET_BITS));
+        assert!((FIRST_FULL_CHUNK..CHUNKS_MAX).all(|chunk| elements_of(chunk) == 1 << OFFSET_BITS));
     }
 
     #[test]
     fn a_full_arena_says_so() {
         let arena = Arena::<AtomicU64>::new();
-        arena.take(&mut End::default(), 1).unwrap();
-        let mut end = End { chunk: CHUNKS - 1, used: 0 };
+        arena.take(&mut ArenaEnd::default(), 1).unwrap();
+        let mut end = ArenaEnd { chunk: CHUNKS_MAX - 1, used: 0 };
         assert_eq!(arena.take(&mut end, 1), None);
         assert_eq!(Arena::<AtomicU64>::room(&end), 0);
-        assert!(Arena::<AtomicU64>::room(&End { chunk: CHUNKS - 2, used: 0 }) > 1 << 24);
+        assert!(Arena::<AtomicU64>::room(&ArenaEnd { chunk: CHUNKS_MAX - 2, used: 0 }) > 1 << 24);
     }
 }

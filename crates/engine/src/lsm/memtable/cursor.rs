@@ -1,19 +1,19 @@
-//! A cursor over a memtable.
+//! The cursor over a memtable.
 
 use super::handle::Memtable;
 use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::error::Result;
-use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Entry, MAX_SEQUENCE, Sequence};
+use crate::lsm::cursor::EntryCursor;
+use crate::lsm::entry::{Entry, SEQUENCE_MAX, Sequence};
 use std::sync::Arc;
 
-/// A position in a memtable; what is inserted meanwhile appears in its place. Nodes have no links backwards, so each step that way is a
-/// search.
+/// A position in a memtable; entries inserted later appear in order. Nodes have no backward links, so each backward
+/// step is a search.
 #[derive(Debug)]
 pub(crate) struct MemtableCursor {
     memtable: Arc<Memtable>,
-    /// Where it stands; the head for nowhere.
+    /// The current node, or the head if unpositioned.
     node: u32,
 }
 
@@ -24,14 +24,14 @@ impl MemtableCursor {
 }
 
 impl MemtableCursor {
-    /// Goes to the node that the list leads to.
+    /// Moves to the node that `lead` finds.
     fn go(&mut self, lead: impl FnOnce(&List) -> u32) -> Result<()> {
         self.node = self.memtable.list().map_or(HEAD, lead);
         Ok(())
     }
 }
 
-impl Cursor for MemtableCursor {
+impl EntryCursor for MemtableCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         self.memtable.list()?.entry(self.node)
     }
@@ -45,12 +45,12 @@ impl Cursor for MemtableCursor {
     }
 
     fn seek_before(&mut self, key: &[u8]) -> Result<()> {
-        // The place ahead of all entries of the key.
-        self.go(|list| list.find(&list.target(key, MAX_SEQUENCE)).0)
+        // The position before all versions of the key.
+        self.go(|list| list.find(&list.target(key, SEQUENCE_MAX)).0)
     }
 
     fn first(&mut self) -> Result<()> {
-        self.go(|list| list.behind(HEAD))
+        self.go(|list| list.after(HEAD))
     }
 
     fn last(&mut self) -> Result<()> {
@@ -59,7 +59,7 @@ impl Cursor for MemtableCursor {
 
     fn next(&mut self) -> Result<()> {
         let node = self.node;
-        self.go(|list| if node == HEAD { HEAD } else { list.behind(node) })
+        self.go(|list| if node == HEAD { HEAD } else { list.after(node) })
     }
 
     fn prev(&mut self) -> Result<()> {

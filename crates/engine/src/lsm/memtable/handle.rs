@@ -1,45 +1,45 @@
-//! The memtable as the store sees it.
+//! `Memtable`: entries and range tombstones of one keyspace in memory.
 
-use super::coordinate::telling_prefix;
 use super::cursor::MemtableCursor;
 use super::insert::Inserter;
+use super::key_prefix::distinguishing_prefix;
 use super::list::{HEAD, List};
 use crate::block::Slice;
 use crate::io::sync::{Mutex, Published};
-use crate::lsm::entry::{Action, Entry, Kind, Operation, Sequence};
-use crate::lsm::removals::Removals;
+use crate::lsm::entry::{Action, Entry, Operation, Sequence, ValueKind};
+use crate::lsm::range_tombstones::RangeTombstones;
 use std::fmt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 
-/// Entries and range removals of one keyspace, in memory. One thread inserts at a time, others wait for it; readers wait for nobody. A reader
-/// sees all that was inserted before it came; of what comes meanwhile it may see a part, whose sequence numbers are newer than
-/// those it asks for.
+/// Entries and range tombstones of one keyspace, in memory. One thread inserts at a time; readers never wait. A reader
+/// sees everything that was inserted before it began, and possibly some later entries, whose sequence numbers are newer
+/// than its own.
 pub(crate) struct Memtable {
-    /// There from the first entry on: a store has a memtable for each keyspace, and most may be idle.
+    /// Allocated with the first entry, since many keyspaces may be idle.
     list: OnceLock<Box<List>>,
     inserter: Mutex<Inserter>,
-    removals: Published<Removals>,
-    has_removals: AtomicBool,
-    /// Operations that there is room for at least.
+    tombstones: Published<RangeTombstones>,
+    has_tombstones: AtomicBool,
+    /// A lower bound of the operations that still fit.
     room: AtomicUsize,
     entries: AtomicUsize,
     memory_bytes: AtomicU64,
 }
 
 impl Memtable {
-    /// An empty one.
+    /// Creates an empty memtable.
     pub(crate) fn new() -> Self {
         Self::with_prefix(None)
     }
 
-    /// An empty one that follows on `older`, whose keys tell what the next ones have in common.
+    /// Creates an empty memtable that follows `older`, whose keys predict the common prefix of the next keys.
     pub(crate) fn after(older: &Self) -> Self {
         let prefix = older.list().and_then(|list| {
-            let (first, last) = (list.entry(list.behind(HEAD))?, list.entry(list.last())?);
+            let (first, last) = (list.entry(list.after(HEAD))?, list.entry(list.last())?);
             let is_telling = first.key != last.key;
-            is_telling.then(|| telling_prefix(first.key, std::iter::once(last.key)).to_vec())
+            is_telling.then(|| distinguishing_prefix(first.key, std::iter::once(last.key)).to_vec())
         });
         Self::with_prefix(prefix)
     }
@@ -50,23 +50,23 @@ impl Memtable {
             list: OnceLock::new(),
             room: AtomicUsize::new(inserter.room()),
             inserter: Mutex::new(inserter),
-            removals: Published::new(Removals::new()),
-            has_removals: AtomicBool::new(false),
+            tombstones: Published::new(RangeTombstones::new()),
+            has_tombstones: AtomicBool::new(false),
             entries: AtomicUsize::new(0),
             memory_bytes: AtomicU64::new(size_of::<Self>() as u64),
         }
     }
 
-    /// Inserts operations of a group, all of this keyspace; `bytes` is the group's buffer. False, and nothing inserted, where there is
-    /// [no room](Self::room).
+    /// Inserts the operations of a group that belong to this keyspace; `bytes` is the buffer of the group. Returns
+    /// `false`, with nothing inserted, if there is [no room](Self::room).
     #[must_use]
     pub(crate) fn add(&self, bytes: &Arc<Vec<u8>>, operations: &[Operation]) -> bool {
         let mut inserter = self.inserter.lock();
         if operations.len() > inserter.room() {
             return false;
         }
-        let removals = operations.iter().filter(|operation| operation.action == Action::RemoveRange);
-        let (removed, mut taken) = (removals.clone().count(), 0);
+        let tombstones = operations.iter().filter(|operation| operation.action == Action::RemoveRange);
+        let (removed, mut taken) = (tombstones.clone().count(), 0);
         if removed < operations.len() {
             let list = self.list.get_or_init(|| {
                 let (list, begun) = inserter.begin(bytes, operations);
@@ -76,7 +76,7 @@ impl Memtable {
             taken += inserter.insert(list, bytes, operations);
         }
         if removed > 0 {
-            taken += self.remove_ranges(bytes, removals);
+            taken += self.remove_ranges(bytes, tombstones);
         }
         self.memory_bytes.fetch_add(taken, Relaxed);
         self.room.store(inserter.room(), Relaxed);
@@ -85,72 +85,72 @@ impl Memtable {
     }
 
     fn remove_ranges<'a>(&self, bytes: &[u8], operations: impl Iterator<Item = &'a Operation>) -> u64 {
-        let mut removals = Removals::clone(&self.removals());
-        let before = removals.memory_bytes();
+        let mut tombstones = RangeTombstones::clone(&self.tombstones());
+        let before = tombstones.memory_bytes();
         for operation in operations {
             let part = |range: &std::ops::Range<u32>| bytes.get(range.start as usize..range.end as usize);
             let (start, end) = (part(&operation.key), part(&operation.value));
-            removals.add(start.unwrap_or_default(), end.unwrap_or_default(), operation.sequence);
+            tombstones.add(start.unwrap_or_default(), end.unwrap_or_default(), operation.sequence);
         }
-        let taken = removals.memory_bytes().saturating_sub(before);
-        self.removals.set(removals);
-        self.has_removals.store(true, Release);
+        let taken = tombstones.memory_bytes().saturating_sub(before);
+        self.tombstones.set(tombstones);
+        self.has_tombstones.store(true, Release);
         taken
     }
 
-    /// The newest entry of `key` that is not newer than `at`. Range removals are not regarded.
+    /// The newest entry of `key` at or below `at`, regardless of range tombstones.
     pub(crate) fn get(&self, key: &[u8], at: Sequence) -> Option<Entry<'_>> {
         let list = self.list()?;
         list.entry(list.find(&list.target(key, at)).1).filter(|entry| entry.key == key)
     }
 
-    /// As [`get`](Self::get): kind, sequence number and value.
-    pub(crate) fn get_slice(&self, key: &[u8], at: Sequence) -> Option<(Kind, Sequence, Slice)> {
+    /// As [`get`](Self::get): the kind, sequence number and value.
+    pub(crate) fn get_slice(&self, key: &[u8], at: Sequence) -> Option<(ValueKind, Sequence, Slice)> {
         let list = self.list()?;
         let node = list.find(&list.target(key, at)).1;
         let entry = list.entry(node).filter(|entry| entry.key == key)?;
         Some((entry.kind, entry.sequence, list.value_slice(node)?))
     }
 
-    /// The newest range removal that is not newer than `at` and has `key` in its range; 0 if there is none.
+    /// The newest range tombstone at or below `at` that covers `key`; 0 if there is none.
     pub(crate) fn covering(&self, key: &[u8], at: Sequence) -> Sequence {
-        if !self.has_removals.load(Acquire) {
+        if !self.has_tombstones.load(Acquire) {
             return 0;
         }
-        self.removals.peek().covering(key, at)
+        self.tombstones.peek().covering(key, at)
     }
 
-    /// All range removals.
-    pub(crate) fn removals(&self) -> Arc<Removals> {
-        self.removals.get()
+    /// All range tombstones.
+    pub(crate) fn tombstones(&self) -> Arc<RangeTombstones> {
+        self.tombstones.get()
     }
 
-    /// Bytes of memory taken: nodes, buffers of groups, range removals. Of a buffer that other memtables share, their part is not counted.
+    /// Memory in bytes: nodes, group buffers, range tombstones. A buffer shared with other memtables counts in part.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_bytes.load(Relaxed)
     }
 
-    /// Number of entries; range removals are none.
+    /// Number of entries, without range tombstones.
     pub(crate) fn len(&self) -> usize {
         self.entries.load(Relaxed)
     }
 
-    /// Whether nothing was inserted, no range removal either.
+    /// Whether it has no entries and no range tombstones.
     pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0 && !self.has_removals.load(Acquire)
+        self.len() == 0 && !self.has_tombstones.load(Acquire)
     }
 
-    /// A group of so many operations can be inserted: there is room for some hundred million entries.
+    /// The number of operations that certainly fit; an empty memtable has room for some hundred million.
     pub(crate) fn room(&self) -> usize {
         self.room.load(Relaxed)
     }
 
-    /// The [room](Self::room) of an empty one.
+    /// The [room](Self::room) of an empty memtable.
     pub(crate) fn room_of_empty() -> usize {
         Inserter::new(None).room()
     }
 
-    /// A cursor over the entries, those of newer groups included.
+    /// A cursor over the entries, including those inserted later.
     pub(crate) fn cursor(self: &Arc<Self>) -> MemtableCursor {
         MemtableCursor::new(Arc::clone(self))
     }

@@ -1,68 +1,68 @@
-//! Inserting into the skiplist: one thread at a time.
+//! Insertion into the skiplist, by one thread at a time.
 
-use super::arena::{Arena, End};
-use super::coordinate::telling_prefix;
-use super::list::{FIRST_LINK, GUIDE_LEVEL, HEAD, LEVELS, List, NOWHERE, Record, Target, link_to};
+use super::arena::{Arena, ArenaEnd};
+use super::key_prefix::distinguishing_prefix;
+use super::list::{FIRST_LINK_WORD, GUIDE_LEVEL, HEAD, HEIGHT_MAX, List, NULL_LINK, NodeRecord, SearchTarget, link_to};
 #[cfg(test)]
 use crate::io::schedule;
 use crate::lsm::entry::{Action, GROUP_HEAD_BYTES, Operation};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
-/// A group of so many operations is sorted before it is inserted, as neighbours cost less than far places.
-const SORTED_OPERATIONS: usize = 8;
+/// Groups of at least this many operations are sorted before insertion, since nearby nodes are cheaper to find.
+const SORTED_OPERATIONS_MIN: usize = 8;
 
-/// From so many keys on, what the first ones share is taken for what all will share.
-const PREFIX_KEYS: usize = 16;
+/// From this many keys on, their common prefix is assumed for all later keys.
+const PREFIX_KEYS_MIN: usize = 16;
 
-/// Any number but 0.
-const FIRST_RANDOM: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Any number except 0.
+const RANDOM_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Bytes of a buffer beside its content: the counts of its handle and the vector.
+/// Overhead of a buffer in bytes: the counts of its handle, and the vector.
 const BUFFER_BYTES: usize = 2 * size_of::<usize>() + size_of::<Vec<u8>>();
 
-/// What the inserting thread knows.
+/// The state of the inserting thread.
 #[derive(Debug)]
 pub(super) struct Inserter {
-    words: End,
-    groups: End,
+    words: ArenaEnd,
+    groups: ArenaEnd,
     random: u64,
-    /// The last node of each level that does not lie behind the place of the last insert; up to the level of the guide, and above it of the
-    /// last insert of a taller node.
-    before: [u32; LEVELS],
-    /// The link to the node inserted last.
+    /// For each level, the last node that does not lie after the last inserted node. Levels above the guide's are
+    /// updated only by taller nodes.
+    before: [u32; HEIGHT_MAX],
+    /// The link to the last inserted node.
     last: u64,
-    /// What keys are expected to have in common.
+    /// The expected common prefix of the keys.
     prefix: Option<Vec<u8>>,
-    /// Nodes that are to be in the next guide.
+    /// Nodes for the next guide.
     recent: Vec<(u64, u32)>,
-    /// Operations to be inserted, in order: coordinate and index.
+    /// The operations to insert, in order: key prefix and index.
     order: Vec<(u64, u32)>,
 }
 
 impl Inserter {
-    /// One for an empty list, of keys that are expected to have a prefix.
+    /// Creates the state for an empty list, with the expected prefix of its keys.
     pub(super) fn new(prefix: Option<Vec<u8>>) -> Self {
-        let (words, groups, before) = (End::default(), End::default(), [HEAD; LEVELS]);
+        let (words, groups, before) = (ArenaEnd::default(), ArenaEnd::default(), [HEAD; HEIGHT_MAX]);
         Self {
             words,
             groups,
-            random: FIRST_RANDOM,
+            random: RANDOM_SEED,
             before,
-            last: NOWHERE,
+            last: NULL_LINK,
             prefix,
             recent: Vec::new(),
             order: Vec::new(),
         }
     }
 
-    /// How many operations fit for certain.
+    /// A lower bound of the operations that still fit.
     pub(super) fn room(&self) -> usize {
-        let nodes = Arena::<u64>::room(&self.words) / (FIRST_LINK + LEVELS);
+        let nodes = Arena::<u64>::room(&self.words) / (FIRST_LINK_WORD + HEIGHT_MAX);
         if Arena::<u64>::room(&self.groups) == 0 { 0 } else { nodes }
     }
 
-    /// Makes the list that the operations are the first of, and the bytes that it takes.
+    /// Creates the list for its first operations; returns it with its memory in bytes.
     pub(super) fn begin(&mut self, buffer: &[u8], operations: &[Operation]) -> (List, u64) {
         let expected = self.prefix.take();
         let (list, words, bytes) = List::new(expected.as_deref().unwrap_or_else(|| shared_prefix(buffer, operations)));
@@ -70,16 +70,16 @@ impl Inserter {
         (list, bytes)
     }
 
-    /// Inserts the entries among `operations`; returns the bytes that this took. There must be room.
+    /// Inserts the entries among `operations`, which must fit; returns the bytes allocated.
     pub(super) fn insert(&mut self, list: &List, buffer: &Arc<Vec<u8>>, operations: &[Operation]) -> u64 {
         let Some((group, mut bytes)) = self.add_group(list, buffer, operations) else { return 0 };
         self.sort(list, buffer, operations);
         let order = std::mem::take(&mut self.order);
-        for &(coordinate, index) in &order {
+        for &(key_prefix, index) in &order {
             let operation = &operations[index as usize];
             let Action::Put(kind) = operation.action else { continue };
-            let record = Record {
-                coordinate,
+            let record = NodeRecord {
+                key_prefix,
                 group,
                 key_start: operation.key.start,
                 key_bytes: operation.key.end - operation.key.start,
@@ -92,7 +92,7 @@ impl Inserter {
         bytes
     }
 
-    /// Keeps a buffer; returns its number and what it counts for: its share of the bytes, if other memtables have part in it.
+    /// Stores a buffer; returns its number, and the bytes it counts for: only a share if other memtables share it.
     fn add_group(&mut self, list: &List, buffer: &Arc<Vec<u8>>, operations: &[Operation]) -> Option<(u32, u64)> {
         let (group, grown) = list.groups.take(&mut self.groups, 1)?;
         list.groups.from(group).first()?.get_or_init(|| Arc::clone(buffer));
@@ -106,22 +106,22 @@ impl Inserter {
         self.order.clear();
         let entries = operations.iter().zip(0..).filter(|(operation, _)| operation.action != Action::RemoveRange);
         self.order
-            .extend(entries.map(|(operation, index)| (list.target(key_of(buffer, operation), 0).coordinate, index)));
-        if self.order.len() >= SORTED_OPERATIONS {
+            .extend(entries.map(|(operation, index)| (list.target(key_of(buffer, operation), 0).key_prefix, index)));
+        if self.order.len() >= SORTED_OPERATIONS_MIN {
             let key = |index: u32| key_of(buffer, &operations[index as usize]);
-            // The newest of a key comes first, as in the list.
+            // The newest version of a key comes first, as in the list.
             self.order.sort_unstable_by(|one, other| {
                 one.0.cmp(&other.0).then_with(|| key(one.1).cmp(key(other.1))).then(other.1.cmp(&one.1))
             });
         }
     }
 
-    fn insert_one(&mut self, list: &List, record: &Record, key: &[u8]) -> Option<u64> {
+    fn insert_one(&mut self, list: &List, record: &NodeRecord, key: &[u8]) -> Option<u64> {
         let height = self.height();
-        let target = Target { coordinate: record.coordinate, key, sequence: record.sequence };
+        let target = SearchTarget { key_prefix: record.key_prefix, key, sequence: record.sequence };
         let (from, level) = self.start(list, &target, height);
         list.descend(from, level, &target, |level, node| self.before[level] = node);
-        let (node, grown) = list.words.take(&mut self.words, FIRST_LINK + height)?;
+        let (node, grown) = list.words.take(&mut self.words, FIRST_LINK_WORD + height)?;
         let words = list.words.from(node);
         for (word, content) in words.iter().zip(record.words()) {
             word.store(content, Relaxed);
@@ -130,25 +130,25 @@ impl Inserter {
             list.height.store(height as u32, Relaxed);
         }
         for (level, before) in self.before[..height].iter_mut().enumerate() {
-            let link = &list.words.from(*before)[FIRST_LINK + level];
-            words[FIRST_LINK + level].store(link.load(Relaxed), Relaxed);
+            let link = &list.words.from(*before)[FIRST_LINK_WORD + level];
+            words[FIRST_LINK_WORD + level].store(link.load(Relaxed), Relaxed);
             #[cfg(test)]
             schedule::pass();
-            // Whoever comes by this link sees the node whole.
-            link.store(link_to(node, record.coordinate), Release);
+            // A reader that follows this link sees the complete node.
+            link.store(link_to(node, record.key_prefix), Release);
             *before = node;
         }
-        self.last = link_to(node, record.coordinate);
+        self.last = link_to(node, record.key_prefix);
         if height > GUIDE_LEVEL {
-            self.recent.push((record.coordinate, node));
+            self.recent.push((record.key_prefix, node));
             return Some(grown + list.guides.renew(&mut self.recent));
         }
         Some(grown)
     }
 
-    /// Where to begin the search for a place: a node ahead of it, and a level that it has. Levels above are not searched, so they
-    /// are such that a node of `height` levels is not to be linked there, or that nothing changed.
-    fn start(&self, list: &List, target: &Target<'_>, height: usize) -> (u32, usize) {
+    /// The starting point of a search: a node before the target, and one of its levels. The levels above are skipped if
+    /// a node of `height` levels is not linked there, or if nothing has changed there.
+    fn start(&self, list: &List, target: &SearchTarget<'_>, height: usize) -> (u32, usize) {
         if height <= GUIDE_LEVEL + 1 {
             if let Some(level) = self.level_of_rest(list, target).map(|level| level.saturating_sub(1)) {
                 return (self.before[level], level);
@@ -157,35 +157,36 @@ impl Inserter {
                 return (node, GUIDE_LEVEL);
             }
         }
-        (HEAD, LEVELS - 1)
+        (HEAD, HEIGHT_MAX - 1)
     }
 
-    /// The lowest level on which nothing lies between the last insert and a place behind it; then nothing does on the levels above.
-    fn level_of_rest(&self, list: &List, target: &Target<'_>) -> Option<usize> {
+    /// The lowest level on which no node lies between the last insertion and a target after it; the same then holds for
+    /// the levels above.
+    fn level_of_rest(&self, list: &List, target: &SearchTarget<'_>) -> Option<usize> {
         if !list.precedes(self.last, target) {
             return None;
         }
         (0..=GUIDE_LEVEL).find(|&level| {
-            let link = list.words.from(self.before[level])[FIRST_LINK + level].load(Relaxed);
+            let link = list.words.from(self.before[level])[FIRST_LINK_WORD + level].load(Relaxed);
             !list.precedes(link, target)
         })
     }
 
-    /// Levels of the next node: half of the nodes of a level are on the next.
+    /// A random height: half of the nodes of a level are also on the next.
     fn height(&mut self) -> usize {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        (self.random.trailing_zeros() as usize + 1).min(LEVELS)
+        (self.random.trailing_zeros() as usize + 1).min(HEIGHT_MAX)
     }
 }
 
-/// What the keys of a group have in common, if there are enough of them to tell.
+/// The common prefix of the keys of a group, if there are enough of them.
 fn shared_prefix<'a>(buffer: &'a [u8], operations: &[Operation]) -> &'a [u8] {
     let mut keys = operations.iter().filter(|operation| operation.action != Action::RemoveRange);
     match keys.next().map(|operation| key_of(buffer, operation)) {
-        Some(first) if operations.len() >= PREFIX_KEYS => {
-            telling_prefix(first, keys.map(|operation| key_of(buffer, operation)))
+        Some(first) if operations.len() >= PREFIX_KEYS_MIN => {
+            distinguishing_prefix(first, keys.map(|operation| key_of(buffer, operation)))
         }
         _ => &[],
     }

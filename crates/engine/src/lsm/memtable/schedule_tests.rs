@@ -1,12 +1,12 @@
-//! Readers of a memtable beside the inserting thread: on real threads, and under explored schedules, in which another thread may go on
-//! between any two links that are read or set.
+//! Tests of concurrent memtable readers. Goal: readers see every published entry while another thread inserts. Method:
+//! real threads, and explored schedules that may switch threads between any two link reads or writes.
 
 use super::handle::Memtable;
 use super::tests::{Put, add, owned};
 use crate::io::schedule;
 use crate::io::sync::Mutex;
-use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Kind, MAX_SEQUENCE};
+use crate::lsm::cursor::EntryCursor;
+use crate::lsm::entry::{SEQUENCE_MAX, ValueKind};
 use ogive_testkit::Random;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,10 +17,10 @@ fn key(sequence: u64) -> Vec<u8> {
 
 /// Entries whose value is their sequence number.
 fn puts(first: u64, count: u64) -> Vec<Put> {
-    (first..first + count).map(|sequence| (Kind::Value, key(sequence), sequence.to_le_bytes().to_vec())).collect()
+    (first..first + count).map(|sequence| (ValueKind::Value, key(sequence), sequence.to_le_bytes().to_vec())).collect()
 }
 
-/// What a reader of the published entries must find, whatever is being inserted.
+/// Checks that a reader finds the published entries during insertions.
 fn read(memtable: &Arc<Memtable>, at: u64, random: &mut Random, gets: u64) {
     for _ in 0..gets.min(at) {
         let sequence = 1 + random.below(at);
@@ -28,7 +28,7 @@ fn read(memtable: &Arc<Memtable>, at: u64, random: &mut Random, gets: u64) {
         assert_eq!((entry.sequence, entry.value), (sequence, &sequence.to_le_bytes()[..]));
     }
     let mut cursor = memtable.cursor();
-    cursor.seek(&key(random.next_u64()), MAX_SEQUENCE).unwrap();
+    cursor.seek(&key(random.next_u64()), SEQUENCE_MAX).unwrap();
     for _ in 0..gets {
         let Some((before, _)) = owned(cursor.entry()) else { break };
         let is_back = random.one_in(4);
@@ -42,7 +42,7 @@ fn read(memtable: &Arc<Memtable>, at: u64, random: &mut Random, gets: u64) {
     }
 }
 
-/// All published entries are on the way from either end, and in order.
+/// Checks that all published entries are found from either end, in order.
 fn walk(memtable: &Arc<Memtable>, at: u64) {
     let mut cursor = memtable.cursor();
     for is_back in [false, true] {
@@ -95,7 +95,7 @@ fn try_schedule(seed: u64) -> u64 {
     let (visible, next, inserting) = (AtomicU64::new(0), Mutex::new(1_u64), AtomicU64::new(2));
     let insert = || {
         for _ in 0..6 {
-            // As in the store, who holds the writer's lock numbers, inserts and publishes.
+            // As in the store, the holder of the writer's lock numbers, inserts and publishes.
             let mut next = next.lock();
             let count = 1 + (seed + *next) % 12;
             add(&memtable, *next, &puts(*next, count));

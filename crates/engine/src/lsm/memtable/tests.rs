@@ -1,10 +1,10 @@
-//! A memtable against a sorted map, by one thread and by many.
+//! Tests of the memtable against a sorted map, with one thread and with many.
 
 use super::handle::Memtable;
 use crate::io::Timer;
-use crate::lsm::cursor::Cursor;
+use crate::lsm::cursor::EntryCursor;
 use crate::lsm::entry::{
-    Action, Entry, GROUP_HEAD_BYTES, Kind, MAX_SEQUENCE, Sequence, decode_group, encode_operation,
+    Action, Entry, GROUP_HEAD_BYTES, SEQUENCE_MAX, Sequence, ValueKind, decode_group, encode_operation,
 };
 use ogive_testkit::Random;
 use proptest::prelude::*;
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 
-pub(super) type Put = (Kind, Vec<u8>, Vec<u8>);
-type Model = BTreeMap<(Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>)>;
+pub(super) type Put = (ValueKind, Vec<u8>, Vec<u8>);
+type MemtableModel = BTreeMap<(Vec<u8>, Reverse<Sequence>), (ValueKind, Vec<u8>)>;
 
-/// Inserts a group whose first operation has a sequence number.
+/// Inserts a group that begins with sequence number `first`.
 pub(super) fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
     let mut group = first.to_le_bytes().to_vec();
     for (kind, key, value) in puts {
@@ -26,10 +26,10 @@ pub(super) fn add(memtable: &Memtable, first: Sequence, puts: &[Put]) {
     assert!(memtable.add(&Arc::new(group), &operations));
 }
 
-fn model(groups: &[Vec<Put>]) -> Model {
+fn model(groups: &[Vec<Put>]) -> MemtableModel {
     let puts = groups.iter().flatten().zip(1..);
     puts.map(|((kind, key, value), sequence)| {
-        let value = if *kind == Kind::Remove { Vec::new() } else { value.clone() };
+        let value = if *kind == ValueKind::Remove { Vec::new() } else { value.clone() };
         ((key.clone(), Reverse(sequence)), (*kind, value))
     })
     .collect()
@@ -45,8 +45,8 @@ fn filled(groups: &[Vec<Put>]) -> Arc<Memtable> {
     memtable
 }
 
-/// Key and number of an entry, and what they stand for.
-type Owned = ((Vec<u8>, Reverse<Sequence>), (Kind, Vec<u8>));
+/// An entry: key, sequence number, kind and value.
+type Owned = ((Vec<u8>, Reverse<Sequence>), (ValueKind, Vec<u8>));
 
 pub(super) fn owned(entry: Option<Entry<'_>>) -> Option<Owned> {
     entry.map(|entry| ((entry.key.to_vec(), Reverse(entry.sequence)), (entry.kind, entry.value.to_vec())))
@@ -58,7 +58,8 @@ fn put() -> impl Strategy<Value = Put> {
         proptest::collection::vec(0..2_u8, 7..20),
         any::<[u8; 2]>().prop_map(|tail| [b"a common prefix ", &tail[..]].concat()),
     ];
-    let kind = prop_oneof![Just(Kind::Remove), Just(Kind::Value), Just(Kind::Value), Just(Kind::Pointer)];
+    let kind =
+        prop_oneof![Just(ValueKind::Remove), Just(ValueKind::Value), Just(ValueKind::Value), Just(ValueKind::Pointer)];
     (kind, key, proptest::collection::vec(any::<u8>(), 0..300))
 }
 
@@ -72,10 +73,12 @@ proptest! {
         let (memtable, model) = (filled(&groups), model(&groups));
         prop_assert_eq!(memtable.len(), model.len());
         for (_, key, _) in groups.iter().flatten().chain([&extra]) {
-            for at in [at, MAX_SEQUENCE] {
+            for at in [at, SEQUENCE_MAX] {
                 let expected = model.range((key.clone(), Reverse(at))..).next().filter(|((found, _), _)| found == key);
-                prop_assert_eq!(owned(memtable.get(key, at)), expected.map(|(key, value)| (key.clone(), value.clone())));
-                let slice = memtable.get_slice(key, at).map(|(kind, sequence, value)| (sequence, (kind, value.to_vec())));
+                let expected_entry = expected.map(|(key, value)| (key.clone(), value.clone()));
+                prop_assert_eq!(owned(memtable.get(key, at)), expected_entry);
+                let slice = memtable.get_slice(key, at);
+                let slice = slice.map(|(kind, sequence, value)| (sequence, (kind, value.to_vec())));
                 prop_assert_eq!(slice, expected.map(|((_, sequence), value)| (sequence.0, value.clone())));
             }
         }
@@ -100,7 +103,7 @@ proptest! {
             }
             place = match (step, place) {
                 (0, _) => model.range((key, Reverse(sequence))..).next(),
-                (1, _) => model.range(..(key, Reverse(MAX_SEQUENCE))).next_back(),
+                (1, _) => model.range(..(key, Reverse(SEQUENCE_MAX))).next_back(),
                 (2, _) => model.iter().next(),
                 (3, _) => model.iter().next_back(),
                 (4 | 5, Some((at, _))) => model.range(at..).nth(1),
@@ -127,7 +130,7 @@ fn many_entries_in_any_order_come_back_in_order() {
         let mut expected: Vec<(u64, u64)> = (0..20_000).map(|i| (order(i), i + 1)).collect();
         for group in expected.chunks(group_keys) {
             let puts: Vec<Put> =
-                group.iter().map(|(key, _)| (Kind::Value, key.to_be_bytes().to_vec(), b"v".to_vec())).collect();
+                group.iter().map(|(key, _)| (ValueKind::Value, key.to_be_bytes().to_vec(), b"v".to_vec())).collect();
             add(&memtable, group[0].1, &puts);
         }
         expected.sort_unstable();
@@ -147,13 +150,13 @@ fn the_least_and_greatest_keys_are_ordinary() {
     let memtable = Arc::new(Memtable::new());
     let keys: [&[u8]; 7] = [&[], &[0], &[0; 8], &[0; 9], &[0xff; 8], &[0xff; 9], &[0xff; 65_536]];
     for (sequence, key) in (1..).zip(keys.iter().rev()) {
-        assert_eq!(memtable.get(key, MAX_SEQUENCE), None);
-        add(&memtable, sequence, &[(Kind::Value, key.to_vec(), key.to_vec())]);
+        assert_eq!(memtable.get(key, SEQUENCE_MAX), None);
+        add(&memtable, sequence, &[(ValueKind::Value, key.to_vec(), key.to_vec())]);
     }
     let mut cursor = memtable.cursor();
     cursor.first().unwrap();
     for key in keys {
-        assert_eq!(memtable.get(key, MAX_SEQUENCE).unwrap().value, key);
+        assert_eq!(memtable.get(key, SEQUENCE_MAX).unwrap().value, key);
         assert_eq!(cursor.entry().unwrap().key, key);
         cursor.next().unwrap();
     }
@@ -168,28 +171,28 @@ fn the_least_and_greatest_keys_are_ordinary() {
 
 #[test]
 fn a_memtable_that_follows_another_takes_keys_of_any_prefix() {
-    let older = filled(&[(0..50).map(|i| (Kind::Value, format!("user{i:020}").into_bytes(), vec![])).collect()]);
-    assert_eq!(older.list().unwrap().coordinates.prefix(), b"user0000000000000000");
+    let older = filled(&[(0..50).map(|i| (ValueKind::Value, format!("user{i:020}").into_bytes(), vec![])).collect()]);
+    assert_eq!(older.list().unwrap().key_prefixes.prefix(), b"user0000000000000000");
     let memtable = Memtable::after(&older);
     let keys =
         ["", "u", "user", "user000000000000000000", "user00000000000000000017", "uses", "v", "user0000000000000000001"];
     for (sequence, key) in (1..).zip(keys) {
-        add(&memtable, sequence, &[(Kind::Value, key.into(), key.into())]);
+        add(&memtable, sequence, &[(ValueKind::Value, key.into(), key.into())]);
     }
-    assert_eq!(memtable.list().unwrap().coordinates.prefix(), b"user0000000000000000");
+    assert_eq!(memtable.list().unwrap().key_prefixes.prefix(), b"user0000000000000000");
     let mut sorted = keys;
     sorted.sort_unstable();
     let memtable = Arc::new(memtable);
     let mut cursor = memtable.cursor();
     cursor.first().unwrap();
     for key in sorted {
-        assert_eq!(memtable.get(key.as_bytes(), MAX_SEQUENCE).unwrap().value, key.as_bytes());
+        assert_eq!(memtable.get(key.as_bytes(), SEQUENCE_MAX).unwrap().value, key.as_bytes());
         assert_eq!(cursor.entry().unwrap().key, key.as_bytes());
         cursor.next().unwrap();
     }
     let last = Memtable::after(&Memtable::after(&Memtable::new()));
-    add(&last, 1, &[(Kind::Value, b"any".to_vec(), vec![])]);
-    assert!(last.list().unwrap().coordinates.prefix().is_empty());
+    add(&last, 1, &[(ValueKind::Value, b"any".to_vec(), vec![])]);
+    assert!(last.list().unwrap().key_prefixes.prefix().is_empty());
 }
 
 #[test]
@@ -197,15 +200,15 @@ fn range_removals_are_kept_apart_from_entries() {
     let memtable = Arc::new(Memtable::new());
     assert!(memtable.is_empty());
     let mut group = 1_u64.to_le_bytes().to_vec();
-    encode_operation(&mut group, Action::Put(Kind::Value), 0, b"b", b"1");
+    encode_operation(&mut group, Action::Put(ValueKind::Value), 0, b"b", b"1");
     encode_operation(&mut group, Action::RemoveRange, 0, b"a", b"c");
-    encode_operation(&mut group, Action::Put(Kind::Value), 0, b"b", b"2");
+    encode_operation(&mut group, Action::Put(ValueKind::Value), 0, b"b", b"2");
     let operations = decode_group(&group).unwrap();
     let before = memtable.memory_bytes();
-    let kept = memtable.removals();
+    let kept = memtable.tombstones();
     assert!(memtable.add(&Arc::new(group), &operations));
     assert!(memtable.memory_bytes() > before);
-    assert_eq!((memtable.len(), kept.len(), memtable.removals().len()), (2, 0, 1));
+    assert_eq!((memtable.len(), kept.len(), memtable.tombstones().len()), (2, 0, 1));
     assert_eq!(memtable.get(b"b", 2).unwrap().value, b"1");
     assert_eq!((memtable.covering(b"b", 1), memtable.covering(b"b", 2), memtable.covering(b"c", 3)), (0, 2, 0));
     let alone = Memtable::new();
@@ -214,21 +217,21 @@ fn range_removals_are_kept_apart_from_entries() {
         &operations_of(b"\x01\0\0\0\0\0\0\0\x03\0\x01a\x01b")
     ));
     assert!(!alone.is_empty());
-    assert_eq!((alone.len(), alone.get(b"a", MAX_SEQUENCE)), (0, None));
+    assert_eq!((alone.len(), alone.get(b"a", SEQUENCE_MAX)), (0, None));
 }
 
 fn operations_of(group: &[u8]) -> Vec<crate::lsm::entry::Operation> {
     decode_group(group).unwrap()
 }
 
-/// A store has one for each keyspace.
+/// A store has a memtable for each keyspace.
 #[test]
 fn a_memtable_without_entries_takes_little_memory() {
     let memtable = Memtable::new();
     assert!(memtable.memory_bytes() < 1_000, "{} bytes", memtable.memory_bytes());
     add(&memtable, 1, &[]);
     assert!(memtable.memory_bytes() < 1_000, "{} bytes", memtable.memory_bytes());
-    add(&memtable, 1, &[(Kind::Value, vec![1], vec![2])]);
+    add(&memtable, 1, &[(ValueKind::Value, vec![1], vec![2])]);
     assert!((5_000..20_000).contains(&memtable.memory_bytes()), "{} bytes", memtable.memory_bytes());
 }
 
@@ -236,7 +239,7 @@ fn a_memtable_without_entries_takes_little_memory() {
 fn memtables_that_share_a_buffer_share_what_it_counts_for() {
     let mut group = 1_u64.to_le_bytes().to_vec();
     for keyspace in [1, 1, 2, 1, 2] {
-        encode_operation(&mut group, Action::Put(Kind::Value), keyspace, b"a key", &[7; 20_000]);
+        encode_operation(&mut group, Action::Put(ValueKind::Value), keyspace, b"a key", &[7; 20_000]);
     }
     group.shrink_to_fit();
     let operations = operations_of(&group);
@@ -263,7 +266,7 @@ fn the_time_of_inserts_and_gets_is_told() {
             let mut group = (keys.len() as u64 + 1).to_le_bytes().to_vec();
             for _ in 0..group_keys {
                 let key = [random.next_u64().to_be_bytes(), random.next_u64().to_be_bytes()].concat();
-                encode_operation(&mut group, Action::Put(Kind::Value), 0, &key, &[7; 64]);
+                encode_operation(&mut group, Action::Put(ValueKind::Value), 0, &key, &[7; 64]);
                 keys.push(key);
             }
             let operations = decode_group(&group).unwrap();
@@ -278,7 +281,7 @@ fn the_time_of_inserts_and_gets_is_told() {
         let mut found = 0;
         for _ in 0..500_000 {
             let key = &keys[random.below(keys.len() as u64) as usize];
-            found += memtable.get(key, MAX_SEQUENCE).map_or(0, |entry| entry.value.len());
+            found += memtable.get(key, SEQUENCE_MAX).map_or(0, |entry| entry.value.len());
         }
         let got_us = start.elapsed_us();
         let bytes: usize = groups.iter().map(|(group, _)| group.len() - GROUP_HEAD_BYTES).sum();

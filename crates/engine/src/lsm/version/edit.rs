@@ -1,59 +1,60 @@
-//! Changes of a state, and their bytes.
+//! Manifest edits: changes of the state of a store, and their encoding.
 
 use super::levels::LEVELS;
 use super::table::{TableMeta, put_bytes, take_bytes};
-use crate::lsm::entry::{KeyspaceId, MAX_SEQUENCE, Sequence, put_varint, take_varint};
+use crate::lsm::entry::{KeyspaceId, SEQUENCE_MAX, Sequence, put_varint, take_varint};
 use std::sync::Arc;
 
-/// A change of a [`State`](super::State), whole or not at all.
+/// An atomic change of a [`ManifestState`](super::ManifestState).
 ///
-/// An edit that adds files raises `next_file` above their numbers, and one that adds tables raises `last_sequence` to theirs, unless an
-/// edit before it did.
+/// An edit that adds files raises `next_file` above their numbers, and one that adds tables raises `last_sequence` to
+/// theirs, unless an earlier edit did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Edit {
-    /// New keyspaces and their names.
+pub(crate) struct ManifestEdit {
+    /// Created keyspaces, with their names.
     pub(crate) keyspaces_created: Vec<(KeyspaceId, String)>,
-    /// Keyspaces that are gone, with all their tables.
+    /// Dropped keyspaces, with all their tables.
     pub(crate) keyspaces_dropped: Vec<KeyspaceId>,
-    /// Tables that leave a level, by number.
+    /// Tables removed from a level, by number.
     pub(crate) removed: Vec<(KeyspaceId, usize, u64)>,
-    /// Tables that come to a level; one that is removed too has moved there.
+    /// Tables added to a level; one that is also removed has moved.
     pub(crate) added: Vec<(KeyspaceId, usize, Arc<TableMeta>)>,
-    /// Value files that are complete, and their lengths in bytes.
+    /// Completed value files, with their lengths in bytes.
     pub(crate) value_files_added: Vec<(u64, u64)>,
-    /// Value files that nothing points into any more.
+    /// Value files that are not referenced any more.
     pub(crate) value_files_removed: Vec<u64>,
-    /// New write-ahead logs. The edit must be durable before something in the log is.
+    /// New write-ahead logs. The edit must be durable before any group in the log is.
     pub(crate) logs_added: Vec<u64>,
-    /// No log with a lesser number is needed.
+    /// Logs with smaller numbers are not needed any more.
     pub(crate) oldest_log: Option<u64>,
-    /// No file with this number or a greater one was made before the edit.
+    /// An upper bound of the numbers of existing files.
     pub(crate) next_file: Option<u64>,
-    /// Greatest sequence number that tables have.
+    /// Largest sequence number in any table.
     pub(crate) last_sequence: Option<Sequence>,
-    /// No keyspace with this number or a greater one was made.
+    /// An upper bound of the numbers of keyspaces.
     pub(crate) next_keyspace: Option<KeyspaceId>,
-    /// No file has this number or a greater one, nor takes one before an edit that raises this is durable.
+    /// An upper bound of file numbers: no file takes this number before an edit that raises the bound is durable.
     pub(crate) reserved: Option<u64>,
-    /// Logs and value files that another opening than the manifest's wrote, by number, and the nonce of that one.
+    /// Logs and value files written by another opening than the manifest's, by number, with the nonce of that opening.
     pub(crate) bound: Vec<(u64, u64)>,
-    /// Logs that are durable as a whole and take no more, by number, and their lengths in bytes.
+    /// Finished logs, durable as a whole, by number, with their lengths in bytes.
     pub(crate) logs_ended: Vec<(u64, u64)>,
-    /// Openings whose logs may be there although nothing names them, by nonce: a crash may leave them.
+    /// Openings whose logs a crash may have left without a reference, by nonce.
     pub(crate) known: Vec<u64>,
 }
 
-/// The first version of the manifest whose edits say what files are bound to.
+/// The first version of the manifest whose edits record the openings of files.
 const BOUND_VERSION: u32 = 2;
 
-impl Edit {
+impl ManifestEdit {
     /// Moves a table to another level.
     pub(crate) fn move_table(&mut self, keyspace: KeyspaceId, from: usize, to: usize, table: &Arc<TableMeta>) {
         self.removed.push((keyspace, from, table.number));
         self.added.push((keyspace, to, Arc::clone(table)));
     }
 
-    /// Appends its bytes: lists behind their counts, then the numbers, 0 for none, else one more than the number.
+    /// Appends the encoded edit: lists with their counts, then optional numbers, as 0 for none and else one more than
+    /// the number.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         put_varint(out, self.keyspaces_created.len() as u64);
         for (id, name) in &self.keyspaces_created {
@@ -85,7 +86,7 @@ impl Edit {
         put_numbers(out, &self.known);
     }
 
-    /// `None` where the bytes are no edit of a manifest of this version.
+    /// Decodes an edit of a manifest of this version; `None` if the bytes are not one.
     pub(super) fn decode(bytes: &[u8], version: u32) -> Option<Self> {
         let (mut edit, at) = (Self::default(), &mut 0);
         for _ in 0..take_varint(bytes, at)? {
@@ -119,7 +120,7 @@ impl Edit {
             edit.logs_ended = take_pairs(bytes, at)?;
             edit.known = take_numbers(bytes, at)?;
         }
-        let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= MAX_SEQUENCE);
+        let sequence_fits = edit.last_sequence.is_none_or(|sequence| sequence <= SEQUENCE_MAX);
         (*at == bytes.len() && sequence_fits).then_some(edit)
     }
 }

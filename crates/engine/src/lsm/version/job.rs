@@ -1,65 +1,65 @@
 //! Compaction jobs.
 
-use super::edit::Edit;
-use super::levels::Levels;
-use super::span::Span;
+use super::edit::ManifestEdit;
+use super::levels::KeyspaceLevels;
+use super::span::KeySpan;
 use super::table::TableMeta;
 use crate::lsm::entry::KeyspaceId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Why a job is done.
+/// The reason for a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
-    /// Level 0 has many tables.
+pub(crate) enum JobReason {
+    /// Level 0 has too many tables.
     Level0,
-    /// A level is larger than it should be.
+    /// A level exceeds its target size.
     Size,
-    /// Much of a table is removals and shadowed entries.
-    Removals,
-    /// Iterators skip many removed entries there.
+    /// Many entries of a table can be dropped.
+    Droppable,
+    /// Iterators skip many removed entries.
     Skips,
-    /// A table points into value files that are to go.
+    /// A table points into value files being collected.
     Collection,
-    /// The index of a table leads look-ups astray.
+    /// The index of a table is wrong.
     Index,
-    /// Somebody asked for it.
-    Asked,
+    /// A caller requested it.
+    Requested,
 }
 
 /// A compaction: tables whose entries are merged into new tables of one level.
 ///
-/// All tables of the output level that share keys with the others are among the inputs, and where level 0 takes part, so are all its tables
-/// that share keys with those: what is newer stays above what is older.
+/// The inputs include all tables of the output level that overlap them and, if level 0 takes part, all overlapping
+/// tables of level 0, so newer entries stay above older ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Job {
+pub(crate) struct CompactionJob {
     pub(crate) keyspace: KeyspaceId,
-    pub(crate) reason: Reason,
-    /// The tables by level; a level's in its own order, so those of level 0 newest first.
+    pub(crate) reason: JobReason,
+    /// The tables by level, each level in its own order: level 0 newest first.
     pub(crate) inputs: Vec<(usize, Arc<TableMeta>)>,
     pub(crate) output_level: usize,
-    /// The inputs need not be merged: they are moved to the output level as they are.
+    /// Whether the inputs are only moved to the output level, without merging.
     pub(crate) moves: bool,
-    /// Nothing older than the inputs has their keys: what no snapshot needs may be dropped, removals too.
+    /// Whether nothing below overlaps the inputs, so entries and removals that no snapshot needs may be dropped.
     pub(crate) is_bottom: bool,
-    /// Value files that are to go: values there are copied to a new one when they are met.
+    /// Value files being collected: values in them are copied to a new file.
     pub(crate) collect: BTreeSet<u64>,
     /// The keys of all inputs.
-    pub(crate) span: Span,
-    /// Tables of the level below the output that share keys with the inputs, in order.
+    pub(crate) span: KeySpan,
+    /// Tables of the level below the output that overlap the inputs, in order.
     below: Vec<Arc<TableMeta>>,
 }
 
-impl Job {
-    /// A job over `inputs`; `None` without any. The tables must lie in `levels`.
+impl CompactionJob {
+    /// A job over `inputs`; `None` if there are none. The tables must be in `levels`.
     pub(super) fn new(
         keyspace: KeyspaceId,
-        reason: Reason,
+        reason: JobReason,
         inputs: Vec<(usize, Arc<TableMeta>)>,
         output_level: usize,
-        levels: &Levels,
+        levels: &KeyspaceLevels,
     ) -> Option<Self> {
-        let span = Span::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
+        let span = KeySpan::of(inputs.iter().map(|(_, table)| table.as_ref()))?;
         let below: Vec<_> = levels.overlapping(output_level + 1, span.bounds()).cloned().collect();
         let is_bottom =
             (output_level + 1..super::LEVELS).all(|level| levels.overlapping(level, span.bounds()).next().is_none());
@@ -81,19 +81,20 @@ impl Job {
         self.inputs.iter().map(|(_, table)| table.bytes).sum()
     }
 
-    /// Whether a table is among the inputs.
+    /// Whether a table is an input.
     pub(crate) fn has(&self, number: u64) -> bool {
         self.inputs.iter().any(|(_, table)| table.number == number)
     }
 
-    /// Bytes of the level below that share keys with the inputs.
+    /// Bytes of the level below that overlap the inputs.
     pub(super) fn bytes_below(&self) -> u64 {
         self.below.iter().map(|table| table.bytes).sum()
     }
 
-    /// The edit of a job that [moves](Self::moves) its inputs; otherwise the part of it that removes them, to which outputs are added.
-    pub(crate) fn edit(&self) -> Edit {
-        let mut edit = Edit::default();
+    /// The edit of a job that [moves](Self::moves) its inputs; otherwise the edit that removes them, to which outputs
+    /// are added.
+    pub(crate) fn edit(&self) -> ManifestEdit {
+        let mut edit = ManifestEdit::default();
         for (level, table) in &self.inputs {
             if self.moves {
                 edit.move_table(self.keyspace, *level, self.output_level, table);
@@ -104,13 +105,13 @@ impl Job {
         edit
     }
 
-    /// Where the outputs are to be cut; each of `table_bytes` at most, but for the last key's entries.
+    /// The rules that end output tables; each has at most `table_bytes`, except for the versions of its last key.
     pub(crate) fn cuts(&self, table_bytes: u64) -> OutputCuts<'_> {
-        OutputCuts { below: &self.below, overlap_bytes: 0, overlap_bytes_max: table_bytes * OVERLAP_FACTOR }
+        OutputCuts { below: &self.below, overlap_bytes: 0, overlap_bytes_max: table_bytes * OVERLAP_FACTOR_MAX }
     }
 
-    /// Keys that part the job into at most `parts` jobs of about the same size that can run side by side: each part takes the keys from
-    /// one of them, and without the next. They are starts of tables, so that a job over few tables has few parts.
+    /// Keys that split the job into at most `parts` parts of about the same size, to run concurrently: each part goes
+    /// from one key up to the next. They are starts of tables, so a job over few tables has few parts.
     pub(crate) fn splits(&self, parts: usize) -> Vec<Vec<u8>> {
         let mut starts: Vec<(&[u8], u64)> =
             self.inputs.iter().map(|(_, table)| (table.smallest.as_slice(), table.bytes)).collect();
@@ -129,10 +130,10 @@ impl Job {
     }
 }
 
-/// An output shares keys with at most so many times its own size in the level below, so that merging it there is a bounded job.
-const OVERLAP_FACTOR: u64 = 10;
+/// An output table overlaps at most this many times its own size in the level below, which bounds its later compaction.
+const OVERLAP_FACTOR_MAX: u64 = 10;
 
-/// Finds the places between keys where a new output begins, for the sake of the level below.
+/// Finds the keys at which a new output table begins, to limit its overlap with the level below.
 #[derive(Debug)]
 pub(crate) struct OutputCuts<'a> {
     below: &'a [Arc<TableMeta>],
@@ -141,7 +142,7 @@ pub(crate) struct OutputCuts<'a> {
 }
 
 impl OutputCuts<'_> {
-    /// Whether a new output begins with `key`, which is greater than all keys asked for before.
+    /// Whether a new output table begins at `key`. Keys must increase between calls.
     pub(crate) fn is_cut(&mut self, key: &[u8]) -> bool {
         while let Some((first, rest)) = self.below.split_first().filter(|(first, _)| first.ends_before(key)) {
             self.overlap_bytes += first.bytes;
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn parts_are_of_about_the_same_size_and_never_empty() {
         let inputs: Vec<_> = (0..100).map(|i| (6, table(u64::from(i) + 1, i, i, 10))).collect();
-        let job = Job::new(0, Reason::Size, inputs, 6, &Levels::default()).unwrap();
+        let job = CompactionJob::new(0, JobReason::Size, inputs, 6, &KeyspaceLevels::default()).unwrap();
         for parts in 1..20 {
             let splits = job.splits(parts);
             assert_eq!(splits.len(), parts - 1);
@@ -183,15 +184,15 @@ mod tests {
     #[test]
     fn tables_that_begin_together_are_one_part() {
         let inputs = (0..10).map(|i| (0, table(i + 1, 0, 200, 10))).collect();
-        let job = Job::new(0, Reason::Level0, inputs, 6, &Levels::default()).unwrap();
+        let job = CompactionJob::new(0, JobReason::Level0, inputs, 6, &KeyspaceLevels::default()).unwrap();
         assert!(job.splits(4).is_empty());
     }
 
     #[test]
     fn an_output_ends_where_it_shares_keys_with_too_much_below() {
-        let mut levels = Levels::default();
+        let mut levels = KeyspaceLevels::default();
         levels.add(2, (0..100).map(|i| table(u64::from(i) + 1, i, i, 10)).collect()).unwrap();
-        let job = Job::new(0, Reason::Size, vec![(1, table(1000, 0, 99, 100))], 1, &levels).unwrap();
+        let job = CompactionJob::new(0, JobReason::Size, vec![(1, table(1000, 0, 99, 100))], 1, &levels).unwrap();
         let mut cuts = job.cuts(20);
         let found: Vec<u8> = (0..100).filter(|&key| cuts.is_cut(&[key])).collect();
         assert_eq!(found, [21, 42, 63, 84]);

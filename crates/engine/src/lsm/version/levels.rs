@@ -1,22 +1,22 @@
-//! The tables of a keyspace.
+//! The levels of a keyspace, as metadata of tables.
 
 use super::span::{self, KeyBounds};
 use super::table::TableMeta;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-/// Levels of a keyspace. With a factor of 10 the last one holds a million times what the first does.
+/// Number of levels. With a factor of 10, the last one holds a million times as much as the first.
 pub(crate) const LEVELS: usize = 7;
 
-/// The tables of a keyspace by level. Tables of level 0 overlap, and stand newest first; in each other level they are disjoint, and stand
-/// in the order of keys. What lies in a deeper level is older, key by key.
+/// The tables of a keyspace by level. Tables of level 0 may overlap, and are ordered newest first; those of any other
+/// level are disjoint, and in key order. For each key, deeper levels are older.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Levels {
+pub(crate) struct KeyspaceLevels {
     levels: [Vec<Arc<TableMeta>>; LEVELS],
 }
 
-impl Levels {
-    /// The tables of a level; none of one that does not exist.
+impl KeyspaceLevels {
+    /// The tables of a level; none if it does not exist.
     pub(crate) fn level(&self, level: usize) -> &[Arc<TableMeta>] {
         self.levels.get(level).map_or(&[], Vec::as_slice)
     }
@@ -26,7 +26,7 @@ impl Levels {
         self.levels.iter().enumerate().flat_map(|(level, tables)| tables.iter().map(move |table| (level, table)))
     }
 
-    /// The one table of a level from 1 on that may hold `key`.
+    /// The table of a level below level 0 that may contain `key`.
     #[cfg(test)]
     pub(crate) fn find(&self, level: usize, key: &[u8]) -> Option<&Arc<TableMeta>> {
         let tables = self.level(level);
@@ -34,7 +34,7 @@ impl Levels {
         (table.smallest.as_slice() <= key).then_some(table)
     }
 
-    /// The tables of a level that may hold keys of `range`, in the level's order.
+    /// The tables of a level that overlap `range`, in the level's order.
     pub(crate) fn overlapping<'a>(
         &'a self,
         level: usize,
@@ -56,19 +56,19 @@ impl Levels {
         (0..LEVELS).map(|level| self.bytes(level)).sum()
     }
 
-    /// The first level from 1 on that has tables.
+    /// The first non-empty level below level 0.
     pub(crate) fn first_filled(&self) -> Option<usize> {
         (1..LEVELS).find(|&level| !self.level(level).is_empty())
     }
 
-    /// Takes a table out; `None` if it is not there.
+    /// Removes a table; `None` if it is absent.
     pub(super) fn remove(&mut self, level: usize, number: u64) -> Option<Arc<TableMeta>> {
         let tables = self.levels.get_mut(level)?;
-        let place = tables.iter().position(|table| table.number == number)?;
-        Some(tables.remove(place))
+        let index = tables.iter().position(|table| table.number == number)?;
+        Some(tables.remove(index))
     }
 
-    /// Puts tables into a level, unless one of them would be where it may not be.
+    /// Adds tables to a level, unless they violate its order.
     pub(super) fn add(&mut self, level: usize, added: Vec<Arc<TableMeta>>) -> Result<(), String> {
         let tables = self.levels.get_mut(level).ok_or_else(|| format!("there is no level {level}"))?;
         tables.extend(added);
@@ -84,20 +84,20 @@ impl Levels {
     }
 }
 
-/// Whether the order of level 0 is that of age, so that the first table that has a key has its newest entry.
+/// Checks that level 0 is ordered by age, so that the first table with a key has its newest entry.
 fn check_ages(tables: &[Arc<TableMeta>]) -> Result<(), String> {
-    for (place, newer) in tables.iter().enumerate() {
+    for (index, newer) in tables.iter().enumerate() {
         let mixed = |older: &&Arc<TableMeta>| {
             older.largest_sequence > newer.smallest_sequence && older.overlaps(newer.bounds())
         };
-        if let Some(older) = tables[place + 1..].iter().find(mixed) {
+        if let Some(older) = tables[index + 1..].iter().find(mixed) {
             return Err(format!("neither of tables {} and {} of level 0 is newer", newer.number, older.number));
         }
     }
     Ok(())
 }
 
-/// The part of disjoint tables in order that may overlap `range`.
+/// The part of a sorted list of disjoint tables that may overlap `range`.
 fn narrowed<'a>(tables: &'a [Arc<TableMeta>], range: KeyBounds<'_>) -> &'a [Arc<TableMeta>] {
     let start = tables.partition_point(|table| span::lies_before(table.bounds().1, range.0));
     let length = tables[start..].partition_point(|table| !span::lies_before(range.1, table.bounds().0));

@@ -1,12 +1,12 @@
-//! Compaction against a model. Goal: whatever jobs are chosen, in whatever order they run and end, every read finds what was written, as of
-//! now and as of the oldest snapshot; the work ends, and is not more than it should be. Method: tables of single entries in memory,
-//! merged by the simplest code there is; several jobs at once that end in random order.
+//! Tests of compaction picking against a model. Goal: whatever jobs are chosen, and in whatever order they run and end,
+//! every read finds what was written, now and at the oldest snapshot; the work ends, and is bounded. Method: tables of
+//! single entries in memory, merged by the simplest code possible; several concurrent jobs that end in random order.
 
-use super::edit::Edit;
-use super::job::{Job, Reason};
+use super::edit::ManifestEdit;
+use super::job::{CompactionJob, JobReason};
 use super::levels::LEVELS;
-use super::pick::{Limits, Picker, RangeStep};
-use super::state::State;
+use super::pick::{PickLimits, Picker, RangeStep};
+use super::state::ManifestState;
 use super::table::TableMeta;
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,21 +16,21 @@ use std::sync::Arc;
 const ENTRY_BYTES: u64 = 10;
 const VALUE_BYTES: u64 = 100;
 
-/// By key, then newest first: whether it is a removal, or the value file.
-type Entries = BTreeMap<(u64, std::cmp::Reverse<u64>), Option<u64>>;
+/// By key, then newest first: `None` for a removal, or the value file.
+type ModelEntries = BTreeMap<(u64, std::cmp::Reverse<u64>), Option<u64>>;
 
-struct World {
-    state: State,
-    contents: BTreeMap<u64, Entries>,
-    written: Entries,
-    limits: Limits,
-    running: Vec<Arc<Job>>,
+struct ModelStore {
+    state: ManifestState,
+    contents: BTreeMap<u64, ModelEntries>,
+    written: ModelEntries,
+    limits: PickLimits,
+    running: Vec<Arc<CompactionJob>>,
     flushed_bytes: u64,
     merged_bytes: u64,
 }
 
-fn limits() -> Limits {
-    Limits {
+fn limits() -> PickLimits {
+    PickLimits {
         level0_tables: 4,
         level0_tables_max: 12,
         base_bytes: 4_000,
@@ -39,7 +39,7 @@ fn limits() -> Limits {
         job_bytes: 1 << 40,
         dropped_percent: 50,
         dead_percent: 25,
-        misled: BTreeSet::new(),
+        misindexed: BTreeSet::new(),
         hidden: BTreeMap::new(),
         oldest_snapshot: u64::MAX,
     }
@@ -49,7 +49,7 @@ fn key(number: u64) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-fn meta(number: u64, entries: &Entries) -> TableMeta {
+fn meta(number: u64, entries: &ModelEntries) -> TableMeta {
     let sequences = || entries.keys().map(|(_, sequence)| sequence.0);
     let keys: BTreeSet<u64> = entries.keys().map(|(key, _)| *key).collect();
     let mut values: BTreeMap<u64, u64> = BTreeMap::new();
@@ -69,12 +69,12 @@ fn meta(number: u64, entries: &Entries) -> TableMeta {
     }
 }
 
-impl World {
-    fn new(limits: Limits) -> Self {
+impl ModelStore {
+    fn new(limits: PickLimits) -> Self {
         Self {
-            state: State::new(1),
+            state: ManifestState::new(1),
             contents: BTreeMap::new(),
-            written: Entries::new(),
+            written: ModelEntries::new(),
             limits,
             running: Vec::new(),
             flushed_bytes: 0,
@@ -86,17 +86,18 @@ impl World {
         Picker { state: &self.state, limits: &self.limits, running: &self.running }
     }
 
-    fn apply(&mut self, edit: &Edit) {
+    fn apply(&mut self, edit: &ManifestEdit) {
         self.state = self.state.apply(edit).unwrap();
         self.contents.retain(|number, _| self.state.tables().any(|(_, _, table)| table.number == *number));
-        let removed = Edit { value_files_removed: self.state.unreferenced_value_files(), ..Edit::default() };
+        let removed =
+            ManifestEdit { value_files_removed: self.state.unreferenced_value_files(), ..ManifestEdit::default() };
         self.state = self.state.apply(&removed).unwrap();
     }
 
-    /// A memtable of these keys, each with the next sequence number; some of them removed.
+    /// Flushes a memtable with these keys, some of them removed.
     fn flush(&mut self, keys: impl Iterator<Item = u64>, mut is_removal: impl FnMut() -> bool) {
         let (table, file) = (self.state.next_file, self.state.next_file + 1);
-        let mut entries = Entries::new();
+        let mut entries = ModelEntries::new();
         let mut sequence = self.state.last_sequence;
         for key in keys {
             sequence += 1;
@@ -105,22 +106,22 @@ impl World {
         let value_bytes = entries.values().flatten().count() as u64 * VALUE_BYTES;
         self.flushed_bytes += entries.len() as u64 * ENTRY_BYTES;
         self.written.extend(entries.iter().map(|(place, value)| (*place, *value)));
-        let edit = Edit {
+        let edit = ManifestEdit {
             added: vec![(0, 0, Arc::new(meta(table, &entries)))],
             value_files_added: vec![(file, value_bytes)],
             next_file: Some(file + 1),
             last_sequence: Some(sequence),
-            ..Edit::default()
+            ..ManifestEdit::default()
         };
         self.contents.insert(table, entries);
         self.apply(&edit);
     }
 
-    /// Does a job, whatever has changed since it was chosen.
-    fn finish(&mut self, job: &Job) {
+    /// Runs a job, whatever has changed since it was picked.
+    fn finish(&mut self, job: &CompactionJob) {
         let mut edit = job.edit();
         if !job.moves {
-            let mut entries = Entries::new();
+            let mut entries = ModelEntries::new();
             for (_, table) in &job.inputs {
                 entries.extend(self.contents[&table.number].iter().map(|(place, value)| (*place, *value)));
             }
@@ -165,7 +166,7 @@ impl World {
         }
     }
 
-    /// Does all that is due.
+    /// Runs all due jobs.
     fn drain(&mut self) {
         for job in std::mem::take(&mut self.running) {
             self.finish(&job);
@@ -178,7 +179,7 @@ impl World {
         }
     }
 
-    /// Brings a range to the last level; gives how many jobs it took.
+    /// Compacts a range to the last level; returns the number of jobs.
     fn compact(&mut self, range: (Bound<&[u8]>, Bound<&[u8]>)) -> u32 {
         let mut jobs = 0;
         loop {
@@ -197,9 +198,9 @@ impl World {
     }
 }
 
-/// What is left of entries.
-fn kept(entries: &Entries, oldest_snapshot: u64, is_bottom: bool) -> Entries {
-    let (mut kept, mut settled) = (Entries::new(), None);
+/// The entries that a compaction keeps.
+fn kept(entries: &ModelEntries, oldest_snapshot: u64, is_bottom: bool) -> ModelEntries {
+    let (mut kept, mut settled) = (ModelEntries::new(), None);
     for (&(key, sequence), &value) in entries {
         if settled == Some(key) {
             continue;
@@ -215,22 +216,22 @@ fn kept(entries: &Entries, oldest_snapshot: u64, is_bottom: bool) -> Entries {
     kept
 }
 
-fn collected(mut entries: Entries, collect: &BTreeSet<u64>, file: u64) -> Entries {
+fn collected(mut entries: ModelEntries, collect: &BTreeSet<u64>, file: u64) -> ModelEntries {
     for value in entries.values_mut() {
         *value = value.map(|found| if collect.contains(&found) { file } else { found });
     }
     entries
 }
 
-fn outputs(entries: Entries, job: &Job, table_bytes: u64) -> Vec<Entries> {
-    let (mut cuts, mut tables, mut last) = (job.cuts(table_bytes), Vec::<Entries>::new(), None);
+fn outputs(entries: ModelEntries, job: &CompactionJob, table_bytes: u64) -> Vec<ModelEntries> {
+    let (mut cuts, mut tables, mut last) = (job.cuts(table_bytes), Vec::<ModelEntries>::new(), None);
     for (place, value) in entries {
         let is_new = last != Some(place.0) && {
             let is_cut = cuts.is_cut(&key(place.0));
             tables.last().is_none_or(|table| table.len() as u64 * ENTRY_BYTES >= table_bytes || is_cut)
         };
         if is_new {
-            tables.push(Entries::new());
+            tables.push(ModelEntries::new());
         }
         tables.last_mut().unwrap().insert(place, value);
         last = Some(place.0);
@@ -245,7 +246,7 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
         let mut random = Random::new(seed);
         let keys = [40, 300, 3_000][seed as usize % 3];
         let job_bytes = if seed % 2 == 0 { 1 << 40 } else { 3_000 };
-        let mut world = World::new(Limits { job_bytes, oldest_snapshot: 0, ..limits() });
+        let mut store = ModelStore::new(PickLimits { job_bytes, oldest_snapshot: 0, ..limits() });
         for step in 0..250 {
             match random.below(8) {
                 0..=2 => {
@@ -255,142 +256,142 @@ fn reads_stay_right_while_jobs_run_side_by_side_and_the_work_ends() {
                     let share = [2, 10, 1000][random.below(3) as usize];
                     let mut removals = random.clone();
                     let keys = (0..count).map(|_| (start + drawn.below(spread)) % keys);
-                    world.flush(keys, || removals.one_in(share));
+                    store.flush(keys, || removals.one_in(share));
                 }
                 3 => {
-                    let oldest = world.state.last_sequence.saturating_sub(random.below(100));
-                    world.limits.oldest_snapshot = world.limits.oldest_snapshot.max(oldest);
+                    let oldest = store.state.last_sequence.saturating_sub(random.below(100));
+                    store.limits.oldest_snapshot = store.limits.oldest_snapshot.max(oldest);
                 }
-                4 if world.running.is_empty() && random.one_in(10) => {
+                4 if store.running.is_empty() && random.one_in(10) => {
                     let (from, to) = (key(random.below(keys)), key(random.below(keys)));
-                    world.compact((Bound::Included(&from), Bound::Excluded(&to)));
+                    store.compact((Bound::Included(&from), Bound::Excluded(&to)));
                 }
-                4 | 5 if !world.running.is_empty() => {
-                    let job = world.running.swap_remove(random.below(world.running.len() as u64) as usize);
-                    world.finish(&job);
+                4 | 5 if !store.running.is_empty() => {
+                    let job = store.running.swap_remove(random.below(store.running.len() as u64) as usize);
+                    store.finish(&job);
                 }
-                _ if world.running.len() < 3 => {
-                    if let Some(job) = world.picker().pick() {
+                _ if store.running.len() < 3 => {
+                    if let Some(job) = store.picker().pick() {
                         *reasons.entry(format!("{:?} {}", job.reason, job.moves)).or_insert(0) += 1;
-                        world.running.push(Arc::new(job));
+                        store.running.push(Arc::new(job));
                     }
                 }
                 _ => {}
             }
             if step % 10 == 0 {
-                world.check(keys);
+                store.check(keys);
             }
         }
-        world.drain();
-        world.check(keys);
-        world.limits.oldest_snapshot = u64::MAX;
-        world.drain();
-        world.check(keys);
-        let files = world.state.value_files.values();
+        store.drain();
+        store.check(keys);
+        store.limits.oldest_snapshot = u64::MAX;
+        store.drain();
+        store.check(keys);
+        let files = store.state.value_files.values();
         let (dead, bytes) = files.fold((0, 0), |sums, file| (sums.0 + file.dead_bytes(), sums.1 + file.bytes));
         assert!(dead * 100 <= bytes * 32, "seed {seed}: {dead} bytes of {bytes} are dead");
-        world.compact((Bound::Unbounded, Bound::Unbounded));
-        world.check(keys);
-        assert!(world.state.tables().all(|(_, level, table)| level == LEVELS - 1 && !table.is_dropped_at_the_bottom()));
-        assert_eq!(world.compact((Bound::Unbounded, Bound::Unbounded)), 0, "nothing is left to do");
+        store.compact((Bound::Unbounded, Bound::Unbounded));
+        store.check(keys);
+        assert!(store.state.tables().all(|(_, level, table)| level == LEVELS - 1 && !table.is_dropped_at_the_bottom()));
+        assert_eq!(store.compact((Bound::Unbounded, Bound::Unbounded)), 0, "nothing is left to do");
     }
-    // Tables that are moved are seldom among these; a load in the order of keys has many.
-    for reason in ["Level0 false", "Size false", "Removals false", "Collection false"] {
+    // Moves are rare here; a load in key order has many.
+    for reason in ["Level0 false", "Size false", "Droppable false", "Collection false"] {
         assert!(reasons.contains_key(reason), "{reason} never happened: {reasons:?}");
     }
 }
 
 #[test]
 fn small_neighbours_become_tables_of_full_size_when_somebody_asks() {
-    let mut world = World::new(limits());
+    let mut store = ModelStore::new(limits());
     for start in 0..400 {
-        world.flush((0..3).map(|i| start * 10 + i), || false);
+        store.flush((0..3).map(|i| start * 10 + i), || false);
     }
-    world.compact((Bound::Unbounded, Bound::Unbounded));
-    world.check(4_000);
-    let mut tables: Vec<_> = world.state.tables().map(|(_, _, table)| Arc::clone(table)).collect();
+    store.compact((Bound::Unbounded, Bound::Unbounded));
+    store.check(4_000);
+    let mut tables: Vec<_> = store.state.tables().map(|(_, _, table)| Arc::clone(table)).collect();
     tables.sort_by(|one, other| one.smallest.cmp(&other.smallest));
     assert!(tables.len() <= 24, "{} tables", tables.len());
     for pair in tables.windows(2) {
-        assert!(pair[0].bytes + pair[1].bytes > world.limits.table_bytes, "two tables would be one");
+        assert!(pair[0].bytes + pair[1].bytes > store.limits.table_bytes, "two tables would be one");
     }
-    // Each of the 1,200 entries, at most a few times.
-    assert!(world.merged_bytes <= 3 * 1_200 * ENTRY_BYTES, "{} bytes were merged", world.merged_bytes);
+    // Each of the 1,200 entries is merged a few times at most.
+    assert!(store.merged_bytes <= 3 * 1_200 * ENTRY_BYTES, "{} bytes were merged", store.merged_bytes);
 }
 
 #[test]
 fn a_load_in_the_order_of_keys_is_written_once() {
-    let mut world = World::new(limits());
+    let mut store = ModelStore::new(limits());
     for table in 0..200 {
-        world.flush(table * 100..(table + 1) * 100, || false);
-        world.drain();
+        store.flush(table * 100..(table + 1) * 100, || false);
+        store.drain();
     }
-    assert_eq!(world.merged_bytes, 0);
-    assert!(world.state.levels(0).unwrap().level(0).len() < 4);
-    world.compact((Bound::Unbounded, Bound::Unbounded));
-    assert_eq!(world.merged_bytes, 0);
-    world.check(20_000);
+    assert_eq!(store.merged_bytes, 0);
+    assert!(store.state.levels(0).unwrap().level(0).len() < 4);
+    store.compact((Bound::Unbounded, Bound::Unbounded));
+    assert_eq!(store.merged_bytes, 0);
+    store.check(20_000);
 }
 
 #[test]
 fn small_tables_in_the_order_of_keys_do_not_stay_small() {
-    let mut world = World::new(limits());
+    let mut store = ModelStore::new(limits());
     for table in 0..400 {
-        world.flush(table * 10..(table + 1) * 10, || false);
-        world.drain();
+        store.flush(table * 10..(table + 1) * 10, || false);
+        store.drain();
     }
-    let tables = world.state.tables().count();
+    let tables = store.state.tables().count();
     assert!(tables < 150, "{tables} tables");
-    world.check(4_000);
+    store.check(4_000);
 }
 
 #[test]
 fn a_random_load_is_written_no_more_often_than_levels_ask_for() {
-    // 13 memtables of 64 MiB in proportion, as a load of ten million records of 80 bytes has them.
-    let mut world = World::new(limits());
+    // Proportional to 13 memtables of 64 MiB, as in a load of ten million records of 80 bytes.
+    let mut store = ModelStore::new(limits());
     let mut random = Random::new(1);
     for _ in 0..13 {
         let mut drawn = random.clone();
         random.next_u64();
-        world.flush((0..100).map(|_| drawn.next_u64() >> 1), || false);
-        world.drain();
+        store.flush((0..100).map(|_| drawn.next_u64() >> 1), || false);
+        store.drain();
     }
-    world.compact((Bound::Unbounded, Bound::Unbounded));
-    let times = (world.flushed_bytes + world.merged_bytes) as f64 / world.flushed_bytes as f64;
+    store.compact((Bound::Unbounded, Bound::Unbounded));
+    let times = (store.flushed_bytes + store.merged_bytes) as f64 / store.flushed_bytes as f64;
     assert!(times < 3.2, "written {times} times");
 }
 
 #[test]
 fn overwrites_shadow_a_small_part_and_cost_little() {
-    let mut world = World::new(Limits { factor: 10, ..limits() });
+    let mut store = ModelStore::new(PickLimits { factor: 10, ..limits() });
     let (keys, mut random) = (30_000, Random::new(2));
-    world.flush(0..keys, || false);
-    world.compact((Bound::Unbounded, Bound::Unbounded));
-    let start = world.flushed_bytes;
+    store.flush(0..keys, || false);
+    store.compact((Bound::Unbounded, Bound::Unbounded));
+    let start = store.flushed_bytes;
     for _ in 0..1200 {
         let mut drawn = random.clone();
         random.next_u64();
-        world.flush((0..100).map(|_| drawn.below(keys)), || false);
-        world.drain();
+        store.flush((0..100).map(|_| drawn.below(keys)), || false);
+        store.drain();
     }
-    let times = (world.flushed_bytes - start + world.merged_bytes) as f64 / (world.flushed_bytes - start) as f64;
-    let space = world.state.levels(0).unwrap().total_bytes() as f64 / (keys * ENTRY_BYTES) as f64;
+    let times = (store.flushed_bytes - start + store.merged_bytes) as f64 / (store.flushed_bytes - start) as f64;
+    let space = store.state.levels(0).unwrap().total_bytes() as f64 / (keys * ENTRY_BYTES) as f64;
     assert!(times < 14.0 && space < 1.3, "written {times} times, space {space}");
-    let dead: u64 = world.state.value_files.values().map(|file| file.dead_bytes()).sum();
-    let live: u64 = world.state.value_files.values().map(|file| file.live_bytes).sum();
+    let dead: u64 = store.state.value_files.values().map(|file| file.dead_bytes()).sum();
+    let live: u64 = store.state.value_files.values().map(|file| file.live_bytes).sum();
     assert!(dead * 100 < live * 60, "{dead} bytes of values dead, {live} live");
-    world.check(keys);
+    store.check(keys);
 }
 
 #[test]
 fn the_reason_of_an_asked_job_is_that_it_was_asked() {
-    let mut world = World::new(limits());
-    world.flush(0..10, || false);
-    world.flush(5..15, || false);
-    let RangeStep::Job(job) = world.picker().pick_range(0, (Bound::Unbounded, Bound::Unbounded)) else {
+    let mut store = ModelStore::new(limits());
+    store.flush(0..10, || false);
+    store.flush(5..15, || false);
+    let RangeStep::Job(job) = store.picker().pick_range(0, (Bound::Unbounded, Bound::Unbounded)) else {
         panic!("there is work");
     };
-    assert_eq!((job.reason, job.is_bottom, job.inputs.len()), (Reason::Asked, true, 2));
-    world.running.push(Arc::new(*job));
-    assert_eq!(world.picker().pick_range(0, (Bound::Unbounded, Bound::Unbounded)), RangeStep::Wait);
+    assert_eq!((job.reason, job.is_bottom, job.inputs.len()), (JobReason::Requested, true, 2));
+    store.running.push(Arc::new(*job));
+    assert_eq!(store.picker().pick_range(0, (Bound::Unbounded, Bound::Unbounded)), RangeStep::Wait);
 }

@@ -1,26 +1,26 @@
-//! Ranges of keys.
+//! Key spans: ranges of keys with a comparable end.
 
 use super::table::TableMeta;
 use std::ops::Bound;
 
-/// A range of keys as callers give it.
+/// A key range as given by callers.
 pub(crate) type KeyBounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
-/// The end of a range, in an order in which a key follows the range that ends before it, and no end comes last: whether there is none,
-/// the key, and whether it belongs to the range.
-pub(crate) type End<'a> = (bool, &'a [u8], bool);
+/// A comparable end of a range: whether it has no end, the key, and whether the key is included. A key sorts after a
+/// range that ends before it, and no end sorts last.
+pub(crate) type SpanEnd<'a> = (bool, &'a [u8], bool);
 
-/// The keys from `smallest` to `largest`, which belongs to it unless it is the end of a range removal.
+/// The keys from `smallest` to `largest`, which is included unless it is the end of a range tombstone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct KeySpan {
     pub(crate) smallest: Vec<u8>,
     pub(crate) largest: Vec<u8>,
-    /// Whether all keys are less than `largest`; an empty one is none then.
+    /// Whether `largest` is excluded; if it is also empty, the span has no end.
     pub(crate) largest_excluded: bool,
 }
 
-impl Span {
-    /// The least span that covers all of `tables`; `None` for none.
+impl KeySpan {
+    /// The smallest span that covers all `tables`; `None` if there are none.
     pub(crate) fn of<'a>(tables: impl IntoIterator<Item = &'a TableMeta>) -> Option<Self> {
         let mut tables = tables.into_iter();
         let first = tables.next()?;
@@ -32,7 +32,7 @@ impl Span {
         Some(Self { smallest: smallest.clone(), largest: largest.1.to_vec(), largest_excluded: !largest.2 })
     }
 
-    pub(super) fn end(&self) -> End<'_> {
+    pub(super) fn end(&self) -> SpanEnd<'_> {
         end(&self.largest, self.largest_excluded)
     }
 
@@ -54,21 +54,21 @@ pub(super) fn bounds<'a>(smallest: &'a [u8], largest: &'a [u8], largest_excluded
     (Bound::Included(smallest), upper)
 }
 
-/// Whether this is the end of a range that has none.
+/// Whether the range has no end.
 pub(super) fn is_endless(largest: &[u8], largest_excluded: bool) -> bool {
     largest_excluded && largest.is_empty()
 }
 
-pub(super) fn end(largest: &[u8], largest_excluded: bool) -> End<'_> {
+pub(super) fn end(largest: &[u8], largest_excluded: bool) -> SpanEnd<'_> {
     (is_endless(largest, largest_excluded), largest, !largest_excluded)
 }
 
-/// Whether some key may lie in both.
+/// Whether two ranges may share a key.
 pub(super) fn overlap(one: KeyBounds<'_>, other: KeyBounds<'_>) -> bool {
     !lies_before(one.1, other.0) && !lies_before(other.1, one.0)
 }
 
-/// Whether a range that ends at `upper` ends before one that begins at `lower`.
+/// Whether a range ending at `upper` lies before one starting at `lower`.
 pub(super) fn lies_before(upper: Bound<&[u8]>, lower: Bound<&[u8]>) -> bool {
     match (upper, lower) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,

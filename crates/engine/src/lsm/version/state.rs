@@ -1,8 +1,8 @@
-//! What a store consists of.
+//! The manifest state: the contents of a store, and the checks that each edit must pass.
 
-use super::edit::Edit;
-use super::levels::Levels;
-use super::names::NUMBERS_MAX;
+use super::edit::ManifestEdit;
+use super::file_names::FILE_NUMBER_MAX;
+use super::levels::KeyspaceLevels;
 use super::table::TableMeta;
 use crate::block::header::StoreBinding;
 use crate::error::Error;
@@ -11,107 +11,108 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The keyspace that every store has.
+/// The default keyspace, which always exists.
 const DEFAULT_KEYSPACE: (KeyspaceId, &str) = (0, "default");
 
 /// A keyspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KeyspaceState {
     pub(crate) name: String,
-    pub(crate) levels: Levels,
+    pub(crate) levels: KeyspaceLevels,
 }
 
-/// A value file that is complete.
+/// Metadata of a complete value file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueFileMeta {
-    /// Its length.
+    /// Length of the file.
     pub(crate) bytes: u64,
-    /// Bytes that tables point at. Entries that a newer one in another table shadows still count, until a compaction meets both.
+    /// Bytes that tables point at. Entries shadowed by a newer one in another table still count, until a compaction
+    /// meets both.
     pub(crate) live_bytes: u64,
-    /// Tables that point into it.
+    /// Number of tables that point into it.
     pub(crate) tables: u64,
 }
 
 impl ValueFileMeta {
-    /// Bytes that nothing points at.
+    /// Bytes that no table points at.
     pub(crate) fn dead_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.live_bytes)
     }
 }
 
-/// What a store consists of: one moment of it. It is changed by [edits](Edit) only.
+/// The contents of a store at one time, changed by [edits](ManifestEdit) only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct ManifestState {
     /// Identity of the store: 64 random bits.
     pub(crate) owner: u64,
-    /// The opening for writing that the manifest is of: 64 random bits; 0 in those of the first version.
+    /// The opening for writing that wrote the manifest: 64 random bits; 0 in version 1.
     pub(crate) nonce: u64,
     pub(crate) keyspaces: BTreeMap<KeyspaceId, KeyspaceState>,
     /// Complete value files by number.
     pub(crate) value_files: BTreeMap<u64, ValueFileMeta>,
-    /// Write-ahead logs that are needed, and so must be there.
+    /// Write-ahead logs that are needed, and so must exist.
     pub(crate) logs: BTreeSet<u64>,
-    /// No log with a lesser number is needed.
+    /// Logs with smaller numbers are not needed.
     pub(crate) oldest_log: u64,
-    /// The next file may have this number.
+    /// The next file number.
     pub(crate) next_file: u64,
-    /// Greatest sequence number that tables have.
+    /// Largest sequence number in any table.
     pub(crate) last_sequence: Sequence,
-    /// The next keyspace has this number.
+    /// The next keyspace number.
     pub(crate) next_keyspace: KeyspaceId,
-    /// No file has this number or a greater one; 0 where that is not known, as in manifests of the first version.
+    /// An upper bound of all file numbers; 0 if unknown, as in version 1.
     pub(crate) reserved: u64,
-    /// The openings that wrote the logs and value files of others than this one, by number of the file.
+    /// The openings of logs and value files that another opening wrote, by file number.
     pub(crate) bound: BTreeMap<u64, u64>,
-    /// Where logs ended that are known to take no more, by number.
+    /// The ends of finished logs, by number.
     pub(crate) logs_ended: BTreeMap<u64, u64>,
-    /// Openings whose logs may be there although nothing names them, by nonce.
+    /// Openings whose logs may exist without a reference, by nonce.
     pub(crate) known: BTreeSet<u64>,
-    /// The numbers of the keyspaces by name.
+    /// Keyspace numbers by name.
     pub(super) names: BTreeMap<String, KeyspaceId>,
     /// The numbers of all tables.
     pub(super) numbers: HashSet<u64>,
 }
 
-/// What an edit has changed of a state, as it was before.
+/// The parts of a state that an edit changed, as they were before.
 #[derive(Debug)]
-pub(crate) struct Undo {
-    /// All but keyspaces and tables.
-    rest: State,
-    /// The keyspaces that the edit names; `None` for one that was not there.
+pub(crate) struct StateUndo {
+    /// Everything except keyspaces and tables.
+    rest: ManifestState,
+    /// The keyspaces that the edit names; `None` for one that did not exist.
     keyspaces: Vec<(KeyspaceId, Option<KeyspaceState>)>,
 }
 
-/// With more openings than this, those that no file is of any more are forgotten.
+/// Beyond this number, openings without any file are forgotten.
 const KNOWN_OPENINGS_MAX: usize = 64;
 
-/// An edit that does not fit a state: what is wrong with it.
+/// The reason why an edit does not fit a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Inconsistent(pub(crate) String);
+pub(crate) struct InconsistentEdit(pub(crate) String);
 
-impl Inconsistent {
-    /// As damage at `offset` of the manifest at `path`.
+impl InconsistentEdit {
+    /// Converts to damage at `offset` of the manifest at `path`.
     pub(crate) fn into_error(self, path: impl Into<PathBuf>, offset: u64) -> Error {
         Error::damaged(path, offset, self.0)
     }
 }
 
-type Outcome = Result<(), Inconsistent>;
+type EditResult = Result<(), InconsistentEdit>;
 
-fn refuse<T>(detail: String) -> Result<T, Inconsistent> {
-    Err(Inconsistent(detail))
+fn refuse<T>(detail: String) -> Result<T, InconsistentEdit> {
+    Err(InconsistentEdit(detail))
 }
 
-impl State {
-    /// A new store: the default keyspace, and nothing in it.
+impl ManifestState {
+    /// A new store: an empty default keyspace.
     pub(crate) fn new(owner: u64) -> Self {
         let (id, name) = DEFAULT_KEYSPACE;
-        let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
+        let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
         let names = [(name.to_owned(), id)].into();
         Self { keyspaces: [(id, keyspace)].into(), next_keyspace: id + 1, names, ..Self::empty(owner) }
     }
 
-    /// What the snapshot at the start of a manifest is applied to.
+    /// The empty state to which the first record of a manifest is applied.
     pub(super) fn empty(owner: u64) -> Self {
         Self {
             owner,
@@ -132,34 +133,34 @@ impl State {
         }
     }
 
-    /// What the files of this opening are bound to.
+    /// The identity to which files of this opening are bound.
     pub(crate) fn bond(&self) -> StoreBinding {
         StoreBinding { store: self.owner, nonce: self.nonce }
     }
 
-    /// What a log or a value file is bound to.
+    /// The identity to which a log or a value file is bound.
     pub(crate) fn bond_of(&self, number: u64) -> StoreBinding {
         StoreBinding { store: self.owner, nonce: self.bound.get(&number).copied().unwrap_or(self.nonce) }
     }
 
-    /// Whether a log that nothing names may be what an opening has left.
+    /// Whether an opening may have left a log without a reference.
     pub(crate) fn knows(&self, bond: StoreBinding) -> bool {
         bond.store == self.owner && (bond.nonce == self.nonce || self.known.contains(&bond.nonce))
     }
 
-    /// Makes this the state of a new opening: what is there stays of those that wrote it.
+    /// Turns this into the state of a new opening; existing files stay bound to the openings that wrote them.
     pub(crate) fn begin_opening(&mut self, nonce: u64) {
         for &number in self.logs.iter().chain(self.value_files.keys()) {
             self.bound.entry(number).or_insert(self.nonce);
         }
-        // A new store has had none.
+        // A new store has no earlier opening.
         if self.nonce != 0 || self.next_file > 1 {
             self.known.insert(self.nonce);
         }
         self.nonce = nonce;
     }
 
-    /// Names no log any more. What is needed is said to begin where it did.
+    /// Drops all logs, keeping `oldest_log`.
     pub(crate) fn drop_logs(&mut self) {
         self.logs_ended.clear();
         for number in std::mem::take(&mut self.logs) {
@@ -172,18 +173,18 @@ impl State {
         self.known.len() > KNOWN_OPENINGS_MAX
     }
 
-    /// Forgets the openings that no file which is named is of. There must be no other files of theirs, durably.
+    /// Forgets the openings without any named file. Removals of their other files must be durable.
     pub(crate) fn forget_openings(&mut self) {
         self.known = self.bound.values().copied().collect();
     }
 
-    /// The number of the keyspace of a name.
+    /// The number of the keyspace with this name.
     pub(crate) fn keyspace_named(&self, name: &str) -> Option<KeyspaceId> {
         self.names.get(name).copied()
     }
 
-    /// The tables of a keyspace, if there is one.
-    pub(crate) fn levels(&self, keyspace: KeyspaceId) -> Option<&Levels> {
+    /// The tables of a keyspace, if it exists.
+    pub(crate) fn levels(&self, keyspace: KeyspaceId) -> Option<&KeyspaceLevels> {
         self.keyspaces.get(&keyspace).map(|keyspace| &keyspace.levels)
     }
 
@@ -194,7 +195,7 @@ impl State {
             .flat_map(|(&id, keyspace)| keyspace.levels.iter().map(move |(level, table)| (id, level, table)))
     }
 
-    /// Value files that no table points into: an edit may remove them.
+    /// Value files that no table points into, which an edit may remove.
     pub(crate) fn unreferenced_value_files(&self) -> Vec<u64> {
         self.value_files.iter().filter(|(_, file)| file.tables == 0).map(|(&number, _)| number).collect()
     }
@@ -203,22 +204,22 @@ impl State {
     ///
     /// # Errors
     /// As [`Self::change`].
-    pub(crate) fn apply(&self, edit: &Edit) -> Result<Self, Inconsistent> {
+    pub(crate) fn apply(&self, edit: &ManifestEdit) -> Result<Self, InconsistentEdit> {
         let mut next = self.clone();
         next.change(edit)?;
         Ok(next)
     }
 
-    /// As [`Self::change`], with what takes it back by [`Self::restore`]; after an error the state is as before. Costs what the edit
-    /// does, however many keyspaces there are that it does not name.
-    pub(crate) fn change_undoably(&mut self, edit: &Edit) -> Result<Undo, Inconsistent> {
+    /// As [`Self::change`], with an undo for [`Self::restore`]; after an error the state is unchanged. The cost depends
+    /// on the edit, not on the number of keyspaces.
+    pub(crate) fn change_undoably(&mut self, edit: &ManifestEdit) -> Result<StateUndo, InconsistentEdit> {
         let created = edit.keyspaces_created.iter().map(|(id, _)| *id);
         let removed = edit.removed.iter().map(|(id, ..)| *id);
         let added = edit.added.iter().map(|(id, ..)| *id);
         let named: BTreeSet<KeyspaceId> =
             created.chain(edit.keyspaces_dropped.iter().copied()).chain(removed).chain(added).collect();
         let keyspaces = named.into_iter().map(|id| (id, self.keyspaces.get(&id).cloned())).collect();
-        let undo = Undo { rest: self.without_keyspaces(), keyspaces };
+        let undo = StateUndo { rest: self.without_keyspaces(), keyspaces };
         match self.change(edit) {
             Ok(()) => Ok(undo),
             Err(inconsistent) => {
@@ -228,8 +229,8 @@ impl State {
         }
     }
 
-    /// Takes the last change back.
-    pub(crate) fn restore(&mut self, undo: Undo) {
+    /// Reverts the last change.
+    pub(crate) fn restore(&mut self, undo: StateUndo) {
         let after = std::mem::replace(self, undo.rest);
         (self.keyspaces, self.names, self.numbers) = (after.keyspaces, after.names, after.numbers);
         for (id, before) in undo.keyspaces {
@@ -245,7 +246,7 @@ impl State {
         }
     }
 
-    /// A copy of all but keyspaces and tables.
+    /// A copy without keyspaces and tables.
     fn without_keyspaces(&mut self) -> Self {
         let (keyspaces, names) = (std::mem::take(&mut self.keyspaces), std::mem::take(&mut self.names));
         let numbers = std::mem::take(&mut self.numbers);
@@ -254,12 +255,12 @@ impl State {
         copy
     }
 
-    /// Changes the state by an edit; after an error it is worth nothing.
+    /// Applies an edit in place; after an error the state is unusable.
     ///
     /// # Errors
-    /// What does not fit: removing what is not there, tables of a level that overlap, numbers used twice or going back. The manifest is
-    /// damaged then, or the store has a bug.
-    pub(super) fn change(&mut self, edit: &Edit) -> Outcome {
+    /// An edit that does not fit: removing what does not exist, overlapping tables in a level, numbers that are reused
+    /// or decrease. The manifest is then damaged, or the store has a bug.
+    pub(super) fn change(&mut self, edit: &ManifestEdit) -> EditResult {
         self.change_numbers(edit)?;
         for (id, name) in &edit.keyspaces_created {
             self.create_keyspace(*id, name)?;
@@ -281,22 +282,22 @@ impl State {
             match self.forget_value_file(number) {
                 Some(file) if file.tables == 0 => {}
                 Some(_) => return refuse(format!("value file {number} is removed, but tables point into it")),
-                None => return refuse(format!("value file {number} is removed, but not there")),
+                None => return refuse(format!("value file {number} is removed, but does not exist")),
             }
         }
         self.change_logs(edit)
     }
 
-    /// Takes a value file out, and who wrote it.
+    /// Removes a value file, and the record of its opening.
     pub(crate) fn forget_value_file(&mut self, number: u64) -> Option<ValueFileMeta> {
         self.bound.remove(&number);
         self.value_files.remove(&number)
     }
 
-    /// The edit that makes this state of an empty one.
-    pub(super) fn as_edit(&self) -> Edit {
+    /// The edit that turns an empty state into this one.
+    pub(super) fn as_edit(&self) -> ManifestEdit {
         let tables = self.tables().map(|(keyspace, level, table)| (keyspace, level, Arc::clone(table)));
-        Edit {
+        ManifestEdit {
             keyspaces_created: self.keyspaces.iter().map(|(&id, keyspace)| (id, keyspace.name.clone())).collect(),
             added: tables.collect(),
             value_files_added: self.value_files.iter().map(|(&number, file)| (number, file.bytes)).collect(),
@@ -309,14 +310,14 @@ impl State {
             bound: self.bound.iter().map(|(&number, &nonce)| (number, nonce)).collect(),
             logs_ended: self.logs_ended.iter().map(|(&number, &bytes)| (number, bytes)).collect(),
             known: self.known.iter().copied().collect(),
-            ..Edit::default()
+            ..ManifestEdit::default()
         }
     }
 
-    fn change_numbers(&mut self, edit: &Edit) -> Outcome {
-        fn raise<T: Ord + Copy>(number: &mut T, to: Option<T>, what: &str) -> Outcome {
+    fn change_numbers(&mut self, edit: &ManifestEdit) -> EditResult {
+        fn raise<T: Ord + Copy>(number: &mut T, to: Option<T>, what: &str) -> EditResult {
             match to {
-                Some(to) if to < *number => refuse(format!("the {what} goes back")),
+                Some(to) if to < *number => refuse(format!("the {what} decreases")),
                 Some(to) => {
                     *number = to;
                     Ok(())
@@ -328,32 +329,32 @@ impl State {
         raise(&mut self.last_sequence, edit.last_sequence, "last sequence number")?;
         raise(&mut self.next_keyspace, edit.next_keyspace, "number of the next keyspace")?;
         raise(&mut self.oldest_log, edit.oldest_log, "number of the oldest log")?;
-        raise(&mut self.reserved, edit.reserved, "end of the numbers that are reserved")?;
-        // A store that takes a million numbers a second has enough for a hundred thousand years; sums of them do not overflow.
-        match self.next_file > NUMBERS_MAX || self.reserved > 2 * NUMBERS_MAX {
-            true => refuse("numbers of files are beyond those that there are".to_owned()),
+        raise(&mut self.reserved, edit.reserved, "end of the reserved numbers")?;
+        // At a million numbers per second, these last for a hundred thousand years, and sums of them do not overflow.
+        match self.next_file > FILE_NUMBER_MAX || self.reserved > 2 * FILE_NUMBER_MAX {
+            true => refuse("file numbers exceed the maximum".to_owned()),
             false => Ok(()),
         }
     }
 
-    fn create_keyspace(&mut self, id: KeyspaceId, name: &str) -> Outcome {
+    fn create_keyspace(&mut self, id: KeyspaceId, name: &str) -> EditResult {
         if id >= self.next_keyspace {
             return refuse(format!("keyspace {id} is created, but the next number is {}", self.next_keyspace));
         }
         if self.keyspace_named(name).is_some() {
             return refuse(format!("there are two keyspaces called {name:?}"));
         }
-        let keyspace = KeyspaceState { name: name.to_owned(), levels: Levels::default() };
+        let keyspace = KeyspaceState { name: name.to_owned(), levels: KeyspaceLevels::default() };
         self.names.insert(name.to_owned(), id);
         match self.keyspaces.insert(id, keyspace) {
-            Some(_) => refuse(format!("keyspace {id} is created, but there already")),
+            Some(_) => refuse(format!("keyspace {id} is created, but exists already")),
             None => Ok(()),
         }
     }
 
-    fn drop_keyspace(&mut self, id: KeyspaceId) -> Outcome {
+    fn drop_keyspace(&mut self, id: KeyspaceId) -> EditResult {
         let Some(keyspace) = self.keyspaces.remove(&id).filter(|_| id != DEFAULT_KEYSPACE.0) else {
-            return refuse(format!("keyspace {id} is dropped, but may not be, or is not there"));
+            return refuse(format!("keyspace {id} is dropped, but is the default one or does not exist"));
         };
         self.names.remove(&keyspace.name);
         for (_, table) in keyspace.levels.iter() {
@@ -363,11 +364,11 @@ impl State {
         Ok(())
     }
 
-    fn remove_table(&mut self, keyspace: KeyspaceId, level: usize, number: u64) -> Outcome {
+    fn remove_table(&mut self, keyspace: KeyspaceId, level: usize, number: u64) -> EditResult {
         let levels = self.keyspaces.get_mut(&keyspace).map(|keyspace| &mut keyspace.levels);
         let Some(table) = levels.and_then(|levels| levels.remove(level, number)) else {
             return refuse(format!(
-                "table {number} is removed from level {level} of keyspace {keyspace}, but not there"
+                "table {number} is removed from level {level} of keyspace {keyspace}, but is not in it"
             ));
         };
         self.numbers.remove(&number);
@@ -375,7 +376,7 @@ impl State {
         Ok(())
     }
 
-    fn add_tables(&mut self, edit: &Edit) -> Outcome {
+    fn add_tables(&mut self, edit: &ManifestEdit) -> EditResult {
         let mut added: HashSet<u64> = HashSet::new();
         let mut places: BTreeMap<(KeyspaceId, usize), Vec<Arc<TableMeta>>> = BTreeMap::new();
         for (keyspace, level, table) in &edit.added {
@@ -384,24 +385,24 @@ impl State {
                 return refuse(format!("table {} is added twice", table.number));
             }
             if self.numbers.contains(&table.number) {
-                return refuse(format!("table {} is added, but there already", table.number));
+                return refuse(format!("table {} is added, but exists already", table.number));
             }
             self.hold_values(table)?;
             places.entry((*keyspace, *level)).or_default().push(Arc::clone(table));
         }
         for ((keyspace, level), tables) in places {
             let Some(keyspace) = self.keyspaces.get_mut(&keyspace) else {
-                return refuse(format!("a table is added to keyspace {keyspace}, which is not there"));
+                return refuse(format!("a table is added to keyspace {keyspace}, which does not exist"));
             };
-            keyspace.levels.add(level, tables).map_err(Inconsistent)?;
+            keyspace.levels.add(level, tables).map_err(InconsistentEdit)?;
         }
         self.numbers.extend(added);
         Ok(())
     }
 
-    fn check_table(&self, table: &TableMeta) -> Outcome {
+    fn check_table(&self, table: &TableMeta) -> EditResult {
         if !table.is_sensible() {
-            return refuse(format!("what is said of table {} makes no sense", table.number));
+            return refuse(format!("the metadata of table {} is inconsistent", table.number));
         }
         let sequence = table.global_sequence.unwrap_or(0).max(table.largest_sequence);
         if sequence > self.last_sequence {
@@ -409,24 +410,24 @@ impl State {
         }
         let is_other = self.value_files.contains_key(&table.number) || self.logs.contains(&table.number);
         if table.number >= self.next_file || is_other {
-            return refuse(format!("the number of table {} is another file's", table.number));
+            return refuse(format!("the number of table {} belongs to another file", table.number));
         }
         Ok(())
     }
 
-    /// For files other than tables, whose numbers are checked as they are added.
-    fn check_unused(&self, number: u64) -> Outcome {
+    /// For files other than tables, whose numbers are checked when they are added.
+    fn check_unused(&self, number: u64) -> EditResult {
         let used = self.value_files.contains_key(&number) || self.logs.contains(&number);
         if used || number >= self.next_file || self.numbers.contains(&number) {
-            return refuse(format!("file {number} is added, but the number is another file's"));
+            return refuse(format!("file {number} is added, but the number belongs to another file"));
         }
         Ok(())
     }
 
-    fn hold_values(&mut self, table: &TableMeta) -> Outcome {
+    fn hold_values(&mut self, table: &TableMeta) -> EditResult {
         for (number, bytes) in &table.values {
             let Some(file) = self.value_files.get_mut(number) else {
-                return refuse(format!("table {} points into value file {number}, which is not there", table.number));
+                return refuse(format!("table {} points into value file {number}, which does not exist", table.number));
             };
             file.live_bytes = file.live_bytes.saturating_add(*bytes);
             file.tables += 1;
@@ -443,7 +444,7 @@ impl State {
         }
     }
 
-    fn change_logs(&mut self, edit: &Edit) -> Outcome {
+    fn change_logs(&mut self, edit: &ManifestEdit) -> EditResult {
         for &number in &edit.logs_added {
             self.check_unused(number)?;
             self.logs.insert(number);
@@ -456,11 +457,11 @@ impl State {
             self.logs_ended.remove(&number);
         }
         if let Some(number) = self.logs_ended.keys().find(|number| !self.logs.contains(number)) {
-            return refuse(format!("it says where log {number} ended, but does not name that"));
+            return refuse(format!("it states the end of log {number}, but does not name this log"));
         }
         let is_there = |number| self.logs.contains(number) || self.value_files.contains_key(number);
         match self.bound.keys().find(|number| !is_there(*number)) {
-            Some(number) => refuse(format!("it says who wrote file {number}, but nothing names that")),
+            Some(number) => refuse(format!("it states the opening of file {number}, but does not name this file")),
             None => Ok(()),
         }
     }

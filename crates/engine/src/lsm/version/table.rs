@@ -1,65 +1,64 @@
-//! What a store knows of a table without opening it.
+//! Table metadata: the facts about a table that the manifest records.
 
-use super::span::{self, End, KeyBounds};
-use crate::lsm::entry::{MAX_SEQUENCE, Sequence, put_varint, take_varint};
-use crate::lsm::removals::known_end;
+use super::span::{self, KeyBounds, SpanEnd};
+use crate::lsm::entry::{SEQUENCE_MAX, Sequence, put_varint, take_varint};
+use crate::lsm::range_tombstones::known_end;
 
-/// Most value files that a table may name; a table of 64 MiB has at most some hundred.
+/// Maximum number of value files that a table may name; a table of 64 MiB has a few hundred at most.
 const VALUE_FILES_MAX: u64 = 1 << 20;
 
-/// `largest` is the end of a range removal, and not a key of the table; an empty one is none.
-const LARGEST_EXCLUDED: u64 = 1;
-/// The table has range removals.
-const RANGE_REMOVALS: u64 = 2;
+/// `largest` is the excluded end of a range tombstone; if empty, there is no end.
+const LARGEST_EXCLUDED_FLAG: u64 = 1;
+/// The table has range tombstones.
+const RANGE_TOMBSTONES_FLAG: u64 = 2;
 /// All entries have the sequence number that follows.
-const GLOBAL_SEQUENCE: u64 = 4;
+const GLOBAL_SEQUENCE_FLAG: u64 = 4;
 /// The identity of the file follows.
-const FILE_ID: u64 = 8;
+const FILE_ID_FLAG: u64 = 8;
 
-/// What a store knows of a table without opening it.
+/// Metadata of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableMeta {
     pub(crate) number: u64,
     /// Length of the file in bytes.
     pub(crate) bytes: u64,
-    /// Entries, removals and shadowed ones included; range removals not.
+    /// Number of entries, including removals and shadowed ones, but not range tombstones.
     pub(crate) records: u64,
-    /// Entries that are removals.
+    /// Number of removals.
     pub(crate) removals: u64,
-    /// Entries that a newer one of the same key in this table shadows: they are here for a snapshot.
+    /// Entries shadowed by a newer version in this table, kept for a snapshot.
     pub(crate) shadowed: u64,
-    /// No key is less, and no range removal begins before it.
+    /// Lower bound of all keys and starts of range tombstones.
     pub(crate) smallest: Vec<u8>,
-    /// No key is greater, and no range removal ends behind it.
+    /// Upper bound of all keys and ends of range tombstones.
     pub(crate) largest: Vec<u8>,
-    /// Whether all keys are less than `largest`, which is the end of a range removal then; an empty one says that a range removal has
-    /// no end.
+    /// Whether `largest` is excluded, as the end of a range tombstone; if it is also empty, a range tombstone has no
+    /// end.
     pub(crate) largest_excluded: bool,
     pub(crate) smallest_sequence: Sequence,
     pub(crate) largest_sequence: Sequence,
-    /// Of an ingested table: the sequence number of all its entries.
+    /// For an ingested table, the sequence number of all its entries.
     pub(crate) global_sequence: Option<Sequence>,
-    pub(crate) has_range_removals: bool,
-    /// Value files that entries point into, by number, and the bytes there that they point at.
+    pub(crate) has_range_tombstones: bool,
+    /// The value files that entries point into, by number, with the bytes pointed at.
     pub(crate) values: Vec<(u64, u64)>,
-    /// The random bits that the file was given when it was written, by which it is told from all others: missing for tables that a store
-    /// of the first version wrote.
+    /// Random identity of the file, unique to this file; absent for tables written by version 1.
     pub(crate) file_id: Option<u64>,
 }
 
 impl TableMeta {
-    /// The range of its keys and range removals.
+    /// The range of its keys and range tombstones.
     pub(crate) fn bounds(&self) -> KeyBounds<'_> {
         span::bounds(&self.smallest, &self.largest, self.largest_excluded)
     }
 
-    /// Whether a range removal has no end.
+    /// Whether a range tombstone has no end.
     pub(crate) fn is_endless(&self) -> bool {
         span::is_endless(&self.largest, self.largest_excluded)
     }
 
-    /// Its end, in an order in which a key follows the range that ends before it.
-    pub(super) fn end(&self) -> End<'_> {
+    /// Its comparable end.
+    pub(super) fn end(&self) -> SpanEnd<'_> {
         span::end(&self.largest, self.largest_excluded)
     }
 
@@ -67,7 +66,7 @@ impl TableMeta {
         span::overlap(self.bounds(), range)
     }
 
-    /// Whether all its keys are less than `key`.
+    /// Whether all its keys are smaller than `key`.
     pub(crate) fn ends_before(&self, key: &[u8]) -> bool {
         match self.largest_excluded {
             true => !self.is_endless() && self.largest.as_slice() <= key,
@@ -75,17 +74,17 @@ impl TableMeta {
         }
     }
 
-    /// Entries and range removals that a compaction to the bottom may drop.
+    /// Whether a compaction to the bottom may drop entries or range tombstones of it.
     pub(crate) fn is_dropped_at_the_bottom(&self) -> bool {
-        self.removals > 0 || self.shadowed > 0 || self.has_range_removals
+        self.removals > 0 || self.shadowed > 0 || self.has_range_tombstones
     }
 
-    /// Bytes of all value files that it points at.
+    /// Bytes that it points at in all value files.
     pub(crate) fn value_bytes(&self) -> u64 {
         self.values.iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// Bytes of `file` that it points at.
+    /// Bytes that it points at in value file `file`.
     pub(crate) fn bytes_in(&self, file: u64) -> u64 {
         self.values.iter().filter(|(number, _)| *number == file).map(|(_, bytes)| bytes).sum()
     }
@@ -99,10 +98,10 @@ impl TableMeta {
         put_bytes(out, &self.smallest);
         put_bytes(out, &self.largest);
         let flag = |set: bool, bit| if set { bit } else { 0 };
-        let flags = flag(self.largest_excluded, LARGEST_EXCLUDED)
-            | flag(self.has_range_removals, RANGE_REMOVALS)
-            | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE)
-            | flag(self.file_id.is_some(), FILE_ID);
+        let flags = flag(self.largest_excluded, LARGEST_EXCLUDED_FLAG)
+            | flag(self.has_range_tombstones, RANGE_TOMBSTONES_FLAG)
+            | flag(self.global_sequence.is_some(), GLOBAL_SEQUENCE_FLAG)
+            | flag(self.file_id.is_some(), FILE_ID_FLAG);
         put_varint(out, flags);
         put_varint(out, self.smallest_sequence);
         put_varint(out, self.largest_sequence);
@@ -119,7 +118,7 @@ impl TableMeta {
         }
     }
 
-    /// `None` where the bytes are no table, or one that makes no sense.
+    /// Decodes metadata; `None` if it is malformed or inconsistent.
     pub(super) fn decode(bytes: &[u8], at: &mut usize) -> Option<Self> {
         let mut meta = Self {
             number: take_varint(bytes, at)?,
@@ -131,18 +130,18 @@ impl TableMeta {
             largest: take_bytes(bytes, at)?.to_vec(),
             ..Self::default()
         };
-        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * FILE_ID)?;
-        meta.largest_excluded = flags & LARGEST_EXCLUDED != 0;
+        let flags = take_varint(bytes, at).filter(|&flags| flags < 2 * FILE_ID_FLAG)?;
+        meta.largest_excluded = flags & LARGEST_EXCLUDED_FLAG != 0;
         if meta.largest_excluded && known_end(&meta.largest).is_empty() {
             meta.largest = Vec::new();
         }
-        meta.has_range_removals = flags & RANGE_REMOVALS != 0;
+        meta.has_range_tombstones = flags & RANGE_TOMBSTONES_FLAG != 0;
         meta.smallest_sequence = take_sequence(bytes, at)?;
         meta.largest_sequence = take_sequence(bytes, at)?;
-        if flags & GLOBAL_SEQUENCE != 0 {
+        if flags & GLOBAL_SEQUENCE_FLAG != 0 {
             meta.global_sequence = Some(take_sequence(bytes, at)?);
         }
-        if flags & FILE_ID != 0 {
+        if flags & FILE_ID_FLAG != 0 {
             let file_id = bytes.get(*at..)?.first_chunk()?;
             meta.file_id = Some(u64::from_le_bytes(*file_id));
             *at += file_id.len();
@@ -153,16 +152,16 @@ impl TableMeta {
         meta.is_sensible().then_some(meta)
     }
 
-    /// Whether its parts fit each other.
+    /// Whether the fields are consistent.
     pub(super) fn is_sensible(&self) -> bool {
         (self.is_endless() || self.smallest.as_slice() <= self.largest.as_slice())
             && (!self.largest_excluded
-                || (self.has_range_removals && (self.is_endless() || self.smallest != self.largest)))
+                || (self.has_range_tombstones && (self.is_endless() || self.smallest != self.largest)))
             && self.smallest_sequence <= self.largest_sequence
-            && self.largest_sequence <= MAX_SEQUENCE
+            && self.largest_sequence <= SEQUENCE_MAX
             && self.removals <= self.records
             && self.shadowed <= self.records
-            && (self.records > 0 || self.has_range_removals)
+            && (self.records > 0 || self.has_range_tombstones)
             && self.values.is_sorted_by(|one, next| one.0 < next.0)
     }
 }
@@ -172,7 +171,7 @@ pub(super) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The byte string at `at`, which is moved behind it.
+/// Decodes the byte string at `at`, and moves `at` behind it.
 pub(super) fn take_bytes<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]> {
     let length = usize::try_from(take_varint(bytes, at)?).ok()?;
     let taken = bytes.get(*at..at.checked_add(length)?)?;
@@ -181,5 +180,5 @@ pub(super) fn take_bytes<'a>(bytes: &'a [u8], at: &mut usize) -> Option<&'a [u8]
 }
 
 pub(super) fn take_sequence(bytes: &[u8], at: &mut usize) -> Option<Sequence> {
-    take_varint(bytes, at).filter(|&sequence| sequence <= MAX_SEQUENCE)
+    take_varint(bytes, at).filter(|&sequence| sequence <= SEQUENCE_MAX)
 }

@@ -1,35 +1,35 @@
-//! How large each level should be.
+//! Target sizes of levels.
 
-use super::levels::{LEVELS, Levels};
+use super::levels::{KeyspaceLevels, LEVELS};
 
 /// The last level.
-const LAST: usize = LEVELS - 1;
+const LAST_LEVEL: usize = LEVELS - 1;
 
-/// How large each level of a keyspace should be.
+/// The target size of each level of a keyspace.
 ///
-/// The last level is as large as it is, and each level above it is smaller by the factor, up to the *base*: the first level, other than
-/// level 0, that is used. So about a `1 / factor` part of the data is shadowed by newer entries, however much there is; with fixed
-/// sizes counted from the top, a last level that is just begun may hold less than the one above it, and half of the space be wasted.
-/// (RocksDB calls these dynamic level bytes.)
+/// The last level has the size it has, and each level above it is smaller by the factor, up to the *base*: the first
+/// level below level 0 in use. So about `1 / factor` of the data is shadowed by newer entries, however much there is.
+/// With fixed sizes counted from the top, a last level that is just begun may be smaller than the one above it, which
+/// wastes half of the space. (RocksDB calls this dynamic level bytes.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Targets {
-    /// Tables of level 0 are merged into this level.
+pub(crate) struct LevelTargets {
+    /// The level into which level 0 is merged.
     pub(crate) base: usize,
-    /// Bytes that each level should not exceed; 0 for level 0, no limit for the last one.
+    /// Maximum size of each level in bytes; 0 for level 0, unlimited for the last one.
     pub(crate) bytes: [u64; LEVELS],
 }
 
-impl Targets {
-    /// The targets of a keyspace. `base_bytes` is the most that the base should hold; no other level is made for less.
-    pub(crate) fn of(levels: &Levels, base_bytes: u64, factor: u64) -> Self {
+impl LevelTargets {
+    /// The targets of a keyspace. `base_bytes` is the maximum size of the base level.
+    pub(crate) fn of(levels: &KeyspaceLevels, base_bytes: u64, factor: u64) -> Self {
         let (base_bytes, factor) = (base_bytes.max(1), factor.max(2));
         let mut size = (1..LEVELS).map(|level| levels.bytes(level)).max().unwrap_or(0);
-        let first_filled = levels.first_filled().unwrap_or(LAST);
-        let mut targets = Self { base: LAST, bytes: [0; LEVELS] };
-        targets.bytes[LAST] = u64::MAX;
+        let first_filled = levels.first_filled().unwrap_or(LAST_LEVEL);
+        let mut targets = Self { base: LAST_LEVEL, bytes: [0; LEVELS] };
+        targets.bytes[LAST_LEVEL] = u64::MAX;
         while targets.base > 1 && (size > base_bytes || targets.base > first_filled) {
-            // Data that have shrunk leave levels which they no longer need, and which are to be emptied; not at once, lest data of
-            // just this size fill and empty a level in turns.
+            // Levels that are no longer needed after data shrank are emptied; but with some hysteresis, so that data of
+            // about this size does not fill and empty a level in turns.
             let is_needed = size > base_bytes / 2;
             size /= factor;
             targets.base -= 1;
@@ -47,8 +47,8 @@ mod tests {
 
     const BASE_BYTES: u64 = 256;
 
-    fn sizes(sizes: &[(usize, u64)]) -> Levels {
-        let mut levels = Levels::default();
+    fn sizes(sizes: &[(usize, u64)]) -> KeyspaceLevels {
+        let mut levels = KeyspaceLevels::default();
         for &(level, bytes) in sizes {
             let table = TableMeta { number: level as u64, bytes, records: 1, ..TableMeta::default() };
             levels.add(level, vec![Arc::new(table)]).unwrap();
@@ -58,23 +58,23 @@ mod tests {
 
     #[test]
     fn the_first_data_go_to_the_last_level() {
-        assert_eq!(Targets::of(&sizes(&[]), BASE_BYTES, 10).base, LAST);
-        assert_eq!(Targets::of(&sizes(&[(0, 10_000), (LAST, 256)]), BASE_BYTES, 10).base, LAST);
+        assert_eq!(LevelTargets::of(&sizes(&[]), BASE_BYTES, 10).base, LAST_LEVEL);
+        assert_eq!(LevelTargets::of(&sizes(&[(0, 10_000), (LAST_LEVEL, 256)]), BASE_BYTES, 10).base, LAST_LEVEL);
     }
 
     #[test]
     fn levels_are_added_above_as_the_last_one_grows() {
-        let targets = Targets::of(&sizes(&[(LAST, 10_000)]), BASE_BYTES, 10);
+        let targets = LevelTargets::of(&sizes(&[(LAST_LEVEL, 10_000)]), BASE_BYTES, 10);
         assert_eq!((targets.base, targets.bytes), (4, [0, 0, 0, 0, 256, 1_000, u64::MAX]));
-        let targets = Targets::of(&sizes(&[(LAST, u64::MAX / 2)]), BASE_BYTES, 10);
+        let targets = LevelTargets::of(&sizes(&[(LAST_LEVEL, u64::MAX / 2)]), BASE_BYTES, 10);
         assert_eq!(targets.base, 1, "however large it is");
     }
 
     #[test]
     fn nothing_goes_below_a_level_that_has_tables_and_is_not_needed_but_that_is_emptied() {
-        let targets = Targets::of(&sizes(&[(4, 20), (LAST, 100)]), BASE_BYTES, 10);
+        let targets = LevelTargets::of(&sizes(&[(4, 20), (LAST_LEVEL, 100)]), BASE_BYTES, 10);
         assert_eq!((targets.base, targets.bytes), (4, [0, 0, 0, 0, 0, 0, u64::MAX]));
-        let targets = Targets::of(&sizes(&[(5, 20), (LAST, 200)]), BASE_BYTES, 10);
+        let targets = LevelTargets::of(&sizes(&[(5, 20), (LAST_LEVEL, 200)]), BASE_BYTES, 10);
         assert_eq!((targets.base, targets.bytes[5]), (5, 256), "it has not shrunk by much");
     }
 }

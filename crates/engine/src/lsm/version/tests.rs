@@ -1,16 +1,17 @@
-//! Edits against a model. Goal: a state is what its edits say, whatever they are, and an edit that does not fit is refused. Method: random
-//! edits, right and wrong ones, are applied to a state and to plain maps, which are compared; each edit and state goes through its bytes.
+//! Tests of manifest edits against a model. Goal: a state is the sum of its edits, and an edit that does not fit is
+//! refused. Method: random valid and invalid edits are applied to a state and to plain maps, which are compared; each
+//! edit and state is encoded and decoded.
 
-use super::edit::Edit;
-use super::levels::{LEVELS, Levels};
-use super::state::State;
+use super::edit::ManifestEdit;
+use super::levels::{KeyspaceLevels, LEVELS};
+use super::state::ManifestState;
 use super::table::TableMeta;
 use ogive_testkit::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// The keys that tables lie between.
+/// Upper bound of the tables' keys.
 const KEYS: u64 = 60;
 
 fn key(number: u64) -> Vec<u8> {
@@ -30,14 +31,14 @@ pub(super) fn table(number: u64, smallest: u64, largest: u64, sequences: (u64, u
     }
 }
 
-/// Draws one table; not always a sensible one.
+/// A random table, not always a consistent one.
 fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> TableMeta {
     let smallest = random.below(KEYS);
     let largest = smallest + random.below(6);
     let mut table = table(number, smallest, largest, (sequence, sequence + random.below(3)));
     table.removals = random.below(11);
-    table.has_range_removals = random.one_in(4);
-    table.largest_excluded = table.has_range_removals && random.one_in(2);
+    table.has_range_tombstones = random.one_in(4);
+    table.largest_excluded = table.has_range_tombstones && random.one_in(2);
     table.global_sequence = random.one_in(5).then_some(sequence);
     for &file in files {
         if random.one_in(3) {
@@ -49,15 +50,15 @@ fn drawn(random: &mut Random, number: u64, sequence: u64, files: &[u64]) -> Tabl
 
 /// The model: tables by keyspace, level and number; names; value files; logs.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Model {
+struct StateModel {
     tables: BTreeMap<(u32, usize, u64), TableMeta>,
     names: BTreeMap<u32, String>,
     files: BTreeMap<u64, u64>,
     logs: BTreeSet<u64>,
 }
 
-impl Model {
-    fn of(state: &State) -> Self {
+impl StateModel {
+    fn of(state: &ManifestState) -> Self {
         Self {
             tables: state
                 .tables()
@@ -69,7 +70,7 @@ impl Model {
         }
     }
 
-    fn apply(&mut self, edit: &Edit) {
+    fn apply(&mut self, edit: &ManifestEdit) {
         self.names.extend(edit.keyspaces_created.iter().cloned());
         self.files.extend(edit.value_files_added.iter().copied());
         for &(keyspace, level, number) in &edit.removed {
@@ -93,7 +94,7 @@ impl Model {
         self.tables.values().map(|table| table.bytes_in(file)).sum()
     }
 
-    /// Whether all that must hold does, by looking at each pair.
+    /// Checks all invariants, pair by pair.
     fn is_consistent(&self) -> bool {
         let pairs = self.tables.iter().flat_map(|one| self.tables.iter().map(move |other| (one, other)));
         type Placed<'a> = (&'a (u32, usize, u64), &'a TableMeta);
@@ -111,12 +112,12 @@ impl Model {
     }
 }
 
-/// Whether some key, or some place between two keys, is in both.
+/// Whether some key, or some position between two keys, is in both.
 fn shares_keys(one: &TableMeta, other: &TableMeta) -> bool {
     let has = |table: &TableMeta, key: &[u8], behind: bool| {
         let below_end =
             if table.largest_excluded { key < table.largest.as_slice() } else { key <= table.largest.as_slice() };
-        // A place just behind a key is in a table that goes on behind the key.
+        // The position after a key is in a table that extends beyond the key.
         key >= table.smallest.as_slice() && if behind { key < table.largest.as_slice() } else { below_end }
     };
     (0..KEYS + 10).any(|number| {
@@ -125,8 +126,8 @@ fn shares_keys(one: &TableMeta, other: &TableMeta) -> bool {
     })
 }
 
-fn random_edit(random: &mut Random, state: &State) -> Edit {
-    let mut edit = Edit::default();
+fn random_edit(random: &mut Random, state: &ManifestState) -> ManifestEdit {
+    let mut edit = ManifestEdit::default();
     let mut number = state.next_file;
     let files: Vec<u64> = state.value_files.keys().copied().collect();
     if random.one_in(6) {
@@ -180,23 +181,23 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
     let (mut taken, mut refused) = (0, 0);
     for seed in 0..40 {
         let mut random = Random::new(seed);
-        let mut state = State::new(7);
+        let mut state = ManifestState::new(7);
         for step in 0..120 {
             let edit = random_edit(&mut random, &state);
             let mut bytes = Vec::new();
             edit.encode(&mut bytes);
             let sensible = edit.added.iter().all(|(_, _, table)| table.is_sensible());
-            assert_eq!(Edit::decode(&bytes, 2), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
+            assert_eq!(ManifestEdit::decode(&bytes, 2), sensible.then(|| edit.clone()), "seed {seed}, step {step}");
             match state.apply(&edit) {
                 Ok(next) => {
-                    let mut model = Model::of(&state);
+                    let mut model = StateModel::of(&state);
                     model.apply(&edit);
-                    assert_eq!(Model::of(&next), model, "seed {seed}, step {step}");
+                    assert_eq!(StateModel::of(&next), model, "seed {seed}, step {step}");
                     assert!(model.is_consistent(), "seed {seed}, step {step}: {edit:?}");
                     for (&file, found) in &next.value_files {
                         assert_eq!(found.live_bytes, model.live_bytes(file), "seed {seed}, step {step}");
                     }
-                    let mut again = State::empty(7);
+                    let mut again = ManifestState::empty(7);
                     again.change(&next.as_edit()).unwrap();
                     assert_eq!(again, next);
                     state = next;
@@ -211,7 +212,7 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
                                 .is_some_and(|levels| levels.level(level).iter().any(|table| table.number == number))
                         });
                     if is_right && edit.keyspaces_dropped.is_empty() && edit.value_files_removed.is_empty() {
-                        let mut model = Model::of(&state);
+                        let mut model = StateModel::of(&state);
                         model.apply(&edit);
                         assert!(!model.is_consistent(), "seed {seed}, step {step}: {detail:?} for {edit:?}");
                     }
@@ -224,18 +225,18 @@ fn a_state_is_what_its_edits_say_and_nothing_inconsistent_is_taken() {
 
 #[test]
 fn each_wrong_edit_is_refused() {
-    let first = Edit {
+    let first = ManifestEdit {
         added: vec![(0, 1, Arc::new(table(3, 10, 20, (1, 2)))), (0, 0, Arc::new(table(4, 10, 20, (5, 9))))],
         value_files_added: vec![(5, 100)],
         logs_added: vec![6],
         oldest_log: Some(6),
         next_file: Some(7),
         last_sequence: Some(9),
-        ..Edit::default()
+        ..ManifestEdit::default()
     };
-    let state = State::new(1).apply(&first).unwrap();
-    let numbers = Edit { next_file: Some(100), last_sequence: Some(20), ..Edit::default() };
-    let with = |change: &dyn Fn(&mut Edit)| {
+    let state = ManifestState::new(1).apply(&first).unwrap();
+    let numbers = ManifestEdit { next_file: Some(100), last_sequence: Some(20), ..ManifestEdit::default() };
+    let with = |change: &dyn Fn(&mut ManifestEdit)| {
         let mut edit = numbers.clone();
         change(&mut edit);
         state.apply(&edit)
@@ -272,21 +273,28 @@ fn each_wrong_edit_is_refused() {
     assert!(with(&|edit| edit.keyspaces_created.push((1, "a".to_owned()))).is_err(), "number not given out");
     let create = |name: &str| {
         let created = vec![(1, name.to_owned())];
-        state.apply(&Edit { keyspaces_created: created, next_keyspace: Some(2), ..Edit::default() })
+        state.apply(&ManifestEdit { keyspaces_created: created, next_keyspace: Some(2), ..ManifestEdit::default() })
     };
     assert!(create("default").is_err(), "two of one name");
     let pointing = TableMeta { values: vec![(5, 40)], ..table(8, 30, 31, (1, 2)) };
     let pointed = with(&|edit| edit.added.push((0, 2, Arc::new(pointing.clone())))).unwrap();
     assert_eq!(pointed.value_files[&5].dead_bytes(), 60);
-    assert!(pointed.apply(&Edit { value_files_removed: vec![5], ..Edit::default() }).is_err(), "still pointed into");
-    let emptied = pointed.apply(&Edit { removed: vec![(0, 2, 8)], value_files_removed: vec![5], ..Edit::default() });
+    assert!(
+        pointed.apply(&ManifestEdit { value_files_removed: vec![5], ..ManifestEdit::default() }).is_err(),
+        "still pointed into"
+    );
+    let emptied = pointed.apply(&ManifestEdit {
+        removed: vec![(0, 2, 8)],
+        value_files_removed: vec![5],
+        ..ManifestEdit::default()
+    });
     assert!(emptied.unwrap().value_files.is_empty());
 }
 
 #[test]
 fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_panic() {
     let mut random = Random::new(3);
-    let mut state = State::new(7);
+    let mut state = ManifestState::new(7);
     for _ in 0..30 {
         if let Ok(next) = state.apply(&random_edit(&mut random, &state)) {
             state = next;
@@ -295,14 +303,14 @@ fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_p
     let mut bytes = Vec::new();
     state.as_edit().encode(&mut bytes);
     for cut in 0..bytes.len() {
-        assert_eq!(Edit::decode(&bytes[..cut], 2), None);
+        assert_eq!(ManifestEdit::decode(&bytes[..cut], 2), None);
     }
     for place in 0..bytes.len() {
         for change in [1, 0x7f, 0x80, 0xff] {
             let mut changed = bytes.clone();
             changed[place] ^= change;
-            if let Some(edit) = Edit::decode(&changed, 2) {
-                let _ = State::empty(7).change(&edit);
+            if let Some(edit) = ManifestEdit::decode(&changed, 2) {
+                let _ = ManifestState::empty(7).change(&edit);
             }
         }
     }
@@ -312,7 +320,7 @@ fn every_cut_and_every_changed_byte_of_an_edit_is_decoded_or_refused_without_a_p
 fn the_tables_of_a_key_and_of_a_range_are_found() {
     let mut random = Random::new(5);
     for _ in 0..200 {
-        let mut levels = Levels::default();
+        let mut levels = KeyspaceLevels::default();
         for number in 1..12 {
             let mut next = levels.clone();
             let table = drawn(&mut random, number, number * 10, &[]);
@@ -351,27 +359,33 @@ fn the_tables_of_a_key_and_of_a_range_are_found() {
 
 #[test]
 fn files_stay_bound_to_the_opening_that_wrote_them() {
-    let first = Edit { logs_added: vec![3], value_files_added: vec![(4, 100)], next_file: Some(5), ..Edit::default() };
-    let mut state = State { nonce: 11, ..State::new(7) }.apply(&first).unwrap();
+    let first = ManifestEdit {
+        logs_added: vec![3],
+        value_files_added: vec![(4, 100)],
+        next_file: Some(5),
+        ..ManifestEdit::default()
+    };
+    let mut state = ManifestState { nonce: 11, ..ManifestState::new(7) }.apply(&first).unwrap();
     assert_eq!((state.bond_of(3).nonce, state.bond_of(4).nonce), (11, 11));
     state.begin_opening(12);
-    let second = Edit {
+    let second = ManifestEdit {
         logs_added: vec![6],
         value_files_added: vec![(5, 9)],
         bound: vec![(5, 11)],
         next_file: Some(7),
-        ..Edit::default()
+        ..ManifestEdit::default()
     };
     let state = state.apply(&second).unwrap();
-    let nonces = |state: &State| [3, 4, 5, 6].map(|number| state.bond_of(number).nonce);
+    let nonces = |state: &ManifestState| [3, 4, 5, 6].map(|number| state.bond_of(number).nonce);
     assert_eq!(nonces(&state), [11, 11, 11, 12]);
-    let knows = |state: &State, nonce| state.knows(crate::block::header::StoreBinding { store: 7, nonce });
+    let knows = |state: &ManifestState, nonce| state.knows(crate::block::header::StoreBinding { store: 7, nonce });
     assert!(knows(&state, 11) && knows(&state, 12) && !knows(&state, 13));
-    // As a manifest keeps it.
-    let again = State { nonce: 12, ..State::empty(7) }.apply(&state.as_edit()).unwrap();
+    // Through its encoding.
+    let again = ManifestState { nonce: 12, ..ManifestState::empty(7) }.apply(&state.as_edit()).unwrap();
     assert_eq!(again, state);
-    let mut state =
-        state.apply(&Edit { oldest_log: Some(6), value_files_removed: vec![4, 5], ..Edit::default() }).unwrap();
+    let mut state = state
+        .apply(&ManifestEdit { oldest_log: Some(6), value_files_removed: vec![4, 5], ..ManifestEdit::default() })
+        .unwrap();
     assert!(state.bound.is_empty());
     state.forget_openings();
     assert!(!knows(&state, 11) && knows(&state, 12));

@@ -1,18 +1,18 @@
-//! Goal: what a log gives back after any crash and any damage is what was appended, up to a group, and nothing that was durable is
-//! missing unnoticed. Method: logs in memory, whose bytes are torn, flipped, cut and mixed with those of the log that had the file
-//! before.
+//! Tests of the write-ahead log. Goal: after any crash and any damage, a log returns a prefix of the appended groups,
+//! and no durable group is missing unnoticed. Method: logs in memory whose bytes are torn, flipped, truncated, and
+//! mixed with those of the log that used the file before.
 
-use super::super::entry::{Action, Kind, encode_operation};
+use super::super::entry::{Action, ValueKind, encode_operation};
 use super::*;
 use crate::block::format_examples::example;
 use crate::block::header::HEADER_BYTES;
 use crate::io::{MemoryStorage, Purpose, ReadRequest};
-use crate::log::RecordPlace;
+use crate::log::RecordLocation;
 use proptest::prelude::*;
 
 const OWNER: StoreBinding = StoreBinding { store: 0x1122_3344_5566_7788, nonce: 0x0102_0304_0506_0708 };
 
-/// As the first version bound its files.
+/// The identity of version 1 files.
 const FIRST: StoreBinding = StoreBinding { nonce: 0, ..OWNER };
 
 fn storage() -> (MemoryStorage, Arc<dyn Storage>) {
@@ -39,9 +39,14 @@ fn is_damage<T>(outcome: &Result<T>) -> bool {
     matches!(outcome, Err(Error::Damaged { .. }))
 }
 
-/// A log of groups of these lengths; a sync follows each whose `true` says so. Returns where each ends.
-fn write(storage: &Arc<dyn Storage>, number: u64, recycled: Option<u64>, groups: &[(usize, bool)]) -> (Wal, Vec<u64>) {
-    let mut wal = Wal::create(storage, OWNER, number, recycled, None).unwrap();
+/// A log of groups of these lengths, each synced if its flag is set; returns the end of each.
+fn write(
+    storage: &Arc<dyn Storage>,
+    number: u64,
+    recycled: Option<u64>,
+    groups: &[(usize, bool)],
+) -> (WalWriter, Vec<u64>) {
+    let mut wal = WalWriter::create(storage, OWNER, number, recycled, None).unwrap();
     let mut ends = Vec::new();
     for (i, &(length, sync)) in groups.iter().enumerate() {
         wal.append(&group(i, length), i as u64 + 1).unwrap();
@@ -74,7 +79,7 @@ fn groups_of_every_length_come_back_whole() {
 fn a_group_takes_one_write_and_a_sync_one_of_the_file() {
     let meter = Arc::new(crate::io::Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
     let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
-    let mut wal = Wal::create(&storage, OWNER, 1, None, None).unwrap();
+    let mut wal = WalWriter::create(&storage, OWNER, 1, None, None).unwrap();
     let before = meter.snapshot();
     for i in 0..10 {
         wal.append(&group(i, 100_000 * i), i as u64 + 1).unwrap();
@@ -124,7 +129,7 @@ fn a_log_without_its_header_is_lost_and_not_empty() {
         memory.put("000003.log", content).unwrap();
         assert!(is_lost());
     }
-    let closed = Wal::create(&storage, OWNER, 4, None, None).unwrap().finish().unwrap();
+    let closed = WalWriter::create(&storage, OWNER, 4, None, None).unwrap().finish().unwrap();
     assert_eq!(read(&*storage, 4, Some(closed.bytes)).unwrap(), (vec![], closed.bytes));
 }
 
@@ -133,7 +138,7 @@ fn a_header_is_durable_before_the_log_can_be_named_and_costs_no_sync_of_the_firs
     let meter = Arc::new(crate::io::Meter::new(Arc::new(MemoryStorage::new()) as Arc<dyn Storage>));
     let storage: Arc<dyn Storage> = Arc::clone(&meter) as _;
     let before = meter.snapshot();
-    let mut wal = Wal::create(&storage, OWNER, 1, None, None).unwrap();
+    let mut wal = WalWriter::create(&storage, OWNER, 1, None, None).unwrap();
     let made = meter.snapshot();
     assert_eq!(header(&*storage, 1).unwrap().map(|header| (header.bond, header.number)), Some((OWNER, 1)));
     wal.append(b"x", 1).unwrap();
@@ -146,7 +151,7 @@ fn a_header_is_durable_before_the_log_can_be_named_and_costs_no_sync_of_the_firs
 #[test]
 fn a_log_of_the_first_version_is_read_and_may_be_there_without_its_header() {
     let (memory, storage) = storage();
-    let mut wal = Wal::create(&storage, FIRST, 1, None, None).unwrap();
+    let mut wal = WalWriter::create(&storage, FIRST, 1, None, None).unwrap();
     (0..3).for_each(|i| wal.append(&group(i, 50), i as u64 + 1).unwrap());
     let mut found = 0;
     let mut count = |_: &[u8], _| {
@@ -185,7 +190,7 @@ fn the_next_log_tells_where_the_one_before_ended() {
     let (memory, storage) = storage();
     let (wal, _) = write(&storage, 1, None, &[(10, true), (20, false)]);
     let closed = wal.finish().unwrap();
-    Wal::create(&storage, OWNER, u64::MAX, None, Some(closed)).unwrap();
+    WalWriter::create(&storage, OWNER, u64::MAX, None, Some(closed)).unwrap();
     let previous_of = |number| header(&*storage, number).unwrap().as_ref().and_then(previous);
     assert_eq!(previous_of(u64::MAX), Some(closed));
     assert_eq!((previous_of(1), previous_of(2)), (None, None));
@@ -253,7 +258,7 @@ fn logs_in_the_place_of_others_are_refused() {
     }
 }
 
-/// Pitfall: a record recycled from an older log with a valid checksum.
+/// Pitfall: a record of a recycled log with a valid checksum.
 #[test]
 fn nothing_of_the_old_log_passes_for_the_new_ones_at_any_alignment() {
     let (_, storage) = storage();
@@ -271,20 +276,20 @@ fn nothing_of_the_old_log_passes_for_the_new_ones_at_any_alignment() {
         assert_eq!(found, vec![(group(0, length), false)]);
         assert_eq!(end, ends[0]);
         drop(wal);
-        // And with the whole of the old log behind it again.
+        // And with all of the old log after it again.
         write(&storage, number + 1, Some(number), &old);
         number += 1;
     }
 }
 
-/// The old log's own bytes, where a torn write of the new one left them.
+/// Bytes of the old log where a torn write of the new one left them.
 #[test]
 fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
     let (memory, storage) = storage();
     let (wal, _) = write(&storage, 1, None, &(0..40).map(|i| (100 + i, true)).collect::<Vec<_>>());
     wal.finish().unwrap();
     let old = memory.content("000001.log").unwrap();
-    let mut wal = Wal::create(&storage, OWNER, 2, Some(1), None).unwrap();
+    let mut wal = WalWriter::create(&storage, OWNER, 2, Some(1), None).unwrap();
     let mut random = 1_u64;
     for i in 0..12 {
         wal.append(&group(i, 200 + i), i as u64 + 1).unwrap();
@@ -293,7 +298,7 @@ fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
             random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             let mut image = old.clone();
             image.resize(new.len(), 0);
-            // The first sector holds the header, which is durable, and perhaps more.
+            // The first sector contains the durable header, and possibly more.
             image[..HEADER_BYTES].copy_from_slice(&new[..HEADER_BYTES]);
             for (sector, at) in (0..new.len()).step_by(512).enumerate() {
                 if random >> (sector % 64) & 1 == 1 {
@@ -306,25 +311,25 @@ fn a_recycled_log_that_was_torn_holds_a_prefix_of_the_new_groups() {
             assert!(found.iter().enumerate().all(|(at, (bytes, _))| *bytes == group(at, 200 + at)));
         }
         memory.put("000002.log", new).unwrap();
-        // The writer holds the file that was replaced: begin again where it was.
+        // The writer has the replaced file open, so it starts over.
         wal = rewritten(&storage, i + 1);
     }
 }
 
-/// Log 2 with so many groups, without a sync.
-fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> Wal {
+/// Log 2 with this many groups, without a sync.
+fn rewritten(storage: &Arc<dyn Storage>, groups: usize) -> WalWriter {
     storage.rename("000002.log", "000001.log").unwrap();
-    let mut wal = Wal::create(storage, OWNER, 2, Some(1), None).unwrap();
+    let mut wal = WalWriter::create(storage, OWNER, 2, Some(1), None).unwrap();
     for i in 0..groups {
         wal.append(&group(i, 200 + i), i as u64 + 1).unwrap();
     }
     wal
 }
 
-/// A log as no writer makes it.
-fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut RecordWriter)) {
+/// A log that no writer produces.
+fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut LogWriter)) {
     let file = storage.create_update(&log_name(number)).unwrap();
-    let mut records = RecordWriter::new(file, OWNER.identity(number), &HEADER.encode(OWNER, number, [0, 0]));
+    let mut records = LogWriter::new(file, OWNER.identity(number), &HEADER.encode(OWNER, number, [0, 0]));
     make(&mut records);
     records.flush().unwrap();
 }
@@ -333,7 +338,7 @@ fn forge(storage: &Arc<dyn Storage>, number: u64, make: impl FnOnce(&mut RecordW
 fn records_that_no_writer_makes_are_damage() {
     let (_, storage) = storage();
     let first = HEADER_BYTES as u64;
-    type Forgery = fn(&mut RecordWriter, u64);
+    type Forgery = fn(&mut LogWriter, u64);
     let forgeries: [Forgery; 5] = [
         |records, first| {
             records.append(2, &[b"of another kind"]).unwrap();
@@ -369,7 +374,7 @@ fn records_that_no_writer_makes_are_damage() {
 #[test]
 fn a_record_is_found_where_its_place_says() {
     let (memory, storage) = storage();
-    let mut place = RecordPlace { position: 0, body_bytes: 0 };
+    let mut place = RecordLocation { position: 0, body_bytes: 0 };
     forge(&storage, 1, |records| place = records.append(GROUP_KIND, &[b"he", b"re"]).unwrap());
     let content = memory.content("000001.log").unwrap();
     assert_eq!(content[place.position as usize + 5..][..4], *b"here");
@@ -386,13 +391,13 @@ fn the_example_of_the_document_is_what_is_written_and_what_is_read() {
     let (memory, storage) = storage();
     let bond = StoreBinding { store: 0x0123_4567_89ab_cdef, nonce: 0x1111_2222_3333_4444 };
     let mut first = 41_u64.to_le_bytes().to_vec();
-    encode_operation(&mut first, Action::Put(Kind::Value), 0, b"cat", b"meow");
+    encode_operation(&mut first, Action::Put(ValueKind::Value), 0, b"cat", b"meow");
     let mut second = 42_u64.to_le_bytes().to_vec();
-    encode_operation(&mut second, Action::Put(Kind::Remove), 2, b"dog", b"");
+    encode_operation(&mut second, Action::Put(ValueKind::Remove), 2, b"dog", b"");
     encode_operation(&mut second, Action::RemoveRange, 0, b"a", b"c");
     encode_operation(&mut second, Action::RemoveRange, 0, b"x", b"");
     let before = ClosedLog { number: 5, bytes: 131 };
-    let mut wal = Wal::create(&storage, bond, 7, None, Some(before)).unwrap();
+    let mut wal = WalWriter::create(&storage, bond, 7, None, Some(before)).unwrap();
     wal.append(&first, 41).unwrap();
     wal.sync().unwrap();
     wal.append(&second, 44).unwrap();
@@ -425,7 +430,7 @@ proptest! {
             return Ok(());
         }
         let (found, _) = read(&*storage, 1, None).unwrap();
-        // The tail may happen to begin as what was cut off.
+        // The tail may happen to begin like the part that was cut off.
         prop_assert!(found.len() >= whole);
         for (i, (bytes, _)) in found.iter().enumerate() {
             prop_assert_eq!(bytes, &group(i, groups[i].0));

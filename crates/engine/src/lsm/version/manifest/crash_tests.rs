@@ -1,12 +1,13 @@
-//! Loss of power. Goal: whatever a crash leaves of manifests being written, replaced and closed, the store opens as it was after the last
-//! edit that was acknowledged, or one that was under way. Method: the calls of a run are recorded; after each of them the power goes, and
-//! any part of what was not synced survives, in any order and torn; the recovery's own crashes are tried likewise.
+//! Crash tests of manifests. Goal: after a crash while manifests are written, replaced or closed, the store opens with
+//! the last acknowledged edit, or with one that was in progress. Method: the calls of a run are recorded; a power loss
+//! is simulated after each of them, with any subset of the unsynced writes, reordered and torn; crashes during recovery
+//! are simulated likewise.
 
 use super::tests::flush;
 use super::{ClosedLengths, Manifest, recover, remove_leftovers};
 use crate::error::Result;
 use crate::io::{MemoryStorage, Storage, StorageWrapper, WritableFile};
-use crate::lsm::version::state::State;
+use crate::lsm::version::state::ManifestState;
 use ogive_testkit::Random;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,13 +22,13 @@ enum Call {
     Rename(String, String),
     Remove(String),
     SyncDirectory,
-    /// Not one, but the moment at which the work has come so far: so many states are acknowledged.
+    /// Not a call: this many states are acknowledged from here on.
     Reached(usize),
 }
 
 type Calls = Arc<Mutex<Vec<Call>>>;
 
-/// A storage that records.
+/// A storage that records all calls.
 #[derive(Debug)]
 struct Recorder {
     memory: MemoryStorage,
@@ -58,7 +59,12 @@ impl StorageWrapper for Recorder {
         let mut files = self.files.lock().unwrap();
         self.record(Call::Create(name.to_owned(), *files));
         *files += 1;
-        Ok(Box::new(Writer { inner, file: *files - 1, calls: Arc::clone(&self.calls), path: PathBuf::from(name) }))
+        Ok(Box::new(RecordingWriter {
+            inner,
+            file: *files - 1,
+            calls: Arc::clone(&self.calls),
+            path: PathBuf::from(name),
+        }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<()> {
@@ -78,14 +84,14 @@ impl StorageWrapper for Recorder {
 }
 
 #[derive(Debug)]
-struct Writer {
+struct RecordingWriter {
     inner: Box<dyn WritableFile>,
     file: usize,
     calls: Calls,
     path: PathBuf,
 }
 
-impl WritableFile for Writer {
+impl WritableFile for RecordingWriter {
     fn len(&self) -> u64 {
         self.inner.len()
     }
@@ -105,7 +111,7 @@ impl WritableFile for Writer {
     }
 }
 
-/// What is left after the first `count` calls, and how many states were acknowledged by then.
+/// The files after the first `count` calls and a crash, and the number of states acknowledged by then.
 fn crash(
     start: &BTreeMap<String, Vec<u8>>,
     calls: &[Call],
@@ -154,7 +160,7 @@ fn overlay(content: &mut Vec<u8>, offset: usize, bytes: &[u8]) {
     content[offset..offset + bytes.len()].copy_from_slice(bytes);
 }
 
-/// Each image that is tried of a run: none of the pending changes, all of them, and some.
+/// The images tried for a crash: no pending changes, all of them, and random subsets.
 fn images(
     start: &BTreeMap<String, Vec<u8>>,
     calls: &[Call],
@@ -176,11 +182,11 @@ fn images(
     }
 }
 
-/// Two manifests with edits, one rolled over to the other, and a closed one; the states in the order in which they were acknowledged.
-fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<State> {
+/// Two manifests with edits, one replacing the other, and a closed one; returns the states in order of acknowledgement.
+fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<ManifestState> {
     let mut states = Vec::new();
-    let reached = |states: &Vec<State>| calls.lock().unwrap().push(Call::Reached(states.len()));
-    let mut state = State::new(77).apply(&flush(1)).unwrap();
+    let reached = |states: &Vec<ManifestState>| calls.lock().unwrap().push(Call::Reached(states.len()));
+    let mut state = ManifestState::new(77).apply(&flush(1)).unwrap();
     for number in [2, 20] {
         let mut manifest = Manifest::create(storage, number, &state, None).unwrap();
         if number == 2 {
@@ -200,8 +206,8 @@ fn work(storage: &Arc<dyn Storage>, calls: &Calls) -> Vec<State> {
     states
 }
 
-/// What recovery makes of the files: its state, whose next file number is left out.
-fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Option<State> {
+/// The recovered state, without its next file number.
+fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Option<ManifestState> {
     assert!(files.len() <= storage.list().unwrap().len());
     remove_leftovers(storage.as_ref()).unwrap();
     let recovered = recover(storage.as_ref()).unwrap()?;
@@ -216,7 +222,8 @@ fn reopened(files: &BTreeMap<String, Vec<u8>>, storage: &Arc<dyn Storage>) -> Op
 fn after_every_crash_the_last_acknowledged_state_or_the_next_is_there() {
     let nothing = BTreeMap::new();
     let (storage, calls) = Recorder::over(&nothing);
-    let states: Vec<State> = work(&storage, &calls).into_iter().map(|state| State { next_file: 0, ..state }).collect();
+    let states: Vec<ManifestState> =
+        work(&storage, &calls).into_iter().map(|state| ManifestState { next_file: 0, ..state }).collect();
     let calls = calls.lock().unwrap().clone();
     let (mut tried, mut undecided) = (0, 0);
     images(&nothing, &calls, 12, |files, reached, point| {

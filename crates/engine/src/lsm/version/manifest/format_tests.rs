@@ -1,15 +1,16 @@
-//! The page `docs/format/manifest.md` and the code say the same. Goal: neither can change without the other. Method: a manifest that is
-//! made as the page says must consist of the bytes in the page's examples, and these bytes must be read as what the page says.
+//! Tests of `docs/format/manifest.md` against the code. Goal: neither changes without the other. Method: a manifest
+//! written as the page describes must equal the example bytes of the page, and these bytes must be read as the page
+//! describes.
 
 use super::{ClosedLengths, Manifest, recover};
 use crate::io::{MemoryStorage, Storage};
-use crate::lsm::version::{Edit, State, TableMeta};
+use crate::lsm::version::{ManifestEdit, ManifestState, TableMeta};
 use std::fmt::Write;
 use std::sync::Arc;
 
 const DOCUMENT: &str = include_str!("../../../../../../docs/format/manifest.md");
 
-/// The bytes of the document's block that begins with "```hex name": lines of an offset and up to sixteen bytes.
+/// The bytes of the page's block that begins with "```hex name": lines of an offset and up to sixteen bytes.
 fn example(name: &str) -> Vec<u8> {
     let (_, rest) = DOCUMENT.split_once(&format!("```hex {name}\n")).unwrap_or_else(|| panic!("no example {name}"));
     let (block, _) = rest.split_once("```").unwrap();
@@ -23,7 +24,7 @@ fn example(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The form that [`example`] reads, for whoever has to bring the document up to date.
+/// The format that [`example`] reads, for updates of the page.
 fn dump(bytes: &[u8]) -> String {
     let mut out = String::new();
     for (row, line) in bytes.chunks(16).enumerate() {
@@ -34,7 +35,7 @@ fn dump(bytes: &[u8]) -> String {
 }
 
 /// The edit that the page describes.
-fn flush() -> Edit {
+fn flush() -> ManifestEdit {
     let table = TableMeta {
         number: 5,
         bytes: 4096,
@@ -48,21 +49,26 @@ fn flush() -> Edit {
         file_id: Some(0x0102_0304_0506_0708),
         ..TableMeta::default()
     };
-    Edit {
+    ManifestEdit {
         added: vec![(0, 0, Arc::new(table))],
         value_files_added: vec![(4, 1564)],
         logs_added: vec![6],
         oldest_log: Some(6),
         next_file: Some(7),
         last_sequence: Some(3),
-        ..Edit::default()
+        ..ManifestEdit::default()
     }
 }
 
-fn new_store() -> State {
-    let first_log =
-        Edit { logs_added: vec![3], oldest_log: Some(3), next_file: Some(4), reserved: Some(67), ..Edit::default() };
-    let state = State { nonce: 0x1111_2222_3333_4444, ..State::new(0x0123_4567_89ab_cdef) };
+fn new_store() -> ManifestState {
+    let first_log = ManifestEdit {
+        logs_added: vec![3],
+        oldest_log: Some(3),
+        next_file: Some(4),
+        reserved: Some(67),
+        ..ManifestEdit::default()
+    };
+    let state = ManifestState { nonce: 0x1111_2222_3333_4444, ..ManifestState::new(0x0123_4567_89ab_cdef) };
     state.apply(&first_log).unwrap()
 }
 
@@ -79,7 +85,7 @@ fn the_documents_manifest_of_an_open_store_is_what_the_code_writes_and_reads() {
     manifest.sync().unwrap();
     check("open", &memory.content("000002.manifest").unwrap());
     let recovered = recover(&memory).unwrap().unwrap();
-    let state = State { next_file: 67, ..new_store().apply(&flush()).unwrap() };
+    let state = ManifestState { next_file: 67, ..new_store().apply(&flush()).unwrap() };
     assert_eq!((recovered.state, recovered.closed), (state, None));
 }
 
@@ -87,12 +93,12 @@ fn the_documents_manifest_of_an_open_store_is_what_the_code_writes_and_reads() {
 fn the_documents_manifest_of_a_closed_store_is_what_the_code_writes_and_reads() {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
-    let next = Edit { next_file: Some(8), ..Edit::default() };
+    let next = ManifestEdit { next_file: Some(8), ..ManifestEdit::default() };
     let mut state = new_store().apply(&flush()).unwrap().apply(&next).unwrap();
     state.begin_opening(0x5555_6666_7777_8888);
     let lengths = ClosedLengths { logs: vec![(6, 64)], value_files: vec![(4, 1564)] };
     Manifest::create(&storage, 7, &state, Some(&lengths)).unwrap();
     check("closed", &memory.content("000007.manifest").unwrap());
     let recovered = recover(&memory).unwrap().unwrap();
-    assert_eq!((recovered.state, recovered.closed), (State { next_file: 67, ..state }, Some(lengths)));
+    assert_eq!((recovered.state, recovered.closed), (ManifestState { next_file: 67, ..state }, Some(lengths)));
 }

@@ -1,12 +1,13 @@
-//! The file that says what a store consists of: a whole state, and the edits since.
+//! The manifest: a file with a full state of the store, and the edits since.
 //!
-//! A manifest is written under another name, synced, renamed, and its folder synced: one that has its name is whole. Edits are appended
-//! to it. What an edit depends on is durable before it, and what it makes superfluous is removed only when it is durable itself. A new
-//! manifest is written at each open. At a clean close one is written that is *closed*: it states how long each log and value file is,
-//! and nothing may follow, so that from then on no missing byte goes unnoticed. The layout is in `docs/format/manifest.md`.
+//! A manifest is written under a temporary name, synced, renamed, and its folder synced, so one with its final name is
+//! complete. Edits are appended to it. Everything that an edit depends on is durable before the edit, and superseded
+//! files are removed only once the edit is durable. A new manifest is written at each opening. A clean close writes one
+//! that is *closed*: it states the length of each log and value file, and nothing may follow it, so from then on no
+//! missing byte goes unnoticed. The layout is in `docs/format/manifest.md`.
 
-mod frame;
 mod read;
+mod record;
 mod write;
 
 #[cfg(test)]
@@ -16,6 +17,6 @@ mod format_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use frame::ClosedLengths;
-pub(crate) use read::{Recovered, recover, remove_leftovers};
+pub(crate) use read::{RecoveredManifest, recover, remove_leftovers};
+pub(crate) use record::ClosedLengths;
 pub(crate) use write::Manifest;

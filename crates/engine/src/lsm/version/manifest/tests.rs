@@ -1,12 +1,13 @@
-//! Damage. Goal: a manifest that is not what was written is refused, and a torn tail alone is cut. Method: every cut and every bit flip of
-//! manifests of each kind, against the states that were written; and files in places where they do not belong.
+//! Damage tests of manifests. Goal: a damaged manifest is refused, and only a torn tail is cut. Method: every
+//! truncation and every bit flip of manifests of each kind, compared with the states that were written; and files in
+//! places where they do not belong.
 
-use super::{ClosedLengths, Manifest, Recovered, recover, remove_leftovers};
+use super::{ClosedLengths, Manifest, RecoveredManifest, recover, remove_leftovers};
 use crate::error::{Error, Result};
 use crate::io::{MemoryStorage, Storage};
-use crate::lsm::version::edit::Edit;
-use crate::lsm::version::names::{FileKind, file_name};
-use crate::lsm::version::state::State;
+use crate::lsm::version::edit::ManifestEdit;
+use crate::lsm::version::file_names::{FileKind, file_name};
+use crate::lsm::version::state::ManifestState;
 use crate::lsm::version::tests::table;
 use std::sync::Arc;
 
@@ -14,20 +15,20 @@ const OWNER: u64 = 0x0123_4567_89ab_cdef;
 const NUMBER: u64 = 2;
 
 /// An edit that adds table `number` to level 0.
-pub(super) fn flush(number: u64) -> Edit {
-    Edit {
+pub(super) fn flush(number: u64) -> ManifestEdit {
+    ManifestEdit {
         added: vec![(0, 0, Arc::new(table(number, number, number + 3, (number * 10, number * 10 + 9))))],
         next_file: Some(number + 1),
         last_sequence: Some(number * 10 + 9),
-        ..Edit::default()
+        ..ManifestEdit::default()
     }
 }
 
-/// A manifest of one state and so many edits, each synced; also the states that it went through.
-fn written(edits: u64) -> (Vec<u8>, Vec<State>) {
+/// A manifest of a state and `edits` synced edits, with the states it went through.
+fn written(edits: u64) -> (Vec<u8>, Vec<ManifestState>) {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
-    let mut states = vec![State::new(OWNER).apply(&flush(NUMBER)).unwrap()];
+    let mut states = vec![ManifestState::new(OWNER).apply(&flush(NUMBER)).unwrap()];
     let mut manifest = Manifest::create(&storage, NUMBER, &states[0], None).unwrap();
     for number in 0..edits {
         let edit = flush(10 + number);
@@ -38,7 +39,7 @@ fn written(edits: u64) -> (Vec<u8>, Vec<State>) {
     (memory.content("000002.manifest").unwrap(), states)
 }
 
-fn read(bytes: &[u8]) -> Result<Option<Recovered>> {
+fn read(bytes: &[u8]) -> Result<Option<RecoveredManifest>> {
     let memory = MemoryStorage::new();
     memory.put("000002.manifest", bytes.to_vec()).unwrap();
     recover(&memory)
@@ -52,7 +53,7 @@ fn is_damaged<T>(result: &Result<T>) -> bool {
 fn what_was_written_comes_back() {
     let (bytes, states) = written(3);
     let recovered = read(&bytes).unwrap().unwrap();
-    assert_eq!(recovered, Recovered { state: states[3].clone(), number: NUMBER, closed: None });
+    assert_eq!(recovered, RecoveredManifest { state: states[3].clone(), number: NUMBER, closed: None });
     assert_eq!(recover(&MemoryStorage::new()).unwrap(), None);
 }
 
@@ -70,7 +71,7 @@ fn every_cut_is_a_state_that_was_or_damage() {
         }
     }
     assert!(seen.iter().all(|&count| count > 0) && seen.is_sorted_by(|_, _| true));
-    // The state at the start was durable before the file had its name: no power failure cuts it.
+    // The initial state was durable before the file got its name, so no power loss cuts it.
     let (_, first) = (0..bytes.len()).map(|cut| (cut, read(&bytes[..cut]))).find(|(_, result)| result.is_ok()).unwrap();
     assert_eq!(first.unwrap().unwrap().state, states[0]);
 }
@@ -83,7 +84,7 @@ fn every_flipped_bit_is_told_or_changes_nothing() {
         let mut flipped = bytes.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         match read(&flipped) {
-            // The last mark says only that the edits before it are durable.
+            // The last marker only states that the edits before it are durable.
             Ok(found) => {
                 assert_eq!(found.unwrap().state, states[3], "bit {bit}");
                 harmless += 1;
@@ -98,7 +99,7 @@ fn every_flipped_bit_is_told_or_changes_nothing() {
 fn an_edit_that_was_not_synced_and_is_torn_is_cut_off() {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
-    let state = State::new(OWNER).apply(&flush(NUMBER)).unwrap();
+    let state = ManifestState::new(OWNER).apply(&flush(NUMBER)).unwrap();
     let mut manifest = Manifest::create(&storage, NUMBER, &state, None).unwrap();
     let before = memory.content("000002.manifest").unwrap().len();
     for number in 10..13 {
@@ -117,7 +118,7 @@ fn an_edit_that_was_not_synced_and_is_torn_is_cut_off() {
 fn a_closed_manifest_proves_its_length_and_its_bits() {
     let memory = MemoryStorage::new();
     let storage: Arc<dyn Storage> = Arc::new(memory.clone());
-    let state = State::new(OWNER).apply(&flush(NUMBER)).unwrap();
+    let state = ManifestState::new(OWNER).apply(&flush(NUMBER)).unwrap();
     let lengths = ClosedLengths { logs: vec![(7, 1 << 40), (9, 40)], value_files: vec![(8, 300)] };
     Manifest::create(&storage, NUMBER, &state, Some(&lengths)).unwrap();
     let bytes = memory.content("000002.manifest").unwrap();

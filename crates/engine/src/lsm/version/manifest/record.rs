@@ -1,4 +1,4 @@
-//! The parts of a manifest: its head, and frames.
+//! The parts of a manifest file: its header and its records.
 
 use crate::block::checksum::{self, CHECKSUM_BYTES, checksum};
 use crate::block::header::StoreBinding;
@@ -8,30 +8,30 @@ use crate::lsm::version::edit::{put_pairs, take_pairs};
 /// First bytes of every manifest.
 const MAGIC: &[u8; 8] = b"OGIVEDBM";
 
-/// The newest version of the format known here.
+/// The newest supported format version.
 pub(super) const VERSION: u32 = 2;
 
 /// `magic | version: u32 | flags: u32 | owner: u64 | number: u64 | nonce: u64 | checksum: u32`.
-const HEAD_BYTES: usize = 44;
+const HEADER_BYTES_2: usize = 44;
 
-/// Version 1, which has no nonce.
-const FIRST_HEAD_BYTES: usize = 36;
+/// Header of version 1, without a nonce.
+const HEADER_BYTES_1: usize = 36;
 
-/// Nothing follows the state and the lengths.
-const CLOSED: u32 = 1;
+/// Marks a closed manifest: nothing follows the state and the lengths.
+const CLOSED_FLAG: u32 = 1;
 
-/// `length: u32 | kind: u8 | synced: u64`, ahead of the body; `length` is that of the body.
-const FRAME_HEAD_BYTES: usize = 13;
+/// `length: u32 | kind: u8 | synced: u64`, before the body; `length` is that of the body.
+const RECORD_HEAD_BYTES: usize = 13;
 
-/// What a frame takes beyond its body.
-const FRAME_BYTES: usize = FRAME_HEAD_BYTES + CHECKSUM_BYTES;
+/// Size of a record without its body.
+const RECORD_OVERHEAD_BYTES: usize = RECORD_HEAD_BYTES + CHECKSUM_BYTES;
 
-/// How long the files are that a closed store may still need.
+/// The lengths of files that a closed store may still need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClosedLengths {
-    /// Write-ahead logs by number, and their bytes.
+    /// Write-ahead logs by number, with their lengths in bytes.
     pub(crate) logs: Vec<(u64, u64)>,
-    /// Value files by number, and their bytes.
+    /// Value files by number, with their lengths in bytes.
     pub(crate) value_files: Vec<(u64, u64)>,
 }
 
@@ -50,32 +50,32 @@ impl ClosedLengths {
     }
 }
 
-/// What a manifest says first.
+/// The header of a manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct ManifestHeader {
     pub(super) version: u32,
-    /// The store, and the opening that the manifest is of.
+    /// The store, and the opening that wrote the manifest.
     pub(super) bond: StoreBinding,
     pub(super) number: u64,
     pub(super) closed: bool,
 }
 
-impl Head {
-    /// What all checksums of the file are bound to.
+impl ManifestHeader {
+    /// The identity to which all checksums of the file are bound.
     pub(super) fn identity(self) -> u64 {
         self.bond.identity(self.number)
     }
 
-    /// Its length in bytes.
+    /// Length of the header in bytes.
     pub(super) fn length(self) -> usize {
-        if self.version == 1 { FIRST_HEAD_BYTES } else { HEAD_BYTES }
+        if self.version == 1 { HEADER_BYTES_1 } else { HEADER_BYTES_2 }
     }
 
     pub(super) fn encode(self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(MAGIC);
         out.extend_from_slice(&self.version.to_le_bytes());
-        out.extend_from_slice(&(if self.closed { CLOSED } else { 0 }).to_le_bytes());
+        out.extend_from_slice(&(if self.closed { CLOSED_FLAG } else { 0 }).to_le_bytes());
         out.extend_from_slice(&self.bond.store.to_le_bytes());
         out.extend_from_slice(&self.number.to_le_bytes());
         if self.version > 1 {
@@ -85,9 +85,9 @@ impl Head {
         checksum::seal(self.identity(), 0, &mut out[start..]);
     }
 
-    /// The head of manifest `number`; `None` if the file does not begin with it.
+    /// Decodes the header of manifest `number`; `None` if the file does not begin with it.
     pub(super) fn decode(bytes: &[u8], number: u64) -> Result<Option<Self>, UnknownVersion> {
-        if bytes.len() < FIRST_HEAD_BYTES || !bytes.starts_with(MAGIC) {
+        if bytes.len() < HEADER_BYTES_1 || !bytes.starts_with(MAGIC) {
             return Ok(None);
         }
         let version = u32_at(bytes, 8);
@@ -96,56 +96,56 @@ impl Head {
         }
         let nonce = if version == 1 { 0 } else { u64_at(bytes, 32) };
         let bond = StoreBinding { store: u64_at(bytes, 16), nonce };
-        let found = Self { version, bond, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED };
-        let valid = version > 0 && u32_at(bytes, 12) <= CLOSED && found.number == number;
+        let found = Self { version, bond, number: u64_at(bytes, 24), closed: u32_at(bytes, 12) == CLOSED_FLAG };
+        let valid = version > 0 && u32_at(bytes, 12) <= CLOSED_FLAG && found.number == number;
         let Some(head) = bytes.get(..found.length()).filter(|_| valid) else { return Ok(None) };
         Ok(checksum::check(found.identity(), 0, head).then_some(found))
     }
 }
 
-/// A version that only a newer program reads.
+/// A version that needs a newer program.
 #[derive(Debug)]
 pub(super) struct UnknownVersion(pub(super) u32);
 
-/// What a frame holds.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FrameKind {
-    /// The whole state, as an edit of an empty one.
+pub(super) enum ManifestRecordKind {
+    /// The full state, as an edit of an empty one.
     State = 0xd0,
     /// An edit.
     Edit = 0xd1,
-    /// Nothing: it says that what lies before it is durable.
+    /// A marker: everything before it is durable.
     Synced = 0xd2,
     /// The lengths of a closed store's files.
     Closed = 0xd3,
 }
 
-impl FrameKind {
+impl ManifestRecordKind {
     const ALL: [Self; 4] = [Self::State, Self::Edit, Self::Synced, Self::Closed];
 }
 
-/// A frame that was read.
+/// A decoded record.
 #[derive(Debug)]
-pub(super) struct Frame<'a> {
-    pub(super) kind: FrameKind,
-    /// When it was written, everything before this position was durable.
+pub(super) struct ManifestRecord<'a> {
+    pub(super) kind: ManifestRecordKind,
+    /// Everything before this position was durable when the record was written.
     pub(super) synced: u64,
     pub(super) body: &'a [u8],
-    /// Bytes that it takes.
+    /// Length of the record in bytes.
     pub(super) length: usize,
 }
 
-/// Appends a frame that will begin at `position` of its file.
+/// Appends a record that will begin at `position` of the file.
 pub(super) fn encode(
     out: &mut Vec<u8>,
     identity: u64,
     position: u64,
-    kind: FrameKind,
+    kind: ManifestRecordKind,
     synced: u64,
     body: &[u8],
 ) -> Result<()> {
     let length = u32::try_from(body.len())
-        .map_err(|_| Error::InvalidArgument("a manifest of 4 GiB is beyond the format; use fewer tables".to_owned()))?;
+        .map_err(|_| Error::InvalidArgument("a manifest has at most 4 GiB; use fewer tables".to_owned()))?;
     let start = out.len();
     out.extend_from_slice(&length.to_le_bytes());
     out.push(kind as u8);
@@ -156,28 +156,29 @@ pub(super) fn encode(
     Ok(())
 }
 
-/// The frame at `position` of the file; `None` if no valid one begins there, or it is not whole.
-pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<Frame<'_>> {
+/// Decodes the record at `position`; `None` if there is no complete and valid one.
+pub(super) fn decode(file: &[u8], identity: u64, position: usize) -> Option<ManifestRecord<'_>> {
     let bytes = file.get(position..)?;
-    let head = bytes.first_chunk::<FRAME_HEAD_BYTES>()?;
-    let kind = FrameKind::ALL.into_iter().find(|&kind| kind as u8 == head[4])?;
+    let head = bytes.first_chunk::<RECORD_HEAD_BYTES>()?;
+    let kind = ManifestRecordKind::ALL.into_iter().find(|&kind| kind as u8 == head[4])?;
     let synced = u64_at(head, 5);
     if synced > position as u64 {
         return None;
     }
-    let length = (u32_at(head, 0) as usize).checked_add(FRAME_BYTES)?;
+    let length = (u32_at(head, 0) as usize).checked_add(RECORD_OVERHEAD_BYTES)?;
     let (content, sum) = bytes.get(..length)?.split_last_chunk::<CHECKSUM_BYTES>()?;
     let valid = checksum(identity, position as u64, content) == u32::from_le_bytes(*sum);
-    valid.then(|| Frame { kind, synced, body: &content[FRAME_HEAD_BYTES..], length })
+    valid.then(|| ManifestRecord { kind, synced, body: &content[RECORD_HEAD_BYTES..], length })
 }
 
-/// Whether some frame behind `end` says that `end` was durable when it was written.
+/// Whether a record after `end` states that `end` was durable when it was written.
 pub(super) fn is_followed(file: &[u8], identity: u64, end: usize) -> bool {
-    // Most places are ruled out by the kind, and nearly all others by `synced`, which lies between `end` and the place.
+    // Most positions are ruled out by the kind, and nearly all others by `synced`, which must lie between `end` and the
+    // position.
     (end + 1..file.len()).any(|position| {
-        let head = file.get(position..).and_then(|bytes| bytes.first_chunk::<FRAME_HEAD_BYTES>());
+        let head = file.get(position..).and_then(|bytes| bytes.first_chunk::<RECORD_HEAD_BYTES>());
         head.is_some_and(|head| u64_at(head, 5) > end as u64)
-            && decode(file, identity, position).is_some_and(|frame| frame.synced > end as u64)
+            && decode(file, identity, position).is_some_and(|record| record.synced > end as u64)
     })
 }
 

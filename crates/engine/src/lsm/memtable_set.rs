@@ -1,44 +1,43 @@
-//! Generations: what was written since the memtables were last switched.
+//! A memtable set: the memtables of all written keyspaces, with the logs and value files that back them.
 
 use super::entry::{KeyspaceId, Operation, Sequence};
 use super::memtable::Memtable;
-use super::values::ValueHandle;
+use super::value_files::ValueHandle;
 use crate::block::cache::Reservation;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The memtables of the keyspaces that are written, with the logs and the value files that hold the same durably. They are switched
-/// together, and written out together by one edit, so that no log is needed by two generations. A keyspace that is not written has no
-/// memtable, and costs nothing.
+/// The memtables of all written keyspaces, with the logs and value files that back them. They are switched together,
+/// and flushed together by one edit, so no log belongs to two sets. An idle keyspace has no memtable.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Generation {
+pub(crate) struct MemtableSet {
     memtables: BTreeMap<KeyspaceId, Arc<Memtable>>,
-    /// What the memtables take, and the least room that one of them has, if any was written.
+    /// The memory of the memtables, and the least room in any of them.
     bytes: u64,
     room: Option<usize>,
-    /// Its logs, oldest first: one that grows, and those that were found when the store was opened.
-    pub(crate) logs: Vec<LogPart>,
+    /// The logs, oldest first: the current one, and those found at opening.
+    pub(crate) logs: Vec<BackingLog>,
     pub(crate) values: Vec<Arc<ValueHandle>>,
-    /// Value files among them that a write or a sync has failed on: what is in them is copied before a table points to it.
-    pub(crate) doubtful: Vec<u64>,
-    /// Bytes of older values that its entries are estimated to hide.
+    /// Value files with a failed write or sync; their values are copied before a table points to them.
+    pub(crate) unconfirmed_values: Vec<u64>,
+    /// Estimated bytes of older values that the entries hide.
     pub(crate) hidden_bytes: u64,
-    /// The newest operation in it.
+    /// The newest operation in the set.
     pub(crate) last_sequence: Sequence,
-    /// What of the store's memory is kept for the memtables.
-    pub(crate) held: Option<Arc<Reservation>>,
+    /// The memory reservation of the memtables.
+    pub(crate) reservation: Option<Arc<Reservation>>,
 }
 
-/// A log of a generation.
+/// A log that backs a memtable set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LogPart {
+pub(crate) struct BackingLog {
     pub(crate) number: u64,
-    /// Where what counts ends; for the log that grows only its writer knows.
+    /// Where its valid groups end; for the current log, only its writer knows.
     pub(crate) bytes: u64,
 }
 
-impl Generation {
-    /// One that begins with these memtables, which are empty.
+impl MemtableSet {
+    /// A set of empty memtables.
     pub(crate) fn of(memtables: BTreeMap<KeyspaceId, Arc<Memtable>>) -> Self {
         let bytes = memtables.values().map(|memtable| memtable.memory_bytes()).sum();
         Self { memtables, bytes, ..Self::default() }
@@ -48,15 +47,15 @@ impl Generation {
         &self.memtables
     }
 
-    /// Forgets the memtable of a keyspace.
+    /// Drops the memtable of a keyspace.
     pub(crate) fn forget(&mut self, keyspace: KeyspaceId) {
         if let Some(memtable) = self.memtables.remove(&keyspace) {
             self.bytes = self.bytes.saturating_sub(memtable.memory_bytes());
         }
     }
 
-    /// Adds a group; `make` makes the memtable of a keyspace that has none yet, unless the keyspace is gone. False where one of the
-    /// memtables has no room for its part.
+    /// Inserts a group. `make` creates a missing memtable, or returns `None` if the keyspace was dropped. Returns
+    /// `false` if a memtable has no room for its part.
     pub(crate) fn insert(
         &mut self,
         bytes: Vec<u8>,
@@ -65,7 +64,7 @@ impl Generation {
     ) -> bool {
         let mut is_taken = true;
         let bytes = Arc::new(bytes);
-        // Most groups are of one keyspace; the order within each is kept.
+        // Most groups have one keyspace; the order within each is kept.
         if !operations.is_sorted_by_key(|operation| operation.keyspace) {
             operations.sort_by_key(|operation| operation.keyspace);
         }
@@ -94,7 +93,7 @@ impl Generation {
         self.memtables.values().all(|memtable| memtable.is_empty())
     }
 
-    /// Whether each memtable takes so many operations more.
+    /// Whether each memtable has room for this many operations.
     pub(crate) fn has_room(&self, operations: usize) -> bool {
         operations <= self.room.unwrap_or_else(Memtable::room_of_empty)
     }

@@ -1,29 +1,29 @@
-//! Where a value lies.
+//! Value pointers: the location of a value in the value log.
 
 use crate::block::varint::{put_varint, take_varint};
 
-/// Where a value lies in the value log: what an entry holds in place of the value.
+/// The location of a value in the value log, stored in entries instead of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ValuePlace {
+pub(crate) struct ValueFilePointer {
     /// Number of the file.
     pub(crate) file: u64,
-    /// Where its record begins.
+    /// Offset of its record.
     pub(crate) offset: u64,
-    /// Length of the record: key, heads, checksums and the value as it is stored.
+    /// Length of the record: key, heads, checksums, and the value as stored.
     pub(crate) stored_bytes: u64,
     /// Length of the value.
     pub(crate) length: u64,
 }
 
-impl ValuePlace {
-    /// Appends the stored form: four varints.
+impl ValueFilePointer {
+    /// Appends the encoded pointer: four varints.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         for number in [self.file, self.offset, self.stored_bytes, self.length] {
             put_varint(out, number);
         }
     }
 
-    /// Takes the stored form apart; `None` where `bytes` are anything else. What it says is checked by [`ValueFile`](super::ValueFile).
+    /// Decodes a pointer; `None` if `bytes` are not one. Its contents are checked by [`ValueFile`](super::ValueFile).
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut at = 0;
         let file = take_varint(bytes, &mut at)?;
@@ -33,7 +33,7 @@ impl ValuePlace {
         (at == bytes.len()).then_some(Self { file, offset, stored_bytes, length })
     }
 
-    /// Where the record ends; `None` beyond 64 bits.
+    /// End of the record; `None` if it overflows.
     pub(crate) fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.stored_bytes)
     }

@@ -1,26 +1,26 @@
-//! A job in parts that run side by side.
+//! Subcompactions: one job split by key range and run on several threads.
 
 use super::context::JobContext;
-use super::run::{CompactJob, Outcome, Part, run_job};
+use super::run::{JobOutput, JobRange, MergeJob, run_job};
 use crate::error::Result;
 use crate::io::spawn_helper;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Does a job in parts that are cut at `borders`, which rise, on up to `threads` threads, this one included. `job` makes the
-/// job of a part.
+/// Runs a job in parts separated by the ascending `borders`, on up to `threads` threads including this one. `job`
+/// creates the job of a part.
 ///
 /// # Errors
-/// As [`run_job`]; no new file of any part is left then.
-pub(crate) fn run_split<'a>(
+/// As [`run_job`]; the new files of all parts are then removed.
+pub(crate) fn run_subcompactions<'a>(
     context: &JobContext<'_>,
     threads: usize,
     borders: Vec<Vec<u8>>,
-    job: impl Fn(Part) -> CompactJob<'a> + Sync,
-) -> Result<Outcome> {
+    job: impl Fn(JobRange) -> MergeJob<'a> + Sync,
+) -> Result<JobOutput> {
     let parts = parts(borders);
-    let results: Mutex<Vec<(usize, Result<Outcome>)>> = Mutex::new(Vec::new());
+    let results: Mutex<Vec<(usize, Result<JobOutput>)>> = Mutex::new(Vec::new());
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((number, part)) = parts.get(next.fetch_add(1, Ordering::Relaxed)).map(|(n, part)| (*n, part)) {
@@ -28,14 +28,14 @@ pub(crate) fn run_split<'a>(
             let has_failed = result.is_err();
             results.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
             if has_failed {
-                // The rest would come to nothing.
+                // The remaining parts would be discarded.
                 next.store(parts.len(), Ordering::Relaxed);
             }
         }
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(parts.len()) {
-            // Where the system gives no thread, the others do its part.
+            // If a thread cannot be started, the other threads take over its part.
             _ = spawn_helper(scope, "ogive-compact", work);
         }
         work();
@@ -43,22 +43,22 @@ pub(crate) fn run_split<'a>(
     join(context, results.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The parts between borders, numbered.
-fn parts(borders: Vec<Vec<u8>>) -> Vec<(usize, Part)> {
-    let mut parts = vec![Part::default()];
+/// The numbered parts between the borders.
+fn parts(borders: Vec<Vec<u8>>) -> Vec<(usize, JobRange)> {
+    let mut parts = vec![JobRange::default()];
     for border in borders {
         if let Some(last) = parts.last_mut() {
             last.to = Some(border.clone());
         }
-        parts.push(Part { from: Some(border), to: None });
+        parts.push(JobRange { from: Some(border), to: None });
     }
     parts.into_iter().enumerate().collect()
 }
 
-/// All outcomes in the order of the parts as one.
-fn join(context: &JobContext<'_>, mut results: Vec<(usize, Result<Outcome>)>) -> Result<Outcome> {
+/// Joins the outputs of all parts, in order.
+fn join(context: &JobContext<'_>, mut results: Vec<(usize, Result<JobOutput>)>) -> Result<JobOutput> {
     results.sort_unstable_by_key(|&(number, _)| number);
-    let (mut joined, mut failure) = (Outcome::default(), None);
+    let (mut joined, mut failure) = (JobOutput::default(), None);
     for (_, result) in results {
         match result {
             Ok(outcome) => joined.join(outcome),

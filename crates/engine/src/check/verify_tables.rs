@@ -1,27 +1,27 @@
-//! Checking one table of a store.
+//! Verification of one table of a store.
 
-use super::verify::Walk;
+use super::verify::StoreVerifier;
 use crate::error::Result;
-use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Entry, Kind};
-use crate::lsm::table_file::{TableFile, WALK_AHEAD_BYTES};
+use crate::lsm::cursor::EntryCursor;
+use crate::lsm::entry::{Entry, ValueKind};
+use crate::lsm::table_file::{SCAN_READ_AHEAD_BYTES, TableFile};
 use crate::lsm::version::{FileKind, TableMeta, file_name};
 use crate::table::{OpenOptions, Table};
-use crate::vlog::ValuePlace;
+use crate::vlog::ValueFilePointer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What the entries of a table come to.
+/// Totals over the entries of a table.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Counted {
+struct TableCounts {
     records: u64,
     removals: u64,
     shadowed: u64,
     values: BTreeMap<u64, u64>,
 }
 
-impl Walk<'_> {
-    /// Checks a table: by itself, against what the manifest says, and where its pointers lead.
+impl StoreVerifier<'_> {
+    /// Checks a table by itself, against the manifest, and follows its pointers.
     pub(super) fn table(&mut self, meta: &Arc<TableMeta>) -> Result<()> {
         let name = file_name(meta.number, FileKind::Table);
         let before = self.done_bytes;
@@ -39,7 +39,7 @@ impl Walk<'_> {
                 self.entries(&name, &file)?;
             }
             if self.storage.open(&name)?.len() != meta.bytes {
-                self.report.add(&name, meta.bytes, "it is not as long as the manifest says");
+                self.report.add(&name, meta.bytes, "its length differs from that in the manifest");
             }
         }
         self.advance(meta.bytes);
@@ -48,40 +48,40 @@ impl Walk<'_> {
 
     fn entries(&mut self, name: &str, file: &Arc<TableFile>) -> Result<()> {
         let was_sound = !self.report.has_finding(name);
-        let mut counted = Counted::default();
-        let mut cursor = file.cursor(Some(WALK_AHEAD_BYTES));
-        match self.walk_entries(name, file, &mut *cursor, &mut counted) {
+        let mut counted = TableCounts::default();
+        let mut cursor = file.cursor(Some(SCAN_READ_AHEAD_BYTES));
+        match self.check_entries(name, file, &mut *cursor, &mut counted) {
             Ok(()) => {}
-            // What is wrong with the blocks was said before.
-            Err(error) if super::report::complaint(&error).is_some() && !was_sound => return Ok(()),
+            // Defects of blocks were reported before.
+            Err(error) if super::report::finding_of(&error).is_some() && !was_sound => return Ok(()),
             Err(error) => return self.report.note(name, Err::<(), _>(error)).map(drop),
         }
         let meta = &file.meta;
-        let stated = Counted {
+        let stated = TableCounts {
             records: meta.records,
             removals: meta.removals,
             shadowed: meta.shadowed,
             values: meta.values.iter().copied().collect(),
         };
         if counted != stated && was_sound {
-            self.report.add(name, 0, format!("the manifest says it has {stated:?}, and it has {counted:?}"));
+            self.report.add(name, 0, format!("the manifest states {stated:?}, but the table has {counted:?}"));
         }
         Ok(())
     }
 
-    fn walk_entries(
+    fn check_entries(
         &mut self,
         name: &str,
         file: &TableFile,
-        cursor: &mut dyn Cursor,
-        counted: &mut Counted,
+        cursor: &mut dyn EntryCursor,
+        counted: &mut TableCounts,
     ) -> Result<()> {
         let mut last: Option<(Vec<u8>, u64)> = None;
         cursor.first()?;
         while let Some(entry) = cursor.entry() {
             counted.records += 1;
             self.report.records += 1;
-            counted.removals += u64::from(entry.kind == Kind::Remove);
+            counted.removals += u64::from(entry.kind == ValueKind::Remove);
             if let Some((key, sequence)) = &last {
                 let is_same = key.as_slice() == entry.key;
                 counted.shadowed += u64::from(is_same);
@@ -90,7 +90,7 @@ impl Walk<'_> {
                 }
             }
             self.check_range(name, &file.meta, &entry);
-            if entry.kind == Kind::Pointer {
+            if entry.kind == ValueKind::Pointer {
                 self.pointer(name, &entry, &mut counted.values)?;
             }
             match &mut last {
@@ -111,28 +111,28 @@ impl Walk<'_> {
             && !meta.ends_before(entry.key)
             && (meta.smallest_sequence..=meta.largest_sequence).contains(&entry.sequence);
         if !is_within {
-            let detail = format!("the entry {} lies outside of what the manifest says", entry.key.escape_ascii());
+            let detail = format!("the entry {} is outside of the range in the manifest", entry.key.escape_ascii());
             self.report.add(name, 0, detail);
         }
     }
 
     fn pointer(&mut self, name: &str, entry: &Entry<'_>, values: &mut BTreeMap<u64, u64>) -> Result<()> {
-        let Some(place) = ValuePlace::decode(entry.value) else {
-            self.report.add(name, 0, format!("the pointer of {} makes no sense", entry.key.escape_ascii()));
+        let Some(pointer) = ValueFilePointer::decode(entry.value) else {
+            self.report.add(name, 0, format!("the value pointer of {} is malformed", entry.key.escape_ascii()));
             return Ok(());
         };
-        *values.entry(place.file).or_default() += place.stored_bytes;
-        if !self.leads_to_value(&place)? {
-            let file = file_name(place.file, FileKind::Values);
-            let detail = format!("the value of {} is not there, or not whole", entry.key.escape_ascii());
-            self.report.add(&file, place.offset, detail);
+        *values.entry(pointer.file).or_default() += pointer.stored_bytes;
+        if !self.leads_to_value(&pointer)? {
+            let file = file_name(pointer.file, FileKind::Values);
+            let detail = format!("the value of {} is missing or damaged", entry.key.escape_ascii());
+            self.report.add(&file, pointer.offset, detail);
         }
         Ok(())
     }
 
-    /// Whether the value at a place is there and whole.
-    pub(super) fn leads_to_value(&mut self, place: &ValuePlace) -> Result<bool> {
+    /// Whether the value of a pointer is intact.
+    pub(super) fn leads_to_value(&mut self, pointer: &ValueFilePointer) -> Result<bool> {
         self.report.pointers += 1;
-        self.values.get(&place.file).map_or(Ok(false), |file| file.is_whole(place))
+        self.values.get(&pointer.file).map_or(Ok(false), |file| file.is_intact(pointer))
     }
 }

@@ -1,9 +1,9 @@
-//! Range removals hold what a list of them holds that is searched from end to end.
+//! Tests of range tombstone sets against a list that is searched linearly.
 
-use super::set::Removal;
-use super::{Removals, known_end};
+use super::set::RangeTombstone;
+use super::{RangeTombstones, known_end};
 use crate::io::{MemoryStorage, Storage};
-use crate::lsm::entry::{MAX_SEQUENCE, put_varint};
+use crate::lsm::entry::{SEQUENCE_MAX, put_varint};
 use crate::lsm::{Db, DbOptions};
 use crate::table::KEY_BYTES_MAX;
 use ogive_testkit::Random;
@@ -14,33 +14,36 @@ fn key() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(0..4_u8, 0..4)
 }
 
-fn removals() -> impl Strategy<Value = Vec<Removal>> {
-    let removal = (key(), key(), 1..60_u64, 0..5_u8).prop_map(|(one, other, sequence, endless)| {
+fn tombstones() -> impl Strategy<Value = Vec<RangeTombstone>> {
+    let tombstone = (key(), key(), 1..60_u64, 0..5_u8).prop_map(|(one, other, sequence, endless)| {
         let (start, end) = if one <= other { (one, other) } else { (other, one) };
         let end = if endless == 0 { Vec::new() } else { end };
-        Removal { start: start.into(), end: end.into(), sequence }
+        RangeTombstone { start: start.into(), end: end.into(), sequence }
     });
-    proptest::collection::vec(removal, 0..80)
+    proptest::collection::vec(tombstone, 0..80)
 }
 
-fn expected(list: &[Removal], key: &[u8], at: u64) -> u64 {
-    let covering = list.iter().filter(|removal| removal.covers(key) && removal.sequence <= at);
-    covering.map(|removal| removal.sequence).max().unwrap_or(0)
+fn expected(list: &[RangeTombstone], key: &[u8], at: u64) -> u64 {
+    let covering = list.iter().filter(|tombstone| tombstone.covers(key) && tombstone.sequence <= at);
+    covering.map(|tombstone| tombstone.sequence).max().unwrap_or(0)
 }
 
-fn added(list: &[Removal]) -> Removals {
-    let mut removals = Removals::new();
-    for removal in list {
-        removals.add(&removal.start, &removal.end, removal.sequence);
+fn added(list: &[RangeTombstone]) -> RangeTombstones {
+    let mut tombstones = RangeTombstones::new();
+    for tombstone in list {
+        tombstones.add(&tombstone.start, &tombstone.end, tombstone.sequence);
     }
-    removals
+    tombstones
 }
 
 proptest! {
     #[test]
-    fn the_newest_visible_removal_that_covers_a_key_is_found(list in removals(), keys in proptest::collection::vec((key(), 0..70_u64), 30)) {
+    fn the_newest_visible_removal_that_covers_a_key_is_found(
+        list in tombstones(),
+        keys in proptest::collection::vec((key(), 0..70_u64), 30),
+    ) {
         let one_by_one = added(&list);
-        let at_once = Removals::of(list.clone());
+        let at_once = RangeTombstones::of(list.clone());
         prop_assert_eq!(&one_by_one, &at_once);
         for (key, at) in &keys {
             prop_assert_eq!(one_by_one.covering(key, *at), expected(&list, key, *at));
@@ -49,7 +52,12 @@ proptest! {
     }
 
     #[test]
-    fn clipping_leaves_what_lies_between(list in removals(), from in proptest::option::of(key()), to in proptest::option::of(key()), keys in proptest::collection::vec(key(), 20)) {
+    fn clipping_leaves_what_lies_between(
+        list in tombstones(),
+        from in proptest::option::of(key()),
+        to in proptest::option::of(key()),
+        keys in proptest::collection::vec(key(), 20),
+    ) {
         let clipped = added(&list).clip(from.as_deref(), to.as_deref());
         for key in &keys {
             let is_inside = from.as_ref().is_none_or(|from| from <= key) && to.as_ref().is_none_or(|to| key < to);
@@ -65,7 +73,11 @@ proptest! {
     }
 
     #[test]
-    fn joined_sets_cover_what_either_covers(one in removals(), other in removals(), keys in proptest::collection::vec((key(), 0..70_u64), 20)) {
+    fn joined_sets_cover_what_either_covers(
+        one in tombstones(),
+        other in tombstones(),
+        keys in proptest::collection::vec((key(), 0..70_u64), 20),
+    ) {
         let (mut joined, second) = (added(&one), added(&other));
         let kept = joined.clone();
         joined.extend(&second);
@@ -73,89 +85,90 @@ proptest! {
             prop_assert_eq!(joined.covering(key, *at), expected(&one, key, *at).max(expected(&other, key, *at)));
             prop_assert_eq!(kept.covering(key, *at), expected(&one, key, *at));
         }
-        let newer = joined.filter(|removal| removal.sequence > 30);
-        prop_assert_eq!(newer.len(), joined.iter().filter(|removal| removal.sequence > 30).count());
+        let newer = joined.filter(|tombstone| tombstone.sequence > 30);
+        prop_assert_eq!(newer.len(), joined.iter().filter(|tombstone| tombstone.sequence > 30).count());
     }
 
     #[test]
-    fn what_was_encoded_is_decoded_and_every_cut_is_noticed(list in removals()) {
-        let removals = added(&list);
-        let bytes = removals.encode();
-        prop_assert_eq!(&Removals::decode(&bytes).unwrap(), &removals);
+    fn what_was_encoded_is_decoded_and_every_cut_is_noticed(list in tombstones()) {
+        let tombstones = added(&list);
+        let bytes = tombstones.encode();
+        prop_assert_eq!(&RangeTombstones::decode(&bytes).unwrap(), &tombstones);
         for cut in 1..bytes.len() {
-            prop_assert!(Removals::decode(&bytes[..cut]).is_none(), "cut at {}", cut);
+            prop_assert!(RangeTombstones::decode(&bytes[..cut]).is_none(), "cut at {}", cut);
         }
     }
 
     #[test]
     fn any_bytes_are_decoded_or_refused(bytes: Vec<u8>) {
-        if let Some(removals) = Removals::decode(&bytes) {
-            let is_sound = |removal: &Removal| {
-                (removal.end.is_empty() || removal.start < removal.end) && removal.sequence <= MAX_SEQUENCE
+        if let Some(tombstones) = RangeTombstones::decode(&bytes) {
+            let is_sound = |tombstone: &RangeTombstone| {
+                (tombstone.end.is_empty() || tombstone.start < tombstone.end) && tombstone.sequence <= SEQUENCE_MAX
             };
-            prop_assert!(removals.iter().all(is_sound));
+            prop_assert!(tombstones.iter().all(is_sound));
         }
     }
 }
 
 #[test]
 fn a_count_or_length_beyond_the_bytes_allocates_nothing() {
-    assert!(Removals::decode(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0]).is_none());
-    assert!(Removals::decode(&[1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).is_none());
-    assert!(Removals::decode(&[0]).is_none());
-    assert_eq!(Removals::decode(&[]).map(|removals| removals.len()), Some(0));
+    assert!(RangeTombstones::decode(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0, 0]).is_none());
+    assert!(RangeTombstones::decode(&[1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).is_none());
+    assert!(RangeTombstones::decode(&[0]).is_none());
+    assert_eq!(RangeTombstones::decode(&[]).map(|tombstones| tombstones.len()), Some(0));
 }
 
-/// A list of sequence numbers for each piece would take 10^8 of them here.
+/// A list of sequence numbers for each fragment would have 10^8 elements here.
 #[test]
 fn ranges_inside_ranges_take_memory_in_proportion() {
     let key = |number: u32| number.to_be_bytes();
-    let nested = (0..20_000_u32).map(|i| Removal {
+    let nested = (0..20_000_u32).map(|i| RangeTombstone {
         start: key(i).into(),
         end: key(100_000 - i).into(),
         sequence: u64::from(i) + 1,
     });
-    let removals = Removals::of(nested);
-    assert!(removals.memory_bytes() < 20_000 * 500, "{} bytes", removals.memory_bytes());
+    let tombstones = RangeTombstones::of(nested);
+    assert!(tombstones.memory_bytes() < 20_000 * 500, "{} bytes", tombstones.memory_bytes());
     let mut random = Random::new(1);
     for _ in 0..1_000 {
         let (number, at) = (random.below(100_001) as u32, random.below(20_001));
         let depth = u64::from(number.saturating_add(1).min((100_000 - number).min(20_000)));
-        assert_eq!(removals.covering(&key(number), at), depth.min(at), "{number} at {at}");
+        assert_eq!(tombstones.covering(&key(number), at), depth.min(at), "{number} at {at}");
     }
 }
 
 #[test]
 fn many_removals_are_added_in_little_time() {
-    let mut removals = Removals::new();
+    let mut tombstones = RangeTombstones::new();
     for i in 0..50_000_u32 {
-        removals.add(&(3 * i).to_be_bytes(), &(3 * i + 2).to_be_bytes(), u64::from(i) + 1);
-        assert!(removals.clone().len() == i as usize + 1);
+        tombstones.add(&(3 * i).to_be_bytes(), &(3 * i + 2).to_be_bytes(), u64::from(i) + 1);
+        assert!(tombstones.clone().len() == i as usize + 1);
     }
     for i in (0..50_000_u32).step_by(97) {
-        assert_eq!(removals.covering(&(3 * i + 1).to_be_bytes(), u64::MAX), u64::from(i) + 1);
-        assert_eq!(removals.covering(&(3 * i + 2).to_be_bytes(), u64::MAX), 0);
+        assert_eq!(tombstones.covering(&(3 * i + 1).to_be_bytes(), u64::MAX), u64::from(i) + 1);
+        assert_eq!(tombstones.covering(&(3 * i + 2).to_be_bytes(), u64::MAX), 0);
     }
 }
 
-/// Early versions wrote an end behind all keys.
+/// Early versions wrote an end behind all possible keys.
 #[test]
 fn an_end_behind_all_keys_is_none() {
     let early = vec![0xff; KEY_BYTES_MAX + 1];
-    let removals = added(&[Removal { start: b"k".as_slice().into(), end: early.clone().into(), sequence: 7 }]);
-    assert!(removals.memory_bytes() < 200 && removals.encode().len() < 10, "{removals:?}");
-    assert_eq!((removals.covering(&early, 9), removals.covering(b"j", 9)), (7, 0));
+    let tombstones = added(&[RangeTombstone { start: b"k".as_slice().into(), end: early.clone().into(), sequence: 7 }]);
+    assert!(tombstones.memory_bytes() < 200 && tombstones.encode().len() < 10, "{tombstones:?}");
+    assert_eq!((tombstones.covering(&early, 9), tombstones.covering(b"j", 9)), (7, 0));
     let mut bytes = vec![1, 1, b'k'];
     put_varint(&mut bytes, early.len() as u64);
     bytes.extend_from_slice(&early);
     bytes.push(7);
-    assert_eq!(Removals::decode(&bytes), Some(removals));
-    // The least range up to the longest key that has one behind it ends there, and is no other.
+    assert_eq!(RangeTombstones::decode(&bytes), Some(tombstones));
+    // A legitimate end of the maximum length is not mistaken for one.
     let shorter = [vec![0xff; KEY_BYTES_MAX], vec![0]].concat();
     assert_eq!(known_end(&shorter), shorter);
 }
 
-/// To remove all keys from one on costs what to remove any range does: in the log, in memory, in tables and in the manifest.
+/// Removing all keys from one on costs as much as removing any range: in the log, in memory, in tables and in the
+/// manifest.
 #[test]
 fn a_removal_without_an_end_takes_a_few_bytes_everywhere() {
     let memory = MemoryStorage::new();

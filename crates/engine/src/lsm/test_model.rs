@@ -1,8 +1,8 @@
-//! Versions of keys as a sorted list: what cursors and compactions are held against in tests.
+//! A reference model for tests: versions of keys as a sorted list, to compare cursors and compactions with.
 
-use super::cursor::Cursor;
-use super::entry::{Entry, Kind, Sequence};
-use super::removals::Removals;
+use super::cursor::EntryCursor;
+use super::entry::{Entry, Sequence, ValueKind};
+use super::range_tombstones::RangeTombstones;
 use crate::block::Slice;
 use crate::error::{Error, Result};
 use proptest::prelude::*;
@@ -12,32 +12,32 @@ use std::sync::Arc;
 
 /// A version of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Version {
+pub(crate) struct OwnedEntry {
     pub(crate) key: Vec<u8>,
     pub(crate) sequence: Sequence,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) value: Vec<u8>,
 }
 
-/// All versions and range removals of a store, or of a part of it.
+/// All versions and range tombstones of a store, or of a part of it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
-    /// In the order of cursors.
-    pub(crate) versions: Vec<Version>,
-    pub(crate) removals: Removals,
+    /// In cursor order.
+    pub(crate) versions: Vec<OwnedEntry>,
+    pub(crate) tombstones: RangeTombstones,
 }
 
 impl History {
-    /// Takes operations, the first with sequence number `first`.
-    pub(crate) fn of(operations: &[Step], first: Sequence) -> Self {
+    /// Applies operations; the first has the sequence number `first`.
+    pub(crate) fn of(operations: &[TestOperation], first: Sequence) -> Self {
         let mut history = Self::default();
         for (operation, sequence) in operations.iter().zip(first..) {
             match operation {
-                Step::Put(key, kind, value) => {
-                    let value = if *kind == Kind::Remove { Vec::new() } else { value.clone() };
-                    history.versions.push(Version { key: key.clone(), sequence, kind: *kind, value });
+                TestOperation::Put(key, kind, value) => {
+                    let value = if *kind == ValueKind::Remove { Vec::new() } else { value.clone() };
+                    history.versions.push(OwnedEntry { key: key.clone(), sequence, kind: *kind, value });
                 }
-                Step::RemoveRange(start, end) => history.removals.add(start, end, sequence),
+                TestOperation::RemoveRange(start, end) => history.tombstones.add(start, end, sequence),
             }
         }
         history.sort();
@@ -49,44 +49,44 @@ impl History {
             .sort_by(|one, other| (&one.key, Reverse(one.sequence)).cmp(&(&other.key, Reverse(other.sequence))));
     }
 
-    /// Both together.
+    /// The union with an older history.
     pub(crate) fn with(&self, older: &Self) -> Self {
         let mut joined = self.clone();
         joined.versions.extend(older.versions.iter().cloned());
-        joined.removals.extend(&older.removals);
+        joined.tombstones.extend(&older.tombstones);
         joined.sort();
         joined
     }
 
-    /// What a reader at `at` sees.
-    pub(crate) fn seen(&self, at: Sequence) -> BTreeMap<Vec<u8>, (Kind, Vec<u8>)> {
-        let mut newest: BTreeMap<&[u8], &Version> = BTreeMap::new();
+    /// The records visible at `at`.
+    pub(crate) fn seen(&self, at: Sequence) -> BTreeMap<Vec<u8>, (ValueKind, Vec<u8>)> {
+        let mut newest: BTreeMap<&[u8], &OwnedEntry> = BTreeMap::new();
         for version in self.versions.iter().filter(|version| version.sequence <= at) {
             newest.entry(&version.key).or_insert(version);
         }
         let shown = newest.into_values().filter(|version| {
-            let hidden = self.removals.iter().any(|removal| {
+            let hidden = self.tombstones.iter().any(|removal| {
                 removal.sequence <= at && removal.sequence > version.sequence && removal.covers(&version.key)
             });
-            version.kind != Kind::Remove && !hidden
+            version.kind != ValueKind::Remove && !hidden
         });
         shown.map(|version| (version.key.clone(), (version.kind, version.value.clone()))).collect()
     }
 
-    pub(crate) fn cursor(&self) -> Box<dyn Cursor> {
+    pub(crate) fn cursor(&self) -> Box<dyn EntryCursor> {
         Box::new(ListCursor { versions: self.versions.clone().into(), at: None, fails_after: usize::MAX })
     }
 
     /// A cursor that fails after some moves.
-    pub(crate) fn failing_cursor(&self, moves: usize) -> Box<dyn Cursor> {
+    pub(crate) fn failing_cursor(&self, moves: usize) -> Box<dyn EntryCursor> {
         Box::new(ListCursor { versions: self.versions.clone().into(), at: None, fails_after: moves })
     }
 }
 
-/// An operation of a generated history.
+/// A generated operation.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
-    Put(Vec<u8>, Kind, Vec<u8>),
+pub(crate) enum TestOperation {
+    Put(Vec<u8>, ValueKind, Vec<u8>),
     RemoveRange(Vec<u8>, Vec<u8>),
 }
 
@@ -99,19 +99,19 @@ pub(crate) fn keys() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Operations; one of twelve removes a range.
-pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+/// Operations, one in twelve of which removes a range.
+pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<TestOperation>> {
     let value = proptest::collection::vec(any::<u8>(), 0..6);
-    let put = (keys(), value).prop_map(|(key, value)| Step::Put(key, Kind::Value, value));
-    let remove = keys().prop_map(|key| Step::Put(key, Kind::Remove, Vec::new()));
-    let range =
-        (keys(), keys()).prop_map(|(one, other)| Step::RemoveRange(one.clone().min(other.clone()), one.max(other)));
+    let put = (keys(), value).prop_map(|(key, value)| TestOperation::Put(key, ValueKind::Value, value));
+    let remove = keys().prop_map(|key| TestOperation::Put(key, ValueKind::Remove, Vec::new()));
+    let range = (keys(), keys())
+        .prop_map(|(one, other)| TestOperation::RemoveRange(one.clone().min(other.clone()), one.max(other)));
     proptest::collection::vec(prop_oneof![8 => put, 3 => remove, 1 => range], 0..most)
 }
 
 #[derive(Debug)]
 struct ListCursor {
-    versions: Arc<[Version]>,
+    versions: Arc<[OwnedEntry]>,
     at: Option<usize>,
     fails_after: usize,
 }
@@ -128,7 +128,7 @@ impl ListCursor {
     }
 }
 
-impl Cursor for ListCursor {
+impl EntryCursor for ListCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         let version = &self.versions[self.at?];
         Some(Entry { key: &version.key, sequence: version.sequence, kind: version.kind, value: &version.value })
@@ -139,7 +139,8 @@ impl Cursor for ListCursor {
     }
 
     fn seek(&mut self, key: &[u8], sequence: Sequence) -> Result<()> {
-        let before = |version: &Version| (version.key.as_slice(), Reverse(version.sequence)) < (key, Reverse(sequence));
+        let before =
+            |version: &OwnedEntry| (version.key.as_slice(), Reverse(version.sequence)) < (key, Reverse(sequence));
         self.go(Some(self.versions.partition_point(before)))
     }
 

@@ -1,42 +1,43 @@
-//! What lies below the output of a compaction.
+//! The levels below a compaction's output, and whether they may contain a given key.
 
-use super::super::version::{LEVELS, Levels, TableMeta};
+use super::super::version::{KeyspaceLevels, LEVELS, TableMeta};
 use std::sync::Arc;
 
-/// The key ranges of tables that hold older entries than a compaction's inputs.
+/// The key ranges of tables with older entries than a compaction's inputs.
 ///
-/// It is asked with rising keys, so it moves along with them: a question costs a comparison or two for each level.
+/// Queries come with ascending keys, so it advances along with them: a query takes one or two comparisons per level.
 #[derive(Debug, Default)]
-pub(crate) struct Below {
-    runs: Vec<Run>,
+pub(crate) struct LevelsBelow {
+    runs: Vec<SortedTables>,
 }
 
-/// Disjoint tables in order, and the first that does not end before the last key that was asked for.
+/// Disjoint tables in order, and the first that does not end before the last queried key.
 #[derive(Debug)]
-struct Run {
+struct SortedTables {
     tables: Vec<Arc<TableMeta>>,
     at: usize,
 }
 
-impl Below {
-    /// `runs` are lists of tables, each disjoint and in key order: a level, or one table of the first level.
+impl LevelsBelow {
+    /// `runs` are lists of tables, each disjoint and in key order: a level, or one table of level 0.
     pub(crate) fn new(runs: impl IntoIterator<Item = Vec<Arc<TableMeta>>>) -> Self {
         let filled = runs.into_iter().filter(|tables| !tables.is_empty());
-        Self { runs: filled.map(|tables| Run { tables, at: 0 }).collect() }
+        Self { runs: filled.map(|tables| SortedTables { tables, at: 0 }).collect() }
     }
 
-    /// What lies below level `level` of a keyspace.
-    pub(crate) fn level(levels: &Levels, level: usize) -> Self {
+    /// The levels below `level`.
+    pub(crate) fn level(levels: &KeyspaceLevels, level: usize) -> Self {
         Self::new((level + 1..LEVELS).map(|deeper| levels.level(deeper).to_vec()))
     }
 
-    /// What lies below the memtables of a keyspace: all its tables.
-    pub(crate) fn memtable(levels: &Levels) -> Self {
+    /// The levels below the memtables: all tables of the keyspace.
+    pub(crate) fn memtable(levels: &KeyspaceLevels) -> Self {
         let newest = levels.level(0).iter().map(|table| vec![Arc::clone(table)]);
         Self::new(newest.chain((1..LEVELS).map(|level| levels.level(level).to_vec())))
     }
 
-    /// Whether no older entry can have this key, nor a range removal cover it; keys must not fall from question to question.
+    /// Whether no older entry can have this key, and no older range tombstone can cover it. Keys must not decrease
+    /// between calls.
     #[inline]
     pub(crate) fn is_free(&mut self, key: &[u8]) -> bool {
         self.runs.iter_mut().all(|run| {
@@ -47,7 +48,7 @@ impl Below {
         })
     }
 
-    /// Whether no older entry can have a key from `start` up to, and without, `end`; an empty one is none.
+    /// Whether no older entry can have a key from `start` up to `end`, exclusively; an empty `end` means no end.
     pub(crate) fn is_range_free(&self, start: &[u8], end: &[u8]) -> bool {
         self.runs.iter().all(|run| {
             let at = run.tables.partition_point(|table| table.ends_before(start));

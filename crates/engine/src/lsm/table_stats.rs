@@ -1,31 +1,31 @@
-//! The tables of a store, one by one.
+//! Statistics of each table of a store.
 
 use super::db::Db;
 
-/// A table of a store.
+/// Statistics of a table of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableStats {
-    /// Number of its file; no other file of the store ever has the same.
+    /// File number, unique within the store.
     pub number: u64,
-    /// Its level; 0 is the newest.
+    /// Level; 0 is the newest.
     pub level: usize,
-    /// Its size.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Entries in it.
+    /// Number of entries.
     pub records: u64,
-    /// Look-ups of it that found an entry since it was opened, about: one in 32 is counted.
+    /// Approximate number of lookups that found an entry since the table was opened; one in 32 is sampled.
     pub positive_lookups: u64,
-    /// Look-ups of it that found none, about.
+    /// Approximate number of lookups that found no entry.
     pub negative_lookups: u64,
-    /// Of both, those by a model, about.
+    /// Approximate number of all these lookups that used a model.
     pub model_lookups: u64,
-    /// Lines of its model; 0 where it has none of its own.
+    /// Number of segments of the table's own model; 0 if there is none.
     pub model_segments: u64,
 }
 
 impl Db {
-    /// The tables of all keyspaces, those of upper levels first within each. Nothing is read for it.
+    /// Returns statistics of all tables, upper levels first within each keyspace, without reading any file.
     #[must_use]
     pub fn tables(&self) -> Vec<TableStats> {
         let shared = self.core().shared.lock();

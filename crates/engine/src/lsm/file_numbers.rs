@@ -1,37 +1,37 @@
-//! The numbers of files, reserved in the manifest before any file takes one.
+//! File numbers, reserved in the manifest before any file uses one.
 //!
-//! So a file of the store with a number that is not reserved proves that the manifest is older than the file: nothing that a crash has left.
-//! Numbers are reserved in batches, by edits that are written for other reasons as a rule, so that hardly any sync is for them alone.
-//! Manifests are exempt: each says by itself what is reserved.
+//! A file whose number is not reserved therefore proves that the manifest is older than the file; no crash leaves such
+//! a file. Numbers are reserved in batches, usually by edits that are written for other reasons, so few syncs
+//! serve the reservation alone. Manifests are exempt: each states the reservation itself.
 
-use super::core::{Change, Core, Shared};
-use super::version::Edit;
+use super::core::{Core, SharedState, StateChange};
+use super::version::ManifestEdit;
 use crate::error::Result;
 use crate::io::sync::MutexGuard;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// So many numbers are reserved ahead.
-const BATCH: u64 = 64;
+/// Numbers reserved ahead at a time.
+const RESERVED_BATCH: u64 = 64;
 
-/// Where the numbers of new files come from.
-pub(crate) trait NumberSource: Debug + Sync {
-    /// A number that no file has had, and that may be used.
+/// A source of numbers for new files.
+pub(crate) trait FileNumberSource: Debug + Sync {
+    /// Returns an unused, reserved number.
     fn take_number(&self) -> Result<u64>;
 
-    /// The opening that wrote a value file, by its nonce; `None` for a file that the job itself has made.
+    /// The nonce of the opening that wrote a value file; `None` for a file that the job itself created.
     fn nonce_of_values(&self, number: u64) -> Option<u64>;
 }
 
-/// The numbers of a store that is open.
+/// The file numbers of an open store.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(super) struct FileNumbers {
     next: AtomicU64,
-    /// The end of those that the manifest has reserved, durably.
+    /// The end of the numbers that the manifest durably reserves.
     reserved: AtomicU64,
 }
 
-impl Numbers {
+impl FileNumbers {
     pub(super) fn new(next: u64) -> Self {
         Self { next: AtomicU64::new(next), reserved: AtomicU64::new(0) }
     }
@@ -41,23 +41,23 @@ impl Numbers {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// A number, reserved or not: for a manifest.
+    /// Takes a number, reserved or not; for manifests.
     pub(super) fn take(&self) -> u64 {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What a new manifest is to reserve.
+    /// The reservation of a new manifest.
     pub(super) fn batch_end(&self) -> u64 {
-        self.next().saturating_add(BATCH).max(self.reserved.load(Ordering::Acquire))
+        self.next().saturating_add(RESERVED_BATCH).max(self.reserved.load(Ordering::Acquire))
     }
 
-    /// What an edit is to reserve, if it is time.
+    /// The reservation of an edit, if one is due.
     fn due(&self) -> Option<u64> {
-        let is_due = self.next().saturating_add(BATCH / 2) > self.reserved.load(Ordering::Acquire);
+        let is_due = self.next().saturating_add(RESERVED_BATCH / 2) > self.reserved.load(Ordering::Acquire);
         is_due.then(|| self.batch_end())
     }
 
-    /// Says that numbers are reserved, durably.
+    /// Records a durable reservation.
     pub(super) fn note_reserved(&self, end: u64) {
         self.reserved.fetch_max(end, Ordering::AcqRel);
     }
@@ -66,33 +66,33 @@ impl Numbers {
         number < self.reserved.load(Ordering::Acquire)
     }
 
-    /// Makes an edit say what files were made before it, and reserve numbers where that is due.
-    pub(super) fn put_into(&self, edit: &mut Edit) {
+    /// Adds the next file number to an edit, and a reservation if one is due.
+    pub(super) fn put_into(&self, edit: &mut ManifestEdit) {
         edit.next_file = Some(self.next());
         edit.reserved = self.due();
     }
 }
 
 impl Core {
-    /// As [`NumberSource::take_number`], for who holds the shared state.
-    pub(super) fn number_within(&self, shared: &mut MutexGuard<'_, Shared>) -> Result<u64> {
+    /// As [`FileNumberSource::take_number`], for a caller that holds the lock of the shared state.
+    pub(super) fn number_within(&self, shared: &mut MutexGuard<'_, SharedState>) -> Result<u64> {
         let number = self.numbers.take();
         if !self.numbers.is_reserved(number) {
-            // Any edit reserves what is due.
-            self.apply(shared, Change::default())?;
+            // Any edit makes the reservation that is due.
+            self.apply(shared, StateChange::default())?;
         }
         Ok(number)
     }
 }
 
-impl NumberSource for Core {
+impl FileNumberSource for Core {
     fn take_number(&self) -> Result<u64> {
         let number = self.numbers.take();
         if !self.numbers.is_reserved(number) {
             let mut shared = self.shared.lock();
-            // Another thread may have waited for the same.
+            // Another thread may have made the reservation in the meantime.
             if !self.numbers.is_reserved(number) {
-                self.apply(&mut shared, Change::default())?;
+                self.apply(&mut shared, StateChange::default())?;
             }
         }
         Ok(number)
@@ -103,8 +103,8 @@ impl NumberSource for Core {
     }
 }
 
-/// For work on a store that nobody has open.
-impl NumberSource for AtomicU64 {
+/// For work on a store that is not open.
+impl FileNumberSource for AtomicU64 {
     fn take_number(&self) -> Result<u64> {
         Ok(self.fetch_add(1, Ordering::Relaxed))
     }
@@ -120,19 +120,19 @@ mod tests {
 
     #[test]
     fn edits_reserve_a_batch_when_half_of_one_is_used_and_never_less_than_what_was_taken() {
-        let numbers = Numbers::new(10);
+        let numbers = FileNumbers::new(10);
         numbers.note_reserved(numbers.batch_end());
         let mut reservations = 0;
-        for _ in 0..10 * BATCH {
+        for _ in 0..10 * RESERVED_BATCH {
             let number = numbers.take();
-            let mut edit = Edit::default();
+            let mut edit = ManifestEdit::default();
             numbers.put_into(&mut edit);
             if let Some(end) = edit.reserved {
                 reservations += 1;
                 numbers.note_reserved(end);
             }
             assert!(numbers.is_reserved(number) && edit.next_file == Some(number + 1));
-            assert!(numbers.reserved.load(Ordering::Relaxed) <= number + 1 + BATCH);
+            assert!(numbers.reserved.load(Ordering::Relaxed) <= number + 1 + RESERVED_BATCH);
         }
         assert!((10..=21).contains(&reservations), "{reservations}");
     }

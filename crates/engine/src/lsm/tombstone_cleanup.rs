@@ -1,54 +1,55 @@
-//! Removed entries that iterators skip.
+//! TombstoneCleanup of tombstones that iterators skip.
 //!
-//! An iterator steps over entries that were removed and not yet compacted away, and the next one steps over them again: at the head of a
-//! queue from which a hundred thousand keys were taken, the first key lies a hundred thousand steps away. So long runs are counted. Once
-//! iterators have skipped as many entries as a flush or a compaction would read to drop them, it is due: in all, readers skip about as many
-//! entries as are read on their behalf. LevelDB charges seeks in vain to compactions in the same way.
+//! An iterator steps over removed entries that are not compacted away yet, and so does the next one: at the head of a
+//! queue from which 100,000 keys were taken, the first key lies 100,000 steps away. Long runs of skipped entries are
+//! therefore counted. Once iterators have skipped as many entries as a flush or a compaction would read to drop them,
+//! that job becomes due: in total, the jobs read about as many entries as readers skipped. LevelDB charges wasted seeks
+//! to compactions in the same way.
 
-use super::core::{Core, Shared};
-use super::cursor::Cursor;
-use super::entry::{KeyspaceId, Kind, MAX_SEQUENCE};
+use super::core::{Core, SharedState};
+use super::cursor::EntryCursor;
+use super::entry::{KeyspaceId, SEQUENCE_MAX, ValueKind};
 use super::memtable::Memtable;
-use super::version::{Job, KeyBounds, Picker, RangeStep};
-use super::view::{Tree, View};
+use super::version::{CompactionJob, KeyBounds, Picker, RangeStep};
+use super::view::{KeyspaceTree, KeyspaceView};
 use crate::error::Result;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Shorter runs are not counted: they take a reader some ten microseconds.
-pub(crate) const RUN_MIN: u64 = 256;
+/// Shorter runs are not counted; they take a reader about ten microseconds.
+pub(crate) const SKIPPED_RUN_MIN: u64 = 256;
 
-/// Entries of a memtable that are looked at to see whether a run lies in it.
-const LOOKED_AT: usize = 64;
+/// Entries of a memtable that are checked for tombstones of a run.
+const PROBED_ENTRIES_MAX: usize = 64;
 
-/// A flush takes files and syncs, whatever is in it: about as long as skipping so many entries.
-const FLUSH_PRICE: u64 = 1 << 16;
+/// The fixed cost of a flush, which needs files and syncs, in skipped entries.
+const FLUSH_COST_ENTRIES: u64 = 1 << 16;
 
-/// Compactions in one cleanup. Each brings removals down by a level or drops them, so that only a keyspace that grows meanwhile takes more;
-/// its readers ask again.
-const CLEANUP_JOBS: u32 = 128;
+/// Maximum number of compactions in one cleanup. Each moves tombstones down by a level or drops them, so only a growing
+/// keyspace needs more, and its readers will request another cleanup.
+const CLEANUP_JOBS_MAX: u32 = 128;
 
-/// Entries that one move of an iterator has skipped, in a row.
+/// Entries that one move of an iterator skipped consecutively.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkippedRun {
     pub(crate) entries: u64,
-    /// A key near the one end of the run, and one near the other.
+    /// Keys near both ends of the run.
     pub(crate) from: Vec<u8>,
     pub(crate) to: Vec<u8>,
 }
 
-/// What iterators over a keyspace have skipped since its last cleanup.
+/// Entries that iterators over a keyspace skipped since its last cleanup.
 #[derive(Debug)]
-pub(super) struct Skips {
+pub(super) struct SkippedEntries {
     run: SkippedRun,
-    /// Entries that must be skipped for a flush or a cleanup to pay, as far as was known when that was last asked.
-    price: u64,
+    /// The number of skipped entries at which a flush or a cleanup pays off, as of the last check.
+    cost: u64,
 }
 
-/// Compactions that drop removed entries between two keys.
+/// Pending compactions that drop removed entries between two keys.
 #[derive(Debug)]
-pub(super) struct Cleanup {
+pub(super) struct TombstoneCleanup {
     keyspace: KeyspaceId,
     from: Vec<u8>,
     to: Vec<u8>,
@@ -72,8 +73,8 @@ impl SkippedRun {
 }
 
 impl Core {
-    /// Counts what an iterator has skipped, and makes a cleanup due where one pays.
-    pub(super) fn note_skipped(&self, tree: &Tree, run: SkippedRun) {
+    /// Counts the entries that an iterator skipped, and schedules a cleanup once it pays off.
+    pub(super) fn note_skipped(&self, tree: &KeyspaceTree, run: SkippedRun) {
         self.counters.skipped_entries.add(run.entries);
         if self.read_only {
             return;
@@ -88,34 +89,34 @@ impl Core {
                 skips.run.add(run);
                 skips
             }
-            None => Skips { run, price: 0 },
+            None => SkippedEntries { run, cost: 0 },
         };
-        if skips.run.entries >= skips.price {
-            let flush = price_of_flush(&tree.view.get(), &skips.run);
+        if skips.run.entries >= skips.cost {
+            let flush = flush_cost(&tree.view.get(), &skips.run);
             let limits = self.limits(&shared);
             let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
-            let cleanup = picker.price_of_cleanup(tree.id, skips.run.bounds());
-            let is_worth = |price: Option<u64>| price.is_some_and(|price| skips.run.entries >= price);
+            let cleanup = picker.cleanup_cost(tree.id, skips.run.bounds());
+            let is_worth = |cost: Option<u64>| cost.is_some_and(|cost| skips.run.entries >= cost);
             let (is_flush_due, is_cleanup_due) = (is_worth(flush), is_worth(cleanup));
             if is_flush_due || is_cleanup_due {
                 let SkippedRun { from, to, .. } = skips.run;
                 shared.is_switch_due |= is_flush_due;
                 if is_cleanup_due {
-                    shared.cleanups.push(Cleanup { keyspace: tree.id, from, to, jobs_left: CLEANUP_JOBS });
+                    shared.cleanups.push(TombstoneCleanup { keyspace: tree.id, from, to, jobs_left: CLEANUP_JOBS_MAX });
                 }
                 drop(shared);
                 self.changed.notify_all();
                 return;
             }
-            // Without either a snapshot needs what was removed, or it is gone by now.
-            let Some(price) = flush.into_iter().chain(cleanup).min() else { return };
-            skips.price = price;
+            // With neither, a snapshot needs the removed entries, or they are gone.
+            let Some(cost) = flush.into_iter().chain(cleanup).min() else { return };
+            skips.cost = cost;
         }
         shared.skips.insert(tree.id, skips);
     }
 
     /// The next compaction of a cleanup, if there is one.
-    pub(super) fn next_of_cleanups(&self, shared: &mut Shared) -> Option<Arc<Job>> {
+    pub(super) fn next_of_cleanups(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
         if shared.cleanups.is_empty() {
             return None;
         }
@@ -139,11 +140,12 @@ impl Core {
         None
     }
 
-    /// Switches memtables for a cleanup. A writer at work is not waited for, since it may wait for this thread: its next group does it.
+    /// Switches memtables for a cleanup. If a writer is active it is not waited for, since it may wait for this thread;
+    /// its next group will switch.
     pub(super) fn switch_for_cleanup(&self) -> Result<()> {
-        self.is_switch_asked.store(true, Ordering::Relaxed);
+        self.is_switch_requested.store(true, Ordering::Relaxed);
         let Some(mut writer) = self.writer.try_lock() else { return Ok(()) };
-        self.is_switch_asked.store(false, Ordering::Relaxed);
+        self.is_switch_requested.store(false, Ordering::Relaxed);
         let is_crowded = self.shared.lock().sealed.len() >= self.options.sealed_max();
         if is_crowded || writer.active.is_empty() || self.check_writable().is_err() {
             return Ok(());
@@ -152,17 +154,18 @@ impl Core {
     }
 }
 
-/// How many entries must be skipped for a flush of the memtables to pay; `None` where no removals of a run are in them.
-fn price_of_flush(view: &View, run: &SkippedRun) -> Option<u64> {
+/// The number of skipped entries at which a flush of the memtables pays off; `None` if they contain no tombstones of
+/// the run.
+fn flush_cost(view: &KeyspaceView, run: &SkippedRun) -> Option<u64> {
     let has_removals = |memtable: &Arc<Memtable>| {
-        if !memtable.removals().is_empty() {
+        if !memtable.tombstones().is_empty() {
             return true;
         }
         let mut cursor = memtable.cursor();
-        let mut moved = cursor.seek(&run.from, MAX_SEQUENCE);
-        for _ in 0..LOOKED_AT {
+        let mut moved = cursor.seek(&run.from, SEQUENCE_MAX);
+        for _ in 0..PROBED_ENTRIES_MAX {
             match cursor.entry().filter(|entry| moved.is_ok() && entry.key <= &run.to[..]) {
-                Some(entry) if entry.kind == Kind::Remove => return true,
+                Some(entry) if entry.kind == ValueKind::Remove => return true,
                 Some(_) => moved = cursor.next(),
                 None => return false,
             }
@@ -170,5 +173,5 @@ fn price_of_flush(view: &View, run: &SkippedRun) -> Option<u64> {
         false
     };
     let entries: u64 = view.memtables().map(|memtable| memtable.len() as u64).sum();
-    view.memtables().any(has_removals).then_some(entries.max(FLUSH_PRICE))
+    view.memtables().any(has_removals).then_some(entries.max(FLUSH_COST_ENTRIES))
 }

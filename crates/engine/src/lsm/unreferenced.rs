@@ -1,42 +1,43 @@
-//! Files of a store that its manifest does not name: what a crash has left, and what no crash leaves.
+//! Unreferenced files: files of a store that its manifest does not name.
 //!
-//! A crash leaves files whose numbers were reserved, and logs of openings that the manifest knows, without groups in them if they are new:
-//! a log is named before anything is written to it. Any other file of the store proves that the manifest is older than the file, or that
-//! the file comes from a copy of the store that went on by itself. What it holds may have been acknowledged, so it is never removed.
+//! A crash leaves files with reserved numbers, and logs of openings that the manifest knows; a new such log contains no
+//! groups, since a log is named in the manifest before anything is written to it. Any other unreferenced file proves
+//! that the manifest is older than the file, or that the file comes from a copy of the store that was written to
+//! separately. Its contents may have been acknowledged, so it is never removed.
 
-use super::version::{FileKind, State, final_name, parse_file_name};
+use super::version::{FileKind, ManifestState, final_name, parse_file_name};
 use super::wal;
 use crate::error::{Error, Result};
 use crate::io::Storage;
-use crate::lsm::table_file::PLACE_PROPERTY;
+use crate::lsm::table_file::STORE_PROPERTY;
 use crate::table::{OpenOptions, Table};
 use crate::vlog::ValueFile;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
-/// What is there beside the files that a manifest names.
+/// Files of a store's folder that its manifest does not name.
 #[derive(Debug, Default)]
-pub(crate) struct Unnamed {
-    /// Files that are no crash's, and what is said of each.
-    pub(crate) strays: Vec<Stray>,
-    /// Where logs ended, by number: the headers of logs that were begun behind them say so, and the manifest does not name those yet.
+pub(crate) struct UnreferencedFiles {
+    /// Files that no crash leaves, each with an explanation.
+    pub(crate) strays: Vec<StrayFile>,
+    /// The end of logs, by number, as stated by the headers of successors that the manifest does not name yet.
     pub(crate) ends: BTreeMap<u64, u64>,
 }
 
 /// A file that no crash leaves.
 #[derive(Debug)]
-pub(crate) struct Stray {
+pub(crate) struct StrayFile {
     pub(crate) name: String,
     pub(crate) detail: String,
 }
 
-impl Unnamed {
-    /// Looks at all files that `state` does not name.
+impl UnreferencedFiles {
+    /// Examines all files that `state` does not name.
     ///
     /// # Errors
-    /// Whatever the storage reports.
-    pub(crate) fn find(storage: &Arc<dyn Storage>, state: &State) -> Result<Self> {
+    /// Errors of the storage.
+    pub(crate) fn find(storage: &Arc<dyn Storage>, state: &ManifestState) -> Result<Self> {
         let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
         let mut unnamed = Self::default();
         for name in storage.list()? {
@@ -44,25 +45,25 @@ impl Unnamed {
             let is_beyond = is_beyond(state, number);
             let detail = match kind {
                 FileKind::Table if is_beyond && !tables.contains(&number) => {
-                    is_table_of(storage, &name, state.owner)?.then_some(BEYOND)
+                    is_table_of(storage, &name, state.owner)?.then_some(BEYOND_RESERVED)
                 }
                 FileKind::Values if is_beyond && !state.value_files.contains_key(&number) => {
-                    is_values_of(storage, state.owner, number)?.then_some(BEYOND)
+                    is_values_of(storage, state.owner, number)?.then_some(BEYOND_RESERVED)
                 }
                 FileKind::Log if !state.logs.contains(&number) => unnamed.log(&**storage, state, number)?,
                 _ => None,
             };
             if let Some(what) = detail {
-                unnamed.strays.push(Stray { name, detail: format!("{what}, so {WHAT_TO_DO}") });
+                unnamed.strays.push(StrayFile { name, detail: format!("{what}, so {WHAT_TO_DO}") });
             }
         }
         Ok(unnamed)
     }
 
-    /// Refuses where there are files that no crash leaves.
+    /// Fails if there are files that no crash leaves.
     ///
     /// # Errors
-    /// [`Error::Damaged`], of the first of them.
+    /// [`Error::Damaged`], for the first of them.
     pub(crate) fn check(&self, storage: &dyn Storage) -> Result<()> {
         match self.strays.first() {
             Some(stray) => Err(Error::damaged(storage.path(&stray.name), 0, stray.detail.clone())),
@@ -70,45 +71,46 @@ impl Unnamed {
         }
     }
 
-    /// What is wrong with a log that nothing names.
-    fn log(&mut self, storage: &dyn Storage, state: &State, number: u64) -> Result<Option<&'static str>> {
+    /// The problem with an unreferenced log, if any.
+    fn log(&mut self, storage: &dyn Storage, state: &ManifestState, number: u64) -> Result<Option<&'static str>> {
         let Some(header) = wal::header(storage, number)?.filter(|header| header.bond.store == state.owner) else {
             return Ok(None);
         };
         if is_beyond(state, number) {
-            return Ok(Some(BEYOND));
+            return Ok(Some(BEYOND_RESERVED));
         }
         if header.number != number {
-            // It was about to be begun in the file of an older one.
+            // It was about to be recycled for a new log.
             return Ok(None);
         }
         if !state.knows(header.bond) {
-            return Ok(Some("an opening of the store has written it that the manifest does not know"));
+            return Ok(Some("an opening of the store that the manifest does not know wrote it"));
         }
         if number >= state.oldest_log && wal::has_groups(storage, header.bond, number)? {
-            return Ok(Some("it holds what was written, and the manifest does not name it"));
+            return Ok(Some("it contains groups, but the manifest does not name it"));
         }
         self.ends.extend(wal::previous(&header).map(|previous| (previous.number, previous.bytes)));
         Ok(None)
     }
 }
 
-const BEYOND: &str = "its number is beyond those that the manifest has reserved";
+const BEYOND_RESERVED: &str = "its number is beyond those reserved by the manifest";
 
-const WHAT_TO_DO: &str = "the manifest is older than it, or it comes from a copy of the store: put the newest manifest back, or remove the file \
-                          if it is a copy's, or let `ogive db repair` set it aside or, where the manifest is older, make one of all files";
+const WHAT_TO_DO: &str = "the manifest is outdated, or the file comes from a copy of the store: restore the newest \
+                          manifest, remove the file if it is a copy's, or run `ogive db repair`, which sets the \
+                          file aside or rebuilds the store from all files";
 
-/// Whether no file has the number, for all that the manifest says.
-pub(crate) fn is_beyond(state: &State, number: u64) -> bool {
+/// Whether no file can have this number, according to the manifest.
+pub(crate) fn is_beyond(state: &ManifestState, number: u64) -> bool {
     state.reserved > 0 && number >= state.reserved
 }
 
-/// Whether a file is a table of the store, or one that it may have taken in.
+/// Whether a file is a table of the store, or one that it may have ingested.
 pub(crate) fn is_table_of(storage: &Arc<dyn Storage>, name: &str, owner: u64) -> Result<bool> {
     match Table::open(Arc::clone(storage), name, &OpenOptions::default()) {
         Ok(table) => {
-            let place = table.property(PLACE_PROPERTY).and_then(|place| place.first_chunk()).copied();
-            Ok(place.is_none_or(|found| u64::from_le_bytes(found) == owner))
+            let identity = table.property(STORE_PROPERTY).and_then(|identity| identity.first_chunk()).copied();
+            Ok(identity.is_none_or(|found| u64::from_le_bytes(found) == owner))
         }
         Err(error) => not_ours(error),
     }
@@ -121,7 +123,7 @@ fn is_values_of(storage: &Arc<dyn Storage>, owner: u64, number: u64) -> Result<b
     }
 }
 
-/// What cannot be told to be a file of the store is none; a device that fails says nothing.
+/// A file that cannot be identified is not the store's; an I/O error decides nothing.
 fn not_ours(error: Error) -> Result<bool> {
     match error {
         Error::Io { ref source, .. } if !matches!(source.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {
@@ -131,8 +133,8 @@ fn not_ours(error: Error) -> Result<bool> {
     }
 }
 
-/// The names of files that a crash has left: those that nothing leads to. `young` are value files that entries of logs point to.
-pub(crate) fn leftovers(names: Vec<String>, state: &State, is_young: impl Fn(u64) -> bool) -> Vec<String> {
+/// The names of files that a crash has left. `young` are value files that entries of logs point into.
+pub(crate) fn leftovers(names: Vec<String>, state: &ManifestState, is_young: impl Fn(u64) -> bool) -> Vec<String> {
     let tables: BTreeSet<u64> = state.tables().map(|(_, _, table)| table.number).collect();
     let is_leftover = |name: &String| {
         let stem = final_name(name);

@@ -1,18 +1,23 @@
-//! Background work: memtables written out, tables compacted, values collected. With `threads: 0` the same steps are taken inside the
-//! calls that make them due, one after the other, so that a run can be repeated exactly.
+//! Background work: flushes, compactions, value collection and learning.
+//!
+//! With `threads: 0`, the same steps run inside the calls that make them due, one after the other, so a run is
+//! reproducible.
 
-use super::compact::{Below, Collected, CompactJob, JobContext, Outcome, flush, run_split};
-use super::core::{Change, Core, Shared};
-use super::cursor::Cursor;
-use super::entry::{KeyspaceId, MAX_SEQUENCE};
-use super::generation::Generation;
+use super::compact::{CollectedFiles, JobContext, JobOutput, LevelsBelow, MergeJob, flush, run_subcompactions};
+use super::core::{Core, SharedState, StateChange};
+use super::cursor::EntryCursor;
+use super::entry::{KeyspaceId, SEQUENCE_MAX};
 use super::learn::{LearnTask, LearningStats};
 use super::level::{LevelCursor, LevelTables};
 use super::maintain::is_there;
+use super::memtable_set::MemtableSet;
 use super::merge::MergeCursor;
-use super::table_file::{Origin, TableFile};
-use super::values::ValueHandle;
-use super::version::{Edit, FileKind, Job, Levels, Limits, Picker, RangeStep, Reason, TableMeta, file_name};
+use super::table_file::{TableFile, TableOrigin};
+use super::value_files::ValueHandle;
+use super::version::{
+    CompactionJob, FileKind, JobReason, KeyspaceLevels, ManifestEdit, PickLimits, Picker, RangeStep, TableMeta,
+    file_name,
+};
 use crate::error::{Error, Result};
 use crate::io::Timer;
 use crate::io::sync::MutexGuard;
@@ -20,38 +25,38 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-/// Logs that are kept to be written anew.
-const RECYCLED_LOGS: usize = 2;
+/// Old logs kept for recycling, at most.
+const RECYCLED_LOGS_MAX: usize = 2;
 
 /// A step of background work.
 #[derive(Debug)]
-enum Task {
-    Flush(Arc<Generation>),
-    /// Switching memtables, so that they are written out.
+enum BackgroundTask {
+    Flush(Arc<MemtableSet>),
+    /// Switches memtables, so that they get flushed.
     Switch,
-    Compact(Arc<Job>),
+    Compact(Arc<CompactionJob>),
     Learn(LearnTask),
 }
 
-/// A task under way. Its end, by a panic too, is known to those who wait for it.
-struct UnderWay<'a> {
+/// A running task. Dropping it, even in a panic, wakes the threads that wait for its end.
+struct RunningTask<'a> {
     core: &'a Core,
-    task: &'a Task,
+    task: &'a BackgroundTask,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for RunningTask<'_> {
     fn drop(&mut self) {
         let mut shared = self.core.shared.lock();
-        // What the task was in the way of may be due now.
-        shared.is_settled = false;
+        // Work that the task blocked may be due now.
+        shared.is_nothing_due = false;
         match self.task {
-            Task::Flush(_) => shared.is_flushing = false,
-            Task::Switch => {}
-            Task::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
-            Task::Learn(_) => self.core.learner.end(),
+            BackgroundTask::Flush(_) => shared.is_flushing = false,
+            BackgroundTask::Switch => {}
+            BackgroundTask::Compact(job) => shared.running.retain(|running| !Arc::ptr_eq(running, job)),
+            BackgroundTask::Learn(_) => self.core.learner.end(),
         }
         if std::thread::panicking() {
-            let detail = "background work has panicked, which is a fault of this program";
+            let detail = "background work panicked; this is a bug";
             self.core.fail(&mut shared, &Error::InvalidArgument(detail.to_owned()));
         }
         self.core.changed.notify_all();
@@ -59,7 +64,8 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Core {
-    /// A background thread's life. The first one leaves compactions to others if there are any, so that a flush never waits.
+    /// The loop of a background thread. The first thread leaves compactions to the others if there are any, so a flush
+    /// never waits for one.
     pub(super) fn work(&self, number: usize) {
         let compacts = number > 0 || self.options.threads == 1;
         let mut shared = self.shared.lock();
@@ -71,12 +77,12 @@ impl Core {
             match task {
                 Some(task) => {
                     drop(shared);
-                    // What fails is kept in the shared state, for those who write.
+                    // Errors are kept in the shared state and reported to writers.
                     _ = self.run(task);
                     shared = self.shared.lock();
                 }
                 None => {
-                    // Learning waits for a time, and for nothing else that would wake a thread.
+                    // Learning becomes due with time, and nothing else would wake this thread for it.
                     let wait_us = if compacts { self.learner.wait_us() } else { None };
                     shared = match wait_us {
                         Some(wait_us) => self.changed.wait_for(&self.shared, shared, wait_us),
@@ -87,7 +93,7 @@ impl Core {
         }
     }
 
-    /// Takes all steps that are due, where no threads do.
+    /// Runs all due steps, if there are no background threads.
     pub(super) fn work_inline(&self) -> Result<()> {
         if self.options.threads > 0 || self.read_only {
             return Ok(());
@@ -96,7 +102,7 @@ impl Core {
         Ok(())
     }
 
-    /// Takes one step that is due; `false` where none is.
+    /// Runs one due step; returns `false` if none is due.
     pub(super) fn work_once(&self) -> Result<bool> {
         let mut shared = self.shared.lock();
         if shared.failure.is_some() || self.is_stopped() {
@@ -112,8 +118,12 @@ impl Core {
         }
     }
 
-    /// Lets background work go on for a step: does it itself where no threads do, unless another caller is at it.
-    pub(super) fn work_or_wait<'a>(&'a self, mut shared: MutexGuard<'a, Shared>) -> Result<MutexGuard<'a, Shared>> {
+    /// Lets background work proceed by one step: runs it here if there are no background threads and no other caller is
+    /// running it.
+    pub(super) fn work_or_wait<'a>(
+        &'a self,
+        mut shared: MutexGuard<'a, SharedState>,
+    ) -> Result<MutexGuard<'a, SharedState>> {
         if self.options.threads == 0 {
             if let Some(task) = self.next_task(&mut shared, true) {
                 drop(shared);
@@ -121,85 +131,85 @@ impl Core {
                 return Ok(self.shared.lock());
             }
             if !shared.is_flushing && shared.running.is_empty() {
-                let cause = "work is left that nobody can do".to_owned();
+                let cause = "no background work can proceed; this is a bug".to_owned();
                 return Err(Error::StoreReadOnly { path: self.path(), cause });
             }
         }
         Ok(self.changed.wait(&self.shared, shared))
     }
 
-    pub(super) fn limits(&self, shared: &Shared) -> Limits {
-        let oldest = self.moments.oldest().unwrap_or(MAX_SEQUENCE);
-        let limits = Limits::of(&self.options, oldest, shared.hidden.clone());
-        Limits { misled: shared.misled.clone(), ..limits }
+    pub(super) fn limits(&self, shared: &SharedState) -> PickLimits {
+        let oldest = self.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
+        let limits = PickLimits::of(&self.options, oldest, shared.hidden.clone());
+        PickLimits { misindexed: shared.misindexed.clone(), ..limits }
     }
 
-    /// The next compaction, if one is due: looked for among the keyspaces that have changed since none was.
-    fn next_job(&self, shared: &mut Shared) -> Option<Arc<Job>> {
-        let oldest = self.moments.oldest().unwrap_or(MAX_SEQUENCE);
-        if oldest > shared.looked_with && !shared.waiting.is_empty() {
-            let waiting = std::mem::take(&mut shared.waiting);
-            shared.unsettled.extend(waiting);
-            shared.is_settled = false;
+    /// The next due compaction, if any; only keyspaces that changed since the last check are searched.
+    fn next_job(&self, shared: &mut SharedState) -> Option<Arc<CompactionJob>> {
+        let oldest = self.live_snapshots.oldest().unwrap_or(SEQUENCE_MAX);
+        if oldest > shared.checked_with_snapshot && !shared.waiting_for_snapshot.is_empty() {
+            let waiting_for_snapshot = std::mem::take(&mut shared.waiting_for_snapshot);
+            shared.compaction_candidates.extend(waiting_for_snapshot);
+            shared.is_nothing_due = false;
         }
-        shared.looked_with = oldest;
-        if shared.is_settled {
+        shared.checked_with_snapshot = oldest;
+        if shared.is_nothing_due {
             return None;
         }
         let limits = self.limits(shared);
         let picker = Picker { state: &shared.state, limits: &limits, running: &shared.running };
-        if let Some(job) = picker.pick_among(&shared.unsettled) {
+        if let Some(job) = picker.pick_among(&shared.compaction_candidates) {
             return Some(shared.start(job));
         }
         if shared.running.is_empty() {
-            let waiting: Vec<KeyspaceId> =
-                shared.unsettled.iter().copied().filter(|&id| picker.waits_for_snapshot(id)).collect();
-            shared.settle(waiting);
+            let waiting_for_snapshot: Vec<KeyspaceId> =
+                shared.compaction_candidates.iter().copied().filter(|&id| picker.waits_for_snapshot(id)).collect();
+            shared.note_nothing_due(waiting_for_snapshot);
         }
         None
     }
 
-    fn next_task(&self, shared: &mut Shared, compacts: bool) -> Option<Task> {
+    fn next_task(&self, shared: &mut SharedState, compacts: bool) -> Option<BackgroundTask> {
         if !shared.is_flushing
-            && let Some(generation) = shared.sealed.front()
+            && let Some(memtable_set) = shared.sealed.front()
         {
-            let generation = Arc::clone(generation);
+            let memtable_set = Arc::clone(memtable_set);
             shared.is_flushing = true;
-            return Some(Task::Flush(generation));
+            return Some(BackgroundTask::Flush(memtable_set));
         }
         if std::mem::take(&mut shared.is_switch_due) {
-            return Some(Task::Switch);
+            return Some(BackgroundTask::Switch);
         }
         if !compacts {
             return None;
         }
-        // Learning is short, and look-ups gain from it at once; compactions are long.
+        // Learning is short and speeds up lookups at once; compactions are long.
         if let Some(task) = self.learner.next() {
-            return Some(Task::Learn(task));
+            return Some(BackgroundTask::Learn(task));
         }
-        self.next_of_cleanups(shared).or_else(|| self.next_job(shared)).map(Task::Compact)
+        self.next_of_cleanups(shared).or_else(|| self.next_job(shared)).map(BackgroundTask::Compact)
     }
 
-    fn run(&self, task: Task) -> Result<()> {
-        let under_way = UnderWay { core: self, task: &task };
+    fn run(&self, task: BackgroundTask) -> Result<()> {
+        let running_task = RunningTask { core: self, task: &task };
         let outcome = match &task {
-            Task::Flush(generation) => self.flush_generation(generation),
-            Task::Switch => self.switch_for_cleanup(),
-            Task::Compact(job) => self.compact_job(job),
-            Task::Learn(task) => self.learn_one(task),
+            BackgroundTask::Flush(memtable_set) => self.flush_memtable_set(memtable_set),
+            BackgroundTask::Switch => self.switch_for_cleanup(),
+            BackgroundTask::Compact(job) => self.compact_job(job),
+            BackgroundTask::Learn(task) => self.learn_one(task),
         };
-        // Before the task counts as ended: nobody may take it up again that has just failed.
-        // A store that is being closed interrupts its own work. Else it is the storage that does, and would again.
+        // Recorded before the task ends, so that no other thread retries it. An interruption is an error unless the
+        // store is closing: then the storage caused it, and would again.
         if let Err(error) = &outcome
             && !(matches!(error, Error::Interrupted) && self.is_stopped())
         {
             self.fail(&mut self.shared.lock(), error);
         }
-        drop(under_way);
+        drop(running_task);
         outcome
     }
 
-    fn context(&self, origin: Origin) -> JobContext<'_> {
+    fn context(&self, origin: TableOrigin) -> JobContext<'_> {
         JobContext {
             storage: &self.storage,
             bond: self.bond,
@@ -211,14 +221,15 @@ impl Core {
         }
     }
 
-    /// Writes the memtables of the oldest generation out; its logs are needed no more then.
-    pub(super) fn flush_generation(&self, generation: &Generation) -> Result<()> {
+    /// Flushes the memtables of the oldest set; its logs are not needed afterwards.
+    pub(super) fn flush_memtable_set(&self, memtable_set: &MemtableSet) -> Result<()> {
         let timer = Timer::start();
         let _held = self.cache.reserve_scoped(self.options.job_bytes());
-        let mut fresh = Fresh::default();
-        let doubtful = generation.values.iter().filter(|handle| generation.doubtful.contains(&handle.number));
-        let doubtful: Collected = doubtful.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
-        for (&id, memtable) in generation.memtables().iter().filter(|(_, memtable)| !memtable.is_empty()) {
+        let mut new_files = NewFiles::default();
+        let is_unconfirmed = |handle: &&Arc<ValueHandle>| memtable_set.unconfirmed_values.contains(&handle.number);
+        let unconfirmed = memtable_set.values.iter().filter(is_unconfirmed);
+        let unconfirmed: CollectedFiles = unconfirmed.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
+        for (&id, memtable) in memtable_set.memtables().iter().filter(|(_, memtable)| !memtable.is_empty()) {
             let levels = {
                 let shared = self.shared.lock();
                 if !is_there(&shared, id) {
@@ -226,62 +237,70 @@ impl Core {
                 }
                 shared.state.levels(id).cloned().unwrap_or_default()
             };
-            let snapshots = self.moments.held();
-            let origin = Origin { keyspace: id, newest: 0 };
-            let outcome = flush(&self.context(origin), memtable, &snapshots, Below::memtable(&levels), &doubtful)?;
+            let snapshots = self.live_snapshots.sequences();
+            let origin = TableOrigin { keyspace: id, newest: 0 };
+            let outcome =
+                flush(&self.context(origin), memtable, &snapshots, LevelsBelow::memtable(&levels), &unconfirmed)?;
             self.learner.learning_us.add(outcome.learning_us as u64);
             self.counters.flushed_bytes.add(outcome.tables.iter().map(|table| table.bytes).sum());
-            self.open_outcome(id, outcome, &mut fresh)?;
+            self.open_outcome(id, outcome, &mut new_files)?;
         }
         let mut shared = self.shared.lock();
-        let values = generation.values.iter().map(|handle| (handle.number, handle.file.len_bytes()));
-        let edit = Edit {
+        let values = memtable_set.values.iter().map(|handle| (handle.number, handle.file.len_bytes()));
+        let edit = ManifestEdit {
             value_files_added: values.collect(),
-            last_sequence: Some(generation.last_sequence),
-            oldest_log: generation.logs.last().map(|part| part.number + 1),
-            bound: self.bound_elsewhere(&generation.values),
-            ..Edit::default()
+            last_sequence: Some(memtable_set.last_sequence),
+            oldest_log: memtable_set.logs.last().map(|part| part.number + 1),
+            bound: self.bound_elsewhere(&memtable_set.values),
+            ..ManifestEdit::default()
         };
-        for handle in &generation.values {
-            shared.young_values.remove(&handle.number);
+        for handle in &memtable_set.values {
+            shared.unflushed_values.remove(&handle.number);
         }
-        let hides = fresh.hides(generation.hidden_bytes);
+        let hides = new_files.hides(memtable_set.hidden_bytes);
         let front = shared.sealed.pop_front();
-        let change = Change { edit, moved: generation.memtables().keys().copied().collect(), ..Change::default() };
-        let outcome = self.install(&mut shared, change, fresh, 0);
+        let change = StateChange {
+            edit,
+            switched: memtable_set.memtables().keys().copied().collect(),
+            ..StateChange::default()
+        };
+        let outcome = self.install(&mut shared, change, new_files, 0);
         if outcome.is_err() {
-            shared.young_values.extend(generation.values.iter().map(|handle| handle.number));
+            shared.unflushed_values.extend(memtable_set.values.iter().map(|handle| handle.number));
             if let Some(front) = front {
                 shared.sealed.push_front(front);
             }
             return outcome;
         }
         shared.note_hidden(hides);
-        for part in &generation.logs {
-            shared.recyclable.push(part.number);
-        }
-        let obsolete = shared.recyclable.len().saturating_sub(RECYCLED_LOGS);
-        let obsolete: Vec<u64> = shared.recyclable.drain(..obsolete).collect();
-        drop(shared);
-        for number in obsolete {
-            // What cannot be removed now is removed when the store is opened again.
-            _ = self.storage.remove(&super::wal::log_name(number));
-        }
+        self.recycle_logs(shared, memtable_set);
         self.counters.flushes.add(1);
         self.counters.flush_us.add(timer.elapsed_us() as u64);
         Ok(())
     }
 
-    /// Which of these files another opening has begun, and which one.
+    /// Keeps the logs of a flushed memtable set for recycling, and removes surplus ones.
+    fn recycle_logs(&self, mut shared: MutexGuard<'_, SharedState>, memtable_set: &MemtableSet) {
+        shared.recyclable.extend(memtable_set.logs.iter().map(|log| log.number));
+        let surplus = shared.recyclable.len().saturating_sub(RECYCLED_LOGS_MAX);
+        let surplus: Vec<u64> = shared.recyclable.drain(..surplus).collect();
+        drop(shared);
+        for number in surplus {
+            // A file that cannot be removed now is removed at the next opening.
+            _ = self.storage.remove(&super::wal::log_name(number));
+        }
+    }
+
+    /// The files among `values` that another opening began, with the nonce of that opening.
     fn bound_elsewhere(&self, values: &[Arc<ValueHandle>]) -> Vec<(u64, u64)> {
         let bonds = values.iter().map(|handle| (handle.number, handle.file.bond().nonce));
         bonds.filter(|&(_, nonce)| nonce != self.bond.nonce).collect()
     }
 
-    /// Opens a table that was just written, or taken in.
+    /// Opens a table that was just written or ingested.
     pub(super) fn open_table(&self, meta: TableMeta) -> Result<Arc<TableFile>> {
         let mut opened = TableFile::open(&self.storage, self.bond.store, Arc::new(meta), &self.cache, &self.options)?;
-        // From here on no other file passes for this one.
+        // From now on no other file is accepted in place of this one.
         if let Some(table) = Arc::get_mut(&mut opened) {
             let file_id = Some(table.table.file_id());
             table.meta = Arc::new(TableMeta { file_id, ..TableMeta::clone(&table.meta) });
@@ -289,12 +308,12 @@ impl Core {
         Ok(opened)
     }
 
-    /// Opens the new files of a flush or a compaction in a keyspace.
-    fn open_outcome(&self, id: KeyspaceId, outcome: Outcome, fresh: &mut Fresh) -> Result<()> {
+    /// Opens the new files of a flush or a compaction.
+    fn open_outcome(&self, id: KeyspaceId, outcome: JobOutput, new_files: &mut NewFiles) -> Result<()> {
         for file in outcome.value_files {
             let handle = ValueHandle::new(&self.storage, file.number(), file);
             handle.mark_obsolete();
-            fresh.values.push(handle);
+            new_files.values.push(handle);
         }
         let mut metas = outcome.tables.into_iter();
         while let Some(meta) = metas.next() {
@@ -302,11 +321,11 @@ impl Core {
             match self.open_table(meta) {
                 Ok(table) => {
                     table.mark_obsolete();
-                    fresh.tables.push((id, table));
+                    new_files.tables.push((id, table));
                 }
                 Err(error) => {
                     for number in metas.map(|meta| meta.number).chain([number]) {
-                        // What cannot be removed now is removed when the store is opened again.
+                        // A file that cannot be removed now is removed at the next opening.
                         _ = self.storage.remove(&file_name(number, FileKind::Table));
                     }
                     return Err(error);
@@ -316,42 +335,48 @@ impl Core {
         Ok(())
     }
 
-    /// Makes new files part of the store; tables of keyspaces that were dropped meanwhile are removed.
+    /// Installs new files in the store; tables of keyspaces dropped in the meantime are removed.
     ///
     /// # Errors
-    /// As [`Self::apply`]; [`Error::MemoryShort`], with nothing changed, where there is no room for their indexes.
-    fn install(&self, shared: &mut MutexGuard<'_, Shared>, change: Change, fresh: Fresh, level: usize) -> Result<()> {
+    /// As [`Self::apply`]; [`Error::MemoryShort`] if there is no memory for their indexes, with nothing changed.
+    fn install(
+        &self,
+        shared: &mut MutexGuard<'_, SharedState>,
+        change: StateChange,
+        new_files: NewFiles,
+        level: usize,
+    ) -> Result<()> {
         let is_kept = |(id, table): &(KeyspaceId, Arc<TableFile>)| is_there(shared, *id).then(|| Arc::clone(table));
-        let change = Change { tables: fresh.tables.iter().filter_map(is_kept).collect(), ..change };
+        let change = StateChange { tables: new_files.tables.iter().filter_map(is_kept).collect(), ..change };
         self.check_room(shared, &change)?;
-        let Change { mut edit, tables: kept, moved } = change;
-        for (id, table) in fresh.tables {
+        let StateChange { mut edit, tables: kept, switched } = change;
+        for (id, table) in new_files.tables {
             if is_there(shared, id) {
                 edit.added.push((id, level, Arc::clone(&table.meta)));
                 table.keep();
             }
         }
-        for handle in &fresh.values {
+        for handle in &new_files.values {
             edit.value_files_added.push((handle.number, handle.file.len_bytes()));
             handle.keep();
             shared.add_values(Arc::clone(handle));
         }
-        // Where this fails the edit may be durable all the same, so the files stay until the store is opened again.
-        let outcome = self.apply(shared, Change { edit, tables: kept, moved });
+        // After a failure the edit may still be durable, so the files stay until the next opening.
+        let outcome = self.apply(shared, StateChange { edit, tables: kept, switched });
         if outcome.is_err() {
-            fresh.values.iter().for_each(|handle| shared.forget_values(handle.number));
+            new_files.values.iter().for_each(|handle| shared.forget_values(handle.number));
         }
         outcome
     }
 
-    /// Does a compaction, and makes its outcome part of the store.
-    fn compact_job(&self, job: &Arc<Job>) -> Result<()> {
+    /// Runs a compaction and installs its output.
+    fn compact_job(&self, job: &Arc<CompactionJob>) -> Result<()> {
         if job.moves {
             let mut shared = self.shared.lock();
             if !is_there(&shared, job.keyspace) {
                 return Ok(());
             }
-            return self.apply(&mut shared, Change { edit: job.edit(), ..Change::default() });
+            return self.apply(&mut shared, StateChange { edit: job.edit(), ..StateChange::default() });
         }
         let timer = Timer::start();
         let inputs = self.inputs(job)?;
@@ -367,8 +392,8 @@ impl Core {
         Ok(())
     }
 
-    /// The tables and value files that a job needs; `None` where its keyspace was dropped.
-    fn inputs(&self, job: &Job) -> Result<Option<Inputs>> {
+    /// The tables and value files that a job needs; `None` if its keyspace was dropped.
+    fn inputs(&self, job: &CompactionJob) -> Result<Option<JobInputs>> {
         let shared = self.shared.lock();
         let Some(levels) = shared.state.levels(job.keyspace).cloned() else { return Ok(None) };
         let mut tables = BTreeMap::new();
@@ -381,22 +406,23 @@ impl Core {
         let collected = job.collect.iter().filter_map(|number| shared.values.0.get(number));
         let collected = collected.map(|handle| (handle.number, Arc::clone(&handle.file))).collect();
         drop(shared);
-        // Snapshots that are taken from here on see the newest of all that is in the inputs.
-        Ok(Some(Inputs { tables, levels, collected, snapshots: self.moments.held() }))
+        // Snapshots taken from here on see the newest version of everything in the inputs.
+        Ok(Some(JobInputs { tables, levels, collected, snapshots: self.live_snapshots.sequences() }))
     }
 
-    /// Does a job; one that somebody waits for in as many parts as there are threads.
-    fn run_parts(&self, job: &Job, inputs: &Inputs) -> Result<Outcome> {
-        // Parts end tables: what makes one table is one part.
+    /// Runs a job; a requested one in as many parts as there are threads.
+    fn run_parts(&self, job: &CompactionJob, inputs: &JobInputs) -> Result<JobOutput> {
+        // Each part ends its last table, so a job that makes one table stays in one part.
         let parts_max = usize::try_from(job.bytes().div_ceil(self.options.table_bytes.max(1))).unwrap_or(usize::MAX);
-        let threads = if job.reason == Reason::Asked { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
+        let threads =
+            if job.reason == JobReason::Requested { self.options.threads.clamp(1, parts_max.max(1)) } else { 1 };
         let borders = if threads > 1 { job.splits(threads) } else { Vec::new() };
         let newest = inputs.tables.values().map(|table| table.origin.newest).max().unwrap_or(0);
-        let context = self.context(Origin { keyspace: job.keyspace, newest });
+        let context = self.context(TableOrigin { keyspace: job.keyspace, newest });
         let _held = self.cache.reserve_scoped(context.memory_bytes * threads.min(borders.len() + 1) as u64);
-        run_split(&context, threads, borders, |part| CompactJob {
-            cursor: inputs.cursor(job, context.ahead_bytes(inputs.tables.len())),
-            removals: inputs.tables.values().map(|table| Arc::clone(&table.removals)).collect(),
+        run_subcompactions(&context, threads, borders, |part| MergeJob {
+            cursor: inputs.cursor(job, context.read_ahead_bytes(inputs.tables.len())),
+            tombstones: inputs.tables.values().map(|table| Arc::clone(&table.tombstones)).collect(),
             level: job.output_level,
             snapshots: &inputs.snapshots,
             below: inputs.below(job),
@@ -406,20 +432,20 @@ impl Core {
         })
     }
 
-    fn finish(&self, job: &Job, outcome: Outcome) -> Result<()> {
-        let mut fresh = Fresh::default();
-        self.open_outcome(job.keyspace, outcome, &mut fresh)?;
+    fn finish(&self, job: &CompactionJob, outcome: JobOutput) -> Result<()> {
+        let mut new_files = NewFiles::default();
+        self.open_outcome(job.keyspace, outcome, &mut new_files)?;
         let mut shared = self.shared.lock();
         if !is_there(&shared, job.keyspace) {
             return Ok(());
         }
-        // What the inputs hid and the job has met is known to be dead now; at the bottom nothing is hidden.
+        // Hidden values that the job has met are now known to be dead; at the bottom nothing is hidden.
         let hidden = job.inputs.iter().filter_map(|(_, table)| shared.hidden.get(&table.number)).sum::<u64>();
         let found = job.inputs.iter().map(|(_, table)| table.value_bytes()).sum::<u64>();
-        let freed = found.saturating_sub(fresh.tables.iter().map(|(_, table)| table.meta.value_bytes()).sum());
-        let hides = fresh.hides(if job.is_bottom { 0 } else { hidden.saturating_sub(freed) });
-        let change = Change { edit: job.edit(), ..Change::default() };
-        self.install(&mut shared, change, fresh, job.output_level)?;
+        let freed = found.saturating_sub(new_files.tables.iter().map(|(_, table)| table.meta.value_bytes()).sum());
+        let hides = new_files.hides(if job.is_bottom { 0 } else { hidden.saturating_sub(freed) });
+        let change = StateChange { edit: job.edit(), ..StateChange::default() };
+        self.install(&mut shared, change, new_files, job.output_level)?;
         shared.note_hidden(hides);
         Ok(())
     }
@@ -443,7 +469,7 @@ impl Core {
         Ok(())
     }
 
-    /// Learns a level, unless it changes meanwhile: then the work is lost, and counted.
+    /// Learns a level. If the level changes in the meantime, the work is lost, and counted as such.
     fn learn_level(&self, keyspace: KeyspaceId, number: usize, level: &Arc<LevelTables>) -> Result<()> {
         let timer = Timer::start();
         let is_current = || {
@@ -467,7 +493,7 @@ impl Core {
         Ok(())
     }
 
-    /// What was learned, and what look-ups made of it.
+    /// Statistics of models and their use.
     pub(super) fn learning_stats(&self) -> LearningStats {
         let shared = self.shared.lock();
         let mut stats = self.learner.stats(shared.tables.values());
@@ -483,7 +509,7 @@ impl Core {
         stats
     }
 
-    /// Learns all that is there; see [`Db::learn`](super::Db::learn).
+    /// Learns all tables or levels; see [`Db::learn`](super::Db::learn).
     pub(super) fn learn(&self) -> Result<()> {
         if !self.options.fast_paths.models {
             return Ok(());
@@ -510,7 +536,7 @@ impl Core {
         self.flush()?;
         let ids: Vec<KeyspaceId> = self.shared.lock().trees.keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.compact_keyspace(id))?;
-        // What this has freed of value files is collected.
+        // Collects the value files whose values this has freed.
         self.work_inline()
     }
 
@@ -535,9 +561,9 @@ impl Core {
                     let before = shared.state.levels(id).map_or(0, |levels| levels.iter().count());
                     let job = shared.start(*job);
                     drop(shared);
-                    self.run(Task::Compact(job))?;
+                    self.run(BackgroundTask::Compact(job))?;
                     shared = self.shared.lock();
-                    // Tables are cut by what they are expected to take, so a run may become as many tables again.
+                    // Tables are cut by estimated size, so merging a run may yield as many tables again.
                     merges_runs &=
                         !is_run || shared.state.levels(id).is_some_and(|levels| levels.iter().count() < before);
                 }
@@ -546,44 +572,44 @@ impl Core {
     }
 }
 
-impl Shared {
-    /// Notes that no compaction is due; `waiting` keyspaces wait for a snapshot.
-    fn settle(&mut self, waiting: Vec<KeyspaceId>) {
-        self.unsettled.clear();
-        self.waiting.extend(waiting);
+impl SharedState {
+    /// Records that no compaction is due, and the keyspaces that wait for a snapshot to be dropped.
+    fn note_nothing_due(&mut self, waiting_for_snapshot: Vec<KeyspaceId>) {
+        self.compaction_candidates.clear();
+        self.waiting_for_snapshot.extend(waiting_for_snapshot);
         let (state, hidden) = (&self.state, &self.hidden);
         self.hiding.retain(|id| {
             let mut levels = state.levels(*id).into_iter().flat_map(|levels| levels.iter());
             levels.any(|(_, table)| hidden.contains_key(&table.number))
         });
-        self.is_settled = true;
+        self.is_nothing_due = true;
     }
 
-    /// Notes how much of older values new tables hide.
+    /// Records how many bytes of older values new tables hide.
     fn note_hidden(&mut self, hides: Vec<(KeyspaceId, u64, u64)>) {
         for (id, number, bytes) in hides.into_iter().filter(|(.., bytes)| *bytes > 0) {
             self.hidden.insert(number, bytes);
             self.hiding.insert(id);
-            self.unsettled.insert(id);
+            self.compaction_candidates.insert(id);
         }
     }
 
-    pub(super) fn start(&mut self, job: Job) -> Arc<Job> {
+    pub(super) fn start(&mut self, job: CompactionJob) -> Arc<CompactionJob> {
         let job = Arc::new(job);
         self.running.push(Arc::clone(&job));
         job
     }
 }
 
-/// New files, which are removed when they are dropped, unless they were installed.
+/// New files, which are removed on drop unless they were installed.
 #[derive(Debug, Default)]
-struct Fresh {
+struct NewFiles {
     tables: Vec<(KeyspaceId, Arc<TableFile>)>,
     values: Vec<Arc<ValueHandle>>,
 }
 
-impl Fresh {
-    /// What each of the tables hides of older values, with its keyspace and number, if all of them hide so many bytes.
+impl NewFiles {
+    /// Distributes `bytes` of hidden older values over the tables: keyspace, table number, and share of each.
     fn hides(&self, bytes: u64) -> Vec<(KeyspaceId, u64, u64)> {
         let pointed = |table: &TableFile| u128::from(table.meta.value_bytes());
         let all: u128 = self.tables.iter().map(|(_, table)| pointed(table)).sum();
@@ -592,19 +618,19 @@ impl Fresh {
     }
 }
 
-/// What a compaction reads.
+/// The inputs of a compaction.
 #[derive(Debug)]
-struct Inputs {
+struct JobInputs {
     tables: BTreeMap<u64, Arc<TableFile>>,
-    levels: Levels,
-    collected: Collected,
+    levels: KeyspaceLevels,
+    collected: CollectedFiles,
     snapshots: Vec<u64>,
 }
 
-impl Inputs {
-    /// All inputs, merged.
-    fn cursor(&self, job: &Job, ahead_bytes: u64) -> Box<dyn Cursor> {
-        let mut sources: Vec<Box<dyn Cursor>> = Vec::new();
+impl JobInputs {
+    /// A cursor over all inputs, merged.
+    fn cursor(&self, job: &CompactionJob, ahead_bytes: u64) -> Box<dyn EntryCursor> {
+        let mut sources: Vec<Box<dyn EntryCursor>> = Vec::new();
         for level in job.inputs.chunk_by(|one, next| one.0 == next.0) {
             let tables: Vec<Arc<TableFile>> =
                 level.iter().filter_map(|(_, meta)| self.tables.get(&meta.number)).cloned().collect();
@@ -619,14 +645,14 @@ impl Inputs {
         }
     }
 
-    /// The tables that hold older entries than the inputs.
-    fn below(&self, job: &Job) -> Below {
+    /// The tables that contain older entries than the inputs.
+    fn below(&self, job: &CompactionJob) -> LevelsBelow {
         if job.output_level > 0 {
-            return Below::level(&self.levels, job.output_level);
+            return LevelsBelow::level(&self.levels, job.output_level);
         }
-        // Of level 0, tables that are older than the newest input may hold older entries; so may all deeper ones.
+        // Tables of level 0 outside the job may contain older entries, and so may all deeper levels.
         let rest = self.levels.level(0).iter().filter(|table| !job.has(table.number));
         let runs = rest.map(|table| vec![Arc::clone(table)]);
-        Below::new(runs.chain((1..super::version::LEVELS).map(|level| self.levels.level(level).to_vec())))
+        LevelsBelow::new(runs.chain((1..super::version::LEVELS).map(|level| self.levels.level(level).to_vec())))
     }
 }

@@ -1,11 +1,11 @@
-//! A folder for jobs to work in, and tables read back.
+//! Test support for jobs: a folder to run them in, and the tables read back.
 
 use super::super::entry::Sequence;
-use super::super::model::{History, Version};
 use super::super::options::DbOptions;
-use super::super::table_file::{Origin, TableFile};
+use super::super::table_file::{TableFile, TableOrigin};
+use super::super::test_model::{History, OwnedEntry};
 use super::super::version::TableMeta;
-use super::{Below, Collected, CompactJob, JobContext, Outcome, Part, run_job};
+use super::{CollectedFiles, JobContext, JobOutput, JobRange, LevelsBelow, MergeJob, run_job};
 use crate::block::cache::BlockCache;
 use crate::block::header::StoreBinding;
 use crate::error::Result;
@@ -13,21 +13,21 @@ use crate::io::{MemoryStorage, Storage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-/// Identity of the store.
+/// The identity of the store.
 pub(crate) const OWNER: u64 = 77;
 
-/// And of the opening.
+/// The nonce of the opening.
 pub(crate) const NONCE: u64 = 5;
 
-/// A folder and what a job needs around it.
-pub(crate) struct World {
+/// A folder with the context of a job.
+pub(crate) struct TestFolder {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) options: DbOptions,
     pub(crate) next_file: AtomicU64,
     pub(crate) stop: AtomicBool,
 }
 
-impl World {
+impl TestFolder {
     pub(crate) fn new(table_bytes: u64) -> Self {
         let options = DbOptions { table_bytes, block_bytes: 512, ..DbOptions::default() };
         Self::on(Arc::new(MemoryStorage::new()), options)
@@ -43,7 +43,7 @@ impl World {
             bond: StoreBinding { store: OWNER, nonce: NONCE },
             options: &self.options,
             numbers: &self.next_file,
-            origin: Origin::default(),
+            origin: TableOrigin::default(),
             stop: &self.stop,
             memory_bytes: 1 << 20,
         }
@@ -54,17 +54,23 @@ impl World {
         TableFile::open(&self.storage, OWNER, Arc::new(meta.clone()), &cache, &self.options).unwrap()
     }
 
-    pub(crate) fn run(&self, history: &History, level: usize, snapshots: &[Sequence], below: Below) -> Result<Outcome> {
-        run_job(&self.context(), job(history, level, snapshots, below, &Collected::new()))
+    pub(crate) fn run(
+        &self,
+        history: &History,
+        level: usize,
+        snapshots: &[Sequence],
+        below: LevelsBelow,
+    ) -> Result<JobOutput> {
+        run_job(&self.context(), job(history, level, snapshots, below, &CollectedFiles::new()))
     }
 
-    /// All that the tables hold.
+    /// All entries and tombstones of some tables.
     pub(crate) fn read(&self, tables: &[TableMeta]) -> History {
         let mut history = History::default();
         for meta in tables {
             let file = self.open(meta);
             history.versions.extend(entries(&file));
-            history.removals.extend(&file.removals);
+            history.tombstones.extend(&file.tombstones);
         }
         history.sort();
         history
@@ -75,28 +81,28 @@ pub(crate) fn job<'a>(
     history: &History,
     level: usize,
     snapshots: &'a [Sequence],
-    below: Below,
-    collected: &'a Collected,
-) -> CompactJob<'a> {
-    CompactJob {
+    below: LevelsBelow,
+    collected: &'a CollectedFiles,
+) -> MergeJob<'a> {
+    MergeJob {
         cursor: history.cursor(),
-        removals: vec![Arc::new(history.removals.clone())],
+        tombstones: vec![Arc::new(history.tombstones.clone())],
         level,
         cuts: None,
         snapshots,
         below,
         collected,
-        part: Part::default(),
+        part: JobRange::default(),
     }
 }
 
-pub(crate) fn entries(file: &Arc<TableFile>) -> Vec<Version> {
+pub(crate) fn entries(file: &Arc<TableFile>) -> Vec<OwnedEntry> {
     let mut cursor = file.cursor(Some(1 << 16));
     let mut versions = Vec::new();
     cursor.first().unwrap();
     while let Some(entry) = cursor.entry() {
         let (key, value) = (entry.key.to_vec(), entry.value.to_vec());
-        versions.push(Version { key, sequence: entry.sequence, kind: entry.kind, value });
+        versions.push(OwnedEntry { key, sequence: entry.sequence, kind: entry.kind, value });
         cursor.next().unwrap();
     }
     versions

@@ -1,17 +1,17 @@
-//! The names of a store's files.
+//! File names of a store.
 
 use crate::error::Result;
 use crate::io::Storage;
 use crate::vlog::values_name;
 
-/// What a numbered file of a store is.
+/// The kind of a numbered file of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum FileKind {
     Table,
     Log,
     Values,
     Manifest,
-    /// A manifest that is not whole yet.
+    /// An incomplete manifest.
     NewManifest,
 }
 
@@ -29,7 +29,7 @@ impl FileKind {
     }
 }
 
-/// The name of file `number`: at least six digits, so that a listing is in order for long.
+/// The name of file `number`, with at least six digits so that listings are sorted.
 pub(crate) fn file_name(number: u64, kind: FileKind) -> String {
     match kind {
         FileKind::Values => values_name(number),
@@ -37,7 +37,7 @@ pub(crate) fn file_name(number: u64, kind: FileKind) -> String {
     }
 }
 
-/// The number and kind of a file; `None` for a name that [`file_name`] does not give.
+/// The number and kind of a file; `None` for a name that [`file_name`] does not produce.
 pub(crate) fn parse_file_name(name: &str) -> Option<(u64, FileKind)> {
     let (digits, suffix) = name.split_once('.')?;
     let kind = FileKind::ALL.into_iter().find(|kind| kind.suffix() == suffix)?;
@@ -45,7 +45,7 @@ pub(crate) fn parse_file_name(name: &str) -> Option<(u64, FileKind)> {
     (file_name(number, kind) == name).then_some((number, kind))
 }
 
-/// What the file of a table is to be named that is being written, or that a killed writer has left; any other name as it is.
+/// The final name of a table being written, or left by a killed writer; any other name unchanged.
 pub(crate) fn final_name(name: &str) -> &str {
     let whole = name.strip_suffix(".ogive-tmp").and_then(|rest| rest.rsplit_once('.'));
     match whole {
@@ -54,15 +54,14 @@ pub(crate) fn final_name(name: &str) -> &str {
     }
 }
 
-/// No file of a store has a greater number.
-pub(crate) const NUMBERS_MAX: u64 = 1 << 62;
+/// File numbers of a store are smaller than this.
+pub(crate) const FILE_NUMBER_MAX: u64 = 1 << 62;
 
-/// The largest number that a file of the store has, of whatever kind; 0 where there is none. Names with numbers that no store gives out do
-/// not count.
+/// The largest number of any file of the store; 0 if there is none. Invalid numbers are ignored.
 pub(crate) fn largest_number(storage: &dyn Storage) -> Result<u64> {
     let names = storage.list()?;
     let numbers = names.iter().filter_map(|name| parse_file_name(name)).map(|(number, _)| number);
-    Ok(numbers.filter(|&number| number < NUMBERS_MAX).max().unwrap_or(0))
+    Ok(numbers.filter(|&number| number < FILE_NUMBER_MAX).max().unwrap_or(0))
 }
 
 #[cfg(test)]

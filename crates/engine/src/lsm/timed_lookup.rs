@@ -1,41 +1,42 @@
-//! Look-ups with a clock between their steps, for breakdowns (Bourbon, Figures 2 and 8). Look-ups at large are not slowed by it.
+//! Timed lookups: a clock between the steps of a lookup, for breakdowns (Bourbon, Figures 2 and 8). Ordinary lookups
+//! are not slowed by it.
 
 use super::db::Db;
 use super::entry::Sequence;
 use super::keyspace::Keyspace;
 use super::table_file::TableFile;
-use super::view::{Found, Source, View};
+use super::view::{FoundValue, KeyspaceView, SourceAnswer};
 use crate::block::Slice;
 use crate::error::Result;
 use crate::io::StepClock;
 use crate::table::TableSteps;
 use std::sync::Arc;
 
-/// Where the time of a look-up went, in nanoseconds. The steps are the paper's (Section 2.1); those of all tables that were asked are
-/// added up. Indexes and filters are in memory, so that nothing is spent on loading them.
+/// The time spent in each step of lookups, in nanoseconds. The steps are those of the paper (Section 2.1), summed over
+/// all tables searched. Indexes and filters are resident, so there is no step to load them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LookupSteps {
-    /// From the key to the tables that may hold it.
+    /// Finding the tables that may contain the key.
     pub find_files_ns: f64,
-    /// From the key to the block, by full keys, separators or a model.
+    /// Finding the block, by full keys, separators or a model.
     pub search_index_ns: f64,
-    /// Asking the filter.
+    /// Querying the filter.
     pub search_filter_ns: f64,
-    /// From the block's number to its bytes in memory.
+    /// Loading the block into memory.
     pub load_block_ns: f64,
-    /// From the block to the record.
+    /// Finding the record in the block.
     pub search_block_ns: f64,
-    /// From the entry to the value, which may lie in the value log.
+    /// Reading the value, which may be in the value log.
     pub read_value_ns: f64,
-    /// All else: the view, and memtables.
+    /// Everything else: the view and the memtables.
     pub other_ns: f64,
-    /// Tables that were asked.
+    /// Number of tables searched.
     pub tables: u64,
 }
 
 impl LookupSteps {
-    /// All steps together.
+    /// The sum of all steps.
     #[must_use]
     pub fn total_ns(&self) -> f64 {
         let search = self.search_index_ns + self.search_filter_ns + self.search_block_ns;
@@ -52,7 +53,7 @@ impl LookupSteps {
 }
 
 impl Db {
-    /// As [`Keyspace::get`], in the default keyspace; adds where the time went to `steps`.
+    /// As [`Keyspace::get`] in the default keyspace; adds the time of each step to `steps`.
     ///
     /// # Errors
     /// As [`Keyspace::get`].
@@ -72,17 +73,17 @@ impl Db {
     }
 }
 
-impl View {
-    /// As [`View::find`].
+impl KeyspaceView {
+    /// As [`KeyspaceView::find`].
     fn find_timed(
         &self,
         key: &[u8],
         at: Sequence,
         clock: &mut StepClock,
         steps: &mut LookupSteps,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<FoundValue>> {
         for memtable in self.memtables() {
-            let source = Source { hidden: memtable.covering(key, at), entry: memtable.get_slice(key, at) };
+            let source = SourceAnswer { hidden: memtable.covering(key, at), entry: memtable.get_slice(key, at) };
             if let Some(found) = source.decide() {
                 steps.other_ns += clock.lap_ns();
                 return Ok(found);
@@ -96,8 +97,8 @@ impl View {
             }
         }
         for (_, level) in &self.levels.deeper {
-            let asked = level.ask(key);
-            // A level's model finds table and place at once.
+            let asked = level.route(key);
+            // A level's model finds both the table and the position.
             let step = if level.model().is_some() { &mut steps.search_index_ns } else { &mut steps.find_files_ns };
             *step += clock.lap_ns();
             if let Some((table, window)) = asked
@@ -117,11 +118,11 @@ fn ask(
     window: Option<(u64, u64)>,
     clock: &mut StepClock,
     steps: &mut LookupSteps,
-) -> Result<Option<Option<Found>>> {
+) -> Result<Option<Option<FoundValue>>> {
     let mut inner = TableSteps::default();
     let entry = table.get_timed(key, at, window, clock, &mut inner)?;
     steps.add(&inner);
-    Ok(Source { hidden: table.covering(key, at), entry }.decide())
+    Ok(SourceAnswer { hidden: table.covering(key, at), entry }.decide())
 }
 
 #[cfg(test)]

@@ -1,36 +1,36 @@
-//! Reading damaged tables past the damage.
+//! A cursor that recovers the readable entries of a damaged table.
 
-use super::report::complaint;
+use super::report::finding_of;
 use crate::block::Slice;
 use crate::error::{Error, Result};
-use crate::lsm::cursor::Cursor;
-use crate::lsm::entry::{Entry, Kind};
+use crate::lsm::cursor::EntryCursor;
+use crate::lsm::entry::{Entry, ValueKind};
 use crate::lsm::table_file::{TableFile, TableFileCursor};
-use crate::vlog::{ValueFile, ValuePlace};
+use crate::vlog::{ValueFile, ValueFilePointer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is known of a store's values, and what was lost so far.
+/// The readable value files of a store, and the number of entries lost so far.
 #[derive(Debug, Default)]
-pub(super) struct Evidence {
-    /// Value files that can be read.
+pub(super) struct ValueEvidence {
+    /// Readable value files.
     pub(super) values: BTreeMap<u64, Arc<ValueFile>>,
-    /// Those of them in which something is wrong: each value there is read before its entry is kept.
+    /// Damaged value files: each value in them is verified before its entry is kept.
     pub(super) suspect: BTreeSet<u64>,
-    /// Entries that are known to be lost.
+    /// Number of entries known to be lost.
     pub(super) lost: AtomicU64,
 }
 
-impl Evidence {
-    /// Whether an entry's value is there and whole.
-    fn holds(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
-        if entry.kind != Kind::Pointer {
+impl ValueEvidence {
+    /// Whether the value of an entry is intact.
+    fn has_intact_value(&self, table: &TableFile, entry: &Entry<'_>) -> Result<bool> {
+        if entry.kind != ValueKind::Pointer {
             return Ok(true);
         }
-        let Some(place) = ValuePlace::decode(entry.value) else { return Ok(false) };
-        match self.values.get(&place.file).filter(|file| self.may_point(table, file)) {
-            Some(file) if self.suspect.contains(&place.file) => file.is_whole(&place),
+        let Some(pointer) = ValueFilePointer::decode(entry.value) else { return Ok(false) };
+        match self.values.get(&pointer.file).filter(|file| self.may_point_into(table, file)) {
+            Some(file) if self.suspect.contains(&pointer.file) => file.is_intact(&pointer),
             found => Ok(found.is_some()),
         }
     }
@@ -40,25 +40,26 @@ impl Evidence {
     }
 }
 
-/// A position among those entries of a table that checksums prove. It goes forward alone.
+/// A forward-only cursor over the intact entries of a table.
 ///
-/// Where a block cannot be read, the counts of records lead to the first position behind it that can.
+/// After an unreadable block it continues at the first readable position, which it finds by the record counts of
+/// blocks.
 #[derive(Debug)]
-pub(super) struct Salvage {
+pub(super) struct RecoveringCursor {
     file: Arc<TableFile>,
-    evidence: Arc<Evidence>,
+    evidence: Arc<ValueEvidence>,
     cursor: TableFileCursor,
-    /// How many records lie before the entry here, as far as blocks were read or stepped over.
+    /// Number of records before the current entry, as far as known.
     position: u64,
-    /// Entries that were shown.
-    shown: Arc<Shown>,
+    /// Counts the entries returned.
+    recovered_count: Arc<RecoveredCount>,
 }
 
-/// How many entries were shown.
+/// A count of recovered entries.
 #[derive(Debug, Default)]
-pub(super) struct Shown(AtomicU64);
+pub(super) struct RecoveredCount(AtomicU64);
 
-impl Shown {
+impl RecoveredCount {
     pub(super) fn add(&self, entries: u64) {
         self.0.fetch_add(entries, Ordering::Relaxed);
     }
@@ -68,31 +69,35 @@ impl Shown {
     }
 }
 
-impl Salvage {
-    pub(super) fn new(file: &Arc<TableFile>, evidence: &Arc<Evidence>, shown: &Arc<Shown>) -> Self {
+impl RecoveringCursor {
+    pub(super) fn new(
+        file: &Arc<TableFile>,
+        evidence: &Arc<ValueEvidence>,
+        recovered_count: &Arc<RecoveredCount>,
+    ) -> Self {
         Self {
-            // Block by block: a piece of several blocks would be lost with one of them.
+            // Block by block: a read of several blocks would lose all of them with one.
             cursor: TableFileCursor::new(file, None),
             file: Arc::clone(file),
             evidence: Arc::clone(evidence),
             position: 0,
-            shown: Arc::clone(shown),
+            recovered_count: Arc::clone(recovered_count),
         }
     }
 
-    /// Goes on from an entry that is there, or behind damage, to the next one whose value is there.
-    fn settle(&mut self, mut moved: Result<()>) -> Result<()> {
+    /// Moves on to the next entry whose value is intact, past damage if necessary.
+    fn skip_lost(&mut self, mut moved: Result<()>) -> Result<()> {
         loop {
             match moved {
-                Err(error) if complaint(&error).is_some() => {
-                    moved = self.step_over();
+                Err(error) if finding_of(&error).is_some() => {
+                    moved = self.skip_damage();
                     continue;
                 }
                 outcome => outcome?,
             }
             let Some(entry) = self.cursor.entry() else { return Ok(()) };
-            if self.evidence.holds(&self.file, &entry)? {
-                self.shown.0.fetch_add(1, Ordering::Relaxed);
+            if self.evidence.has_intact_value(&self.file, &entry)? {
+                self.recovered_count.0.fetch_add(1, Ordering::Relaxed);
                 return Ok(());
             }
             self.evidence.lose(1);
@@ -101,17 +106,17 @@ impl Salvage {
         }
     }
 
-    /// Goes to the first record behind the damage; behind the end where none can be read.
-    fn step_over(&mut self) -> Result<()> {
+    /// Moves to the first readable record after the damage, or behind the end if there is none.
+    fn skip_damage(&mut self) -> Result<()> {
         let records = self.file.table.len();
         let found = first_readable(self.position, records, &|position| self.is_readable(position))?;
         let position = found.unwrap_or(records);
         self.evidence.lose(position.saturating_sub(self.position));
         self.position = position;
-        // A new cursor stands nowhere, as one behind the end does.
+        // A new cursor is unpositioned, as one behind the end is.
         self.cursor = TableFileCursor::new(&self.file, None);
         match found {
-            // By its position: the index may be wrong, too.
+            // By position, since the index may be wrong as well.
             Some(position) => self.cursor.seek_position(position),
             None => Ok(()),
         }
@@ -120,13 +125,13 @@ impl Salvage {
     fn is_readable(&self, position: u64) -> Result<bool> {
         match self.file.table.nth(position) {
             Ok(record) => Ok(record.is_some()),
-            Err(error) if complaint(&error).is_some() => Ok(false),
+            Err(error) if finding_of(&error).is_some() => Ok(false),
             Err(error) => Err(error),
         }
     }
 }
 
-/// The first position from `start` on that can be read, where what cannot be read lies in one piece; doubling steps, then halves.
+/// The first readable position from `start` on, if the unreadable ones are contiguous: doubling steps, then bisection.
 fn first_readable(start: u64, end: u64, is_readable: &dyn Fn(u64) -> Result<bool>) -> Result<Option<u64>> {
     let (mut unreadable, mut step) = (start, 1);
     let mut readable = loop {
@@ -147,7 +152,7 @@ fn first_readable(start: u64, end: u64, is_readable: &dyn Fn(u64) -> Result<bool
     Ok(Some(readable))
 }
 
-impl Cursor for Salvage {
+impl EntryCursor for RecoveringCursor {
     fn entry(&self) -> Option<Entry<'_>> {
         self.cursor.entry()
     }
@@ -159,7 +164,7 @@ impl Cursor for Salvage {
     fn first(&mut self) -> Result<()> {
         self.position = 0;
         let moved = self.cursor.first();
-        self.settle(moved)
+        self.skip_lost(moved)
     }
 
     fn next(&mut self) -> Result<()> {
@@ -168,26 +173,26 @@ impl Cursor for Salvage {
         }
         self.position += 1;
         let moved = self.cursor.next();
-        self.settle(moved)
+        self.skip_lost(moved)
     }
 
     fn seek(&mut self, _: &[u8], _: u64) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 
     fn seek_before(&mut self, _: &[u8]) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 
     fn last(&mut self) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 
     fn prev(&mut self) -> Result<()> {
-        Err(forward_alone())
+        Err(forward_only())
     }
 }
 
-fn forward_alone() -> Error {
-    Error::InvalidArgument("what is saved of a table is read from its first entry to its last".to_owned())
+fn forward_only() -> Error {
+    Error::InvalidArgument("a recovering cursor moves forward only".to_owned())
 }
